@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reduction: on a queue against CUB (NVIDIA) and an OpenMP loop (CPU; there the plain form as well), in
- * parts over several devices, of pinned host data, and what a launch costs. Clocks, ceilings and the options of all programs:
+/* Reduction: on a queue against CUB (NVIDIA) and an OpenMP loop (CPU; there the plain form as well), in parts over
+ * several devices, of pinned host data, and what a launch costs. Clocks, ceilings and the options of all programs:
  * bench/measure.h.
  *
- * --parts is the number of elements of the whole (strong) and of each device (weak), --plain that of the
- * array in pinned memory. `of_read` is the time at the rate of a plain read, by the time. The launch rows: a
- * reduction of one element and an empty CUDA kernel, back to back on the device; the call alone and the way
- * there and back, on the host; `share` is the part of the time of 2^18 doubles that each is. */
+ * --parts is the number of elements of the whole (strong) and of each device (weak), --plain that of the array in
+ * pinned memory. `of_read` is the time at the rate of a plain read, by the time. The launch rows: a reduction of
+ * one element and an empty CUDA kernel, back to back on the device; the call alone and the way there and back, on
+ * the host; `share` is the part of the time of 2^18 doubles that each is. */
 #include <stdio.h>
 
 #include "bench/peers/loops.h"

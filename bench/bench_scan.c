@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scan and segmented scan: on a queue against CUB (NVIDIA) and an OpenMP loop in two passes (CPU; there
- * the plain form as well), in parts over several devices, and of pinned host data. Sums; exclusive scans on GPUs only. Clocks, ceilings and the
- * options of all programs: bench/measure.h.
+/* Scan and segmented scan: on a queue against CUB (NVIDIA) and an OpenMP loop in two passes (CPU; there the plain
+ * form as well), in parts over several devices, and of pinned host data. Sums; exclusive scans on GPUs only.
+ * Clocks, ceilings and the options of all programs: bench/measure.h.
  *
- * Bytes are those that davit must move: x, y, and a byte of flag an element. CUB's scan by key reads keys of
- * four bytes in place of flags; the ratio compares times. Segments: each element begins one with probability
- * 1/100 ("random"), all do, or none does. --parts is the number of elements of the whole (strong) and of each
- * device (weak), for the segmented scan half of it, --plain that of the arrays in pinned memory, where y is
- * x. */
+ * Bytes are those that davit must move: x, y, and a byte of flag an element. CUB's scan by key reads keys of four
+ * bytes in place of flags; the ratio compares times. Segments: each element begins one with probability 1/100
+ * ("random"), all do, or none does. --parts is the number of elements of the whole (strong) and of each device
+ * (weak), for the segmented scan half of it, --plain that of the arrays in pinned memory, where y is x. */
 #include "bench/peers/loops.h"
 #include "bench/series.h"
 

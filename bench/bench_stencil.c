@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The 3 x 3 stencil: on a queue against a plain CUDA kernel (NVIDIA) and an OpenMP loop (CPU; there the
- * plain form as well), over several devices, each with its own slab of columns, and of pinned host data. Clocks, ceilings and the options of
- * all programs: bench/measure.h.
+/* The 3 x 3 stencil: on a queue against a plain CUDA kernel (NVIDIA) and an OpenMP loop (CPU; there the plain form
+ * as well), over several devices, each with its own slab of columns, and of pinned host data. Clocks, ceilings and
+ * the options of all programs: bench/measure.h.
  *
- * Matrices are square, with ld = n. Bytes: each element read once and written once. --slabs is the order of
- * the matrix that the devices share (strong, with one column of a neighbour on each side) or that each has
- * (weak); the rows are timed by the host over a batch that all queues work off, then waited for together. */
+ * Matrices are square, with ld = n. Bytes: each element read once and written once. --slabs is the order of the
+ * matrix that the devices share (strong, with one column of a neighbour on each side) or that each has (weak); the
+ * rows are timed by the host over a batch that all queues work off, then waited for together. */
 #include "bench/peers/loops.h"
 #include "bench/series.h"
 

@@ -75,10 +75,9 @@ DAVIT_API davit_status davit_mpi_descriptor(const davit_mpi_grid *grid, int64_t 
                                             int first_col, int64_t ld, int descriptor[9]);
 
 typedef struct davit_mpi_options {
-  const int *devices; /* of the calling rank, DAVIT_HOST allowed; NULL: its share of the node's devices */
-  int device_count;   /* 0 with devices = NULL */
-  int64_t
-      panel; /* columns of A that are broadcast at a time, the same on all ranks; 0: 512, from k = 16384 on 1024 */
+  const int *devices;   /* of the calling rank, DAVIT_HOST allowed; NULL: its share of the node's devices */
+  int device_count;     /* 0 with devices = NULL */
+  int64_t panel;        /* columns of A at a time, the same on all ranks; 0: 512, or 1024 from k = 16384 on */
   uint64_t reserved[4]; /* 0 */
 } davit_mpi_options;
 

@@ -207,6 +207,17 @@ static davit_status run_alone(const dvt_atax *g, int device) {
   return dvt_lane_end(lane, submit(lane, g));
 }
 
+/* All of it by the host, with so many threads whoever calls, as the bits depend on them; 0: those of the device. */
+static davit_status run_at_home(const dvt_atax *g, int device, int threads) {
+  dvt_lane *lane;
+  if ((double)g->m * (double)g->n * (double)davit_type_bytes(g->type) <= (double)DVT_SHORT_BYTES)
+    threads = 1;
+  if (dvt_team_may_lead() && dvt_operation_runs_here(device, &operation, threads))
+    return dvt_operation_run_here(device, &operation, g, threads);
+  DVT_TRY(dvt_lane_open(device, &lane));
+  return dvt_lane_end(lane, dvt_operation_submit(lane, &operation, g, threads));
+}
+
 davit_status davit_atax(davit_type type, char trans, int64_t m, int64_t n, const void *a, int64_t lda,
                         const void *x, void *tmp, void *y, const davit_atax_options *options) {
   int chosen[DVT_MAX_DEVICES], count;
@@ -219,11 +230,8 @@ davit_status davit_atax(davit_type type, char trans, int64_t m, int64_t n, const
     return tmp && dvt_atax_inner(&g) > 0 ? davit_fill((size_t)dvt_atax_inner(&g) * bytes, 0, tmp)
                                          : DAVIT_SUCCESS;
   }
-  const bool is_short = (double)m * (double)n * (double)davit_type_bytes(type) <= (double)DVT_SHORT_BYTES;
-  const int threads = is_short ? 1 : count > 1 ? dvt_threads() : 0;
-  if (dvt_spread_is_home(chosen, count, options && options->devices, 4, (const void *[]){a, x, tmp, y}) &&
-      dvt_operation_runs_here(chosen[0], &operation, threads))
-    return dvt_operation_run_here(chosen[0], &operation, &g, threads);
+  if (dvt_spread_is_home(chosen, count, options && options->devices, 4, (const void *[]){a, x, tmp, y}))
+    return run_at_home(&g, chosen[0], count > 1 ? dvt_threads() : 0);
   if (count == 1 && dvt_place_reached(chosen[0], dvt_place_of(a)) &&
       dvt_place_reached(chosen[0], dvt_place_of(x)) &&
       (!tmp || dvt_place_reached(chosen[0], dvt_place_of(tmp))) &&

@@ -257,7 +257,7 @@ davit_status dvt_reduce_now(int device, const dvt_reduce *r, int threads) {
   dvt_reduce near = *r;
   void *memory = NULL;
   dvt_lane *lane;
-  threads = reduce_is_short(r) ? 1 : threads;
+  threads = reduce_is_short(r) ? 1 : threads > 1 ? threads : 0;
   if (dvt_operation_runs_here(device, reduce_of(r), threads))
     return dvt_operation_run_here(device, reduce_of(r), r, threads);
   if (is_out_of_reach(device, r->result)) {
@@ -426,7 +426,7 @@ static bool scan_is_short(const dvt_scan *s) {
 
 davit_status dvt_scan_now(int device, const dvt_scan *s, int threads) {
   dvt_lane *lane;
-  threads = scan_is_short(s) ? 1 : threads;
+  threads = scan_is_short(s) ? 1 : threads > 1 ? threads : 0;
   if (dvt_operation_runs_here(device, scan_of(s), threads))
     return dvt_operation_run_here(device, scan_of(s), s, threads);
   DVT_TRY(dvt_lane_open(device, &lane));

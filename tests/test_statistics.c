@@ -149,6 +149,7 @@ CASE(plain_calls_on_the_host_make_no_call_of_the_back_end) {
   davit_status inside = DAVIT_SUCCESS;
   for (int i = 0; i < LONG; i++)
     x[i] = i % 3;
+  CHECK(davit_set_threads(2));
   const davit_statistics before = counts();
   CHECK(reduce_and_scan(SHORT, x, y));
   CHECK(reduce_and_scan(LONG, x, y));
@@ -172,6 +173,7 @@ CASE(plain_calls_on_the_host_make_no_call_of_the_back_end) {
     if (inside == DAVIT_SUCCESS && omp_get_num_threads() > 1 && counts().backend_calls == calls)
       inside = DAVIT_INVALID_STATE;
   }
+  CHECK(davit_set_threads(0));
   assert_int_equal(inside, DAVIT_SUCCESS);
 }
 

@@ -27,8 +27,8 @@ enum { DAVIT_PINNED = -2, DAVIT_PAGEABLE = -3 };
  * device; davit_memory_trim() gives them back to the system. Owned by the caller until davit_free(). */
 DAVIT_API davit_status davit_malloc(size_t bytes, int place, void **pointer);
 
-/* Frees memory of davit_malloc() and davit_memory_import(); NULL is allowed. The block may be given out again at once, so work that
- * uses it must have finished. */
+/* Frees memory of davit_malloc() and davit_memory_import(); NULL is allowed. The block may be given out
+ * again at once, so work that uses it must have finished. */
 DAVIT_API davit_status davit_free(void *pointer);
 
 /* Gives the blocks that are kept for re-use at `place` back to the system. */
@@ -49,15 +49,17 @@ typedef struct davit_memory_handle {
   unsigned char bytes[128];
 } davit_memory_handle;
 
-/* Makes a handle of a block of davit_malloc() on an NVIDIA device; `pointer` is its start. Other processes may
- * import it until it is freed, and have to free what they imported before. Others may reach the memory around a block
- * of less than 2 MiB too, because CUDA shares whole pages. DAVIT_UNSUPPORTED: other places and devices. */
+/* Makes a handle of a block of davit_malloc() on an NVIDIA device; `pointer` is its start. Other processes
+ * may import it until it is freed, and have to free what they imported before. Others may reach the memory
+ * around a block of less than 2 MiB too, because CUDA shares whole pages. DAVIT_UNSUPPORTED: other places
+ * and devices. */
 DAVIT_API davit_status davit_memory_export(const void *pointer, davit_memory_handle *handle);
 
-/* Maps a block that another process of this machine has exported, as memory of `device`, which need not be the
- * block's. It begins at *pointer and is as large as there; davit_free() ends that, davit_finalize() does not; the
- * block itself stays. Nothing waits for the other process: it has to say when data are there and when they may be
- * overwritten. DAVIT_UNSUPPORTED: the device does not reach the block. Source: CUDA's inter-process handles. */
+/* Maps a block that another process of this machine has exported, as memory of `device`, which need not be
+ * the block's. It begins at *pointer and is as large as there; davit_free() ends that, davit_finalize()
+ * does not; the block itself stays. Nothing waits for the other process: it has to say when data are there
+ * and when they may be overwritten. DAVIT_UNSUPPORTED: the device does not reach the block. Source: CUDA's
+ * inter-process handles. */
 DAVIT_API davit_status davit_memory_import(const davit_memory_handle *handle, int device, void **pointer);
 
 /* Copies between any two places and waits for the end. The ranges must not overlap. */

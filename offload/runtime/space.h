@@ -21,8 +21,8 @@ int dvt_space_place(const void *pointer);
 davit_status dvt_space_pin(void *pointer, size_t bytes);
 davit_status dvt_space_unpin(void *pointer);
 
-/* What other processes need to reach a block of a device, and the block of another process as memory of a device of this
- * one; DAVIT_UNSUPPORTED elsewhere. */
+/* What other processes need to reach a block of a device, and the block of another process as memory of a
+ * device of this one; DAVIT_UNSUPPORTED elsewhere. */
 enum { DVT_SPACE_HANDLE = 64 };
 davit_status dvt_space_export(const void *pointer, int place, unsigned char handle[DVT_SPACE_HANDLE]);
 davit_status dvt_space_map(const unsigned char handle[DVT_SPACE_HANDLE], int device, void **pointer);

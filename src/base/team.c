@@ -257,9 +257,8 @@ static int limit_spinning(void) {
 }
 
 dvt_team dvt_team_begin(int wanted) {
-  /* One thread needs no OpenMP, which would have the calling thread among its own from then on, and may be gone when
-   * the process ends. */
-  const bool inside = wanted > 1 && !is_own && held == 0 && !atomic_load(&ending) && omp_in_parallel();
+  /* OpenMP may be gone when the process ends. */
+  const bool inside = !is_own && held == 0 && !atomic_load(&ending) && omp_in_parallel();
   const int limit = held > 0 ? held : inside ? 1 : dvt_threads(), threads = wanted < limit ? wanted : limit;
   dvt_team team = {.threads = threads > 1 ? threads : 1, .outermost = held == 0 && !inside};
   if (!team.outermost)
@@ -280,6 +279,10 @@ void dvt_team_end(const dvt_team *team) {
   dvt_mask_restore(&team->mask);
   held = 0;
   leave(team->threads);
+}
+
+bool dvt_team_may_lead(void) {
+  return gettid() == getpid() && !atomic_load(&ending) && !omp_in_parallel();
 }
 
 bool dvt_team_is_held(void) {

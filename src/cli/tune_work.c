@@ -215,7 +215,7 @@ const tune_capability tune_capabilities[] = {
            {"team_threads", ON(GPUS, DOUBLING)}, {"columns", ON(GPUS, DOUBLING)}),
     SEARCH("stencil", "3 x 3 stencil of an n x n matrix on the host",
            PINNED, 8192, 0, 4096, 2, 2, 0, NULL, work_stencil,
-           {"chunk_bytes", ON(TUNE_ALL, DOUBLING)}, {"threads", ON(HOSTS, COUNTING)}),
+           {"chunk_bytes", ON(SEVERAL, DOUBLING)}, {"threads", ON(HOSTS, COUNTING)}),
     SEARCH("atax", "A (A' x), an n x n matrix on a device",
            ON_DEVICE, 8192, 2048, 0, 2, 1, 1, NULL, enqueue_atax,
            {"teams", ON(GPUS, COUNTING), .resident = true}),

@@ -30,8 +30,8 @@ davit_status dvt_move(const davit_mpi_grid *grid, const dvt_view *from, dvt_view
 /* The way back, into a matrix that is there. */
 davit_status dvt_move_back(const davit_mpi_grid *grid, const dvt_view *from, const dvt_view *to);
 
-/* Opens the strips by open(call, strips), and agrees on how it went. Where a device has no memory for them, again without
- * what the grid keeps there for panels of the next call. */
+/* Opens the strips by open(call, strips), and agrees on how it went. Where a device has no memory for them, again
+ * without what the grid keeps there for panels of the next call. */
 davit_status dvt_strips_agree(davit_mpi_grid *grid, dvt_strips *strips,
                               davit_status (*open)(void *call, dvt_strips *strips), void *call);
 

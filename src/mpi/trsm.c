@@ -167,9 +167,7 @@ static davit_status open(void *call, dvt_strips *strips) {
   const int64_t block = s->a.deal[1].block, width = dvt_at_most(block, s->m);
   DVT_TRY(dvt_strips_open(strips, s->grid, s->type, rows, cols, s->b.data, s->b.stride[1], width, s->devices,
                           s->device_count));
-  if (s->alpha != 0)
-    DVT_TRY(dvt_strips_load(strips));
-  return s->alpha == 1 ? DAVIT_SUCCESS : dvt_strips_scale(strips, s->alpha);
+  return s->alpha != 0 ? dvt_strips_load(strips) : DAVIT_SUCCESS;
 }
 
 /* Collective in the process column, all of which have as many columns. */
@@ -188,6 +186,8 @@ static davit_status open_solutions(solution *s) {
 
 static davit_status compute(solution *s) {
   davit_status status = dvt_strips_agree(s->grid, &s->strips, open, s);
+  if (status == DAVIT_SUCCESS && s->alpha != 1) /* once, where B is worked on in place */
+    dvt_error_keep(&s->failure, dvt_strips_scale(&s->strips, s->alpha));
   if (status == DAVIT_SUCCESS)
     status = dvt_panel_open(&s->panel, s->grid, &s->a, s->strips.width, &s->strips.transport, &s->failure);
   if (status == DAVIT_SUCCESS)

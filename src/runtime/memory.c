@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Blocks and pools.
  *
- * Invariant: every block given out is in `blocks`, sorted by address and disjoint (but for a block that was imported twice), so the place of any
- * pointer is one binary search. Freed device and pinned blocks wait in a list per place until an allocation
- * of the same class takes them: giving them back to the driver would wait for the device. Classes are powers
- * of two below 1 MiB and multiples of an eighth of the power of two above, so at most 12.5 % is wasted. Host
- * memory goes straight to malloc. */
+ * Invariant: every block given out is in `blocks`, sorted by address and disjoint (but for a block that was
+ * imported twice), so the place of any pointer is one binary search. Freed device and pinned blocks wait in a list
+ * per place until an allocation of the same class takes them: giving them back to the driver would wait for the
+ * device. Classes are powers of two below 1 MiB and multiples of an eighth of the power of two above, so at most
+ * 12.5 % is wasted. Host memory goes straight to malloc. */
 #include "src/runtime/memory.h"
 
 #include <pthread.h>

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "src/runtime/operation.h"
 
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "offload/runtime/device.h"
 #include "offload/runtime/stream.h"
@@ -15,6 +10,7 @@
 #include "src/base/clock.h"
 #include "src/base/environment.h"
 #include "src/base/inject.h"
+#include "src/base/team.h"
 #include "src/runtime/memory.h"
 #include "src/runtime/tuning.h"
 
@@ -111,21 +107,15 @@ davit_status dvt_operation_run(const dvt_site *site, const dvt_operation *operat
 /* The scratch memory of an operation that no lane runs: one block, which is asked for once. */
 static davit_status workspace_here(const dvt_site *site, size_t bytes, void **pointer) {
   void **block = site->owner;
-  if (!*block && !(*block = dvt_allocate_raw(bytes)))
+  if (!*block && !(*block = dvt_allocate_aligned(bytes)))
     return DAVIT_OUT_OF_HOST_MEMORY;
   *pointer = *block;
   return DAVIT_SUCCESS;
 }
 
-/* Where LLVM's runtime has helper threads, now or later, the end of a thread that has used OpenMP takes them with it
- * (offload/runtime/region.h). The end of the main thread ends all anyway. */
-static bool may_lead(void) {
-  return gettid() == getpid() && !omp_in_parallel();
-}
-
 bool dvt_operation_runs_here(int device, const dvt_operation *operation, int threads) {
   return dvt_path_on(device, dvt_device_find(device)->ordinal >= 0, operation) == DVT_ON_HOST &&
-         (threads == 1 || may_lead());
+         (threads == 1 || dvt_team_may_lead());
 }
 
 davit_status dvt_operation_run_here(int device, const dvt_operation *operation, const void *arguments,
@@ -139,7 +129,9 @@ davit_status dvt_operation_run_here(int device, const dvt_operation *operation, 
   if (dvt_injected(DVT_INJECT_RUN))
     return davit_fail(DAVIT_DEVICE_LOST, "device %d does not answer", device);
   const int64_t begin = dvt_now_ns();
-  const davit_status status = dvt_host_form(operation->host, &site, arguments);
+  /* A serial form needs no OpenMP, which would have the calling thread among its own from then on. */
+  const davit_status status = operation->serial ? operation->host(&site, arguments)
+                                                : dvt_host_form(operation->host, &site, arguments);
   if (dvt_tracing())
     dvt_trace_thread(operation->name, "compute", begin, dvt_now_ns());
   free(block);

@@ -34,9 +34,9 @@ davit_status dvt_spread_open(dvt_spread *run, const int *devices, int count, siz
 /* Waits for all lanes, frees all memory, returns `status` or else the first error of the work. */
 davit_status dvt_spread_close(dvt_spread *run, davit_status status);
 
-/* Whether the host's memory has all arrays and the devices share it, so that nothing has to be spread for want of memory;
- * host devices that were named share the work all the same, as `named` says. And whether that is so and `bytes` are so few
- * that the calling thread alone is done sooner than others can be told. */
+/* Whether the host's memory has all arrays and the devices share it, so that nothing has to be spread for want of
+ * memory; host devices that were named share the work all the same, as `named` says. And whether that is so and
+ * `bytes` are so few that the calling thread alone is done sooner than others can be told. */
 enum { DVT_SHORT_BYTES = 1 << 22 };
 bool dvt_spread_is_home(const int *devices, int count, bool named, int arrays, const void *const array[]);
 bool dvt_spread_is_short(const dvt_operation *operation, const int *devices, int count, bool named,

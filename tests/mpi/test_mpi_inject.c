@@ -212,11 +212,14 @@ int main(int argc, char **argv) {
       /* One process row with many panels at a time: right operands come in slabs, and each block's solution stays
        * on the device. */
       {1, 32, 18, 'L', {0, 1}, 2, 1, 29},
+      /* One rank whose device has no memory, while the others have changed their parts in place: two process rows, so
+       * that solutions are handed on. */
+      {square, 20, N, 'L', {me == 0 ? 0 : DAVIT_HOST}, 1, 30, 3},
   };
   int failures[DVT_INJECTIONS] = {0}, device_count;
   CHECK(davit_device_count(&device_count));
   try_setting(&settings[0], calls, CALLS, failures);
-  for (int i = 1; i < 3 && device_count > 1; i++)
+  for (int i = 1; i < 4 && device_count > 1; i++)
     try_setting(&settings[i], &calls[MATRICES], CALLS - MATRICES, failures);
   for (int kind = 0; kind < DVT_INJECTIONS; kind++)
     EXPECT(failures[kind] > 0 || kind == DVT_INJECT_UNPACK || ranks == 1, "nothing of kind %d has failed",
