@@ -214,7 +214,7 @@ int main(int argc, char **argv) {
       {1, 32, 18, 'L', {0, 1}, 2, 1, 29},
       /* One rank whose device has no memory, while the others have changed their parts in place: two process rows, so
        * that solutions are handed on. */
-      {square, 20, N, 'L', {me == 0 ? 0 : DAVIT_HOST}, 1, 30, 3},
+      {square, 32, N, 'L', {me == 0 ? 0 : DAVIT_HOST}, 1, 30, 3},
   };
   int failures[DVT_INJECTIONS] = {0}, device_count;
   CHECK(davit_device_count(&device_count));
