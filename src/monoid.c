@@ -110,6 +110,11 @@ static bool is_short(const davit_monoid *monoid, int64_t n) {
   return monoid->kernels && (size_t)n <= SHORT_BYTES / monoid->bytes;
 }
 
+/* What a plain call on the host says: any thread does a short one alone; a team has `threads`, or all (0). */
+static int threads_for(bool short_one, int threads) {
+  return short_one ? 1 : threads > 1 ? threads : 0;
+}
+
 /* Whether the monoid's regions were compiled as they must be. The built-in ones were. */
 static davit_status check_works(const dvt_site *site, const davit_monoid *monoid) {
   if (monoid->kernels || monoid->works(site->device))
@@ -257,7 +262,7 @@ davit_status dvt_reduce_now(int device, const dvt_reduce *r, int threads) {
   dvt_reduce near = *r;
   void *memory = NULL;
   dvt_lane *lane;
-  threads = reduce_is_short(r) ? 1 : threads > 1 ? threads : 0;
+  threads = threads_for(reduce_is_short(r), threads);
   if (dvt_operation_runs_here(device, reduce_of(r), threads))
     return dvt_operation_run_here(device, reduce_of(r), r, threads);
   if (is_out_of_reach(device, r->result)) {
@@ -426,7 +431,7 @@ static bool scan_is_short(const dvt_scan *s) {
 
 davit_status dvt_scan_now(int device, const dvt_scan *s, int threads) {
   dvt_lane *lane;
-  threads = scan_is_short(s) ? 1 : threads > 1 ? threads : 0;
+  threads = threads_for(scan_is_short(s), threads);
   if (dvt_operation_runs_here(device, scan_of(s), threads))
     return dvt_operation_run_here(device, scan_of(s), s, threads);
   DVT_TRY(dvt_lane_open(device, &lane));
