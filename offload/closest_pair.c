@@ -25,6 +25,11 @@
  * cells, is more than `ranks`. GPUs count PROBED points first, and most crowds show there: of all points half
  * a million are in flight before the first is known to be too many.
  *
+ * Devices that share a grid have all points and take the same grid. Each then selects the points of its slab
+ * and of the cells next to it, as records, and does all that follows with these alone. The slabs have as many
+ * points, by a sample of SAMPLED: their borders are the coordinates of sampled points, along the longest side
+ * of the box.
+ *
  * All pairs: tiles of BLOCK points against tiles of BLOCK points; on the CPU LINE points at a time in
  * vectors. n^2 / 2 distances of 5 or 8 flops.
  *
@@ -58,8 +63,11 @@
   X(BRUTE, brute)                                                                                            \
   X(PLAN_DENSE, plan_dense)                                                                                  \
   X(PLAN_HASHED, plan_hashed)                                                                                \
+  X(SELECT, select)                                                                                          \
   X(COUNT, count)                                                                                            \
+  X(COUNT_SLAB, count_slab)                                                                                  \
   X(PLACE, place)                                                                                            \
+  X(PLACE_SLAB, place_slab)                                                                                  \
   X(SEARCH_DENSE, search_dense)                                                                              \
   X(SEARCH_HASHED, search_hashed)                                                                            \
   X(COLLECT, collect)                                                                                        \
@@ -67,14 +75,15 @@
   X(EQUAL, equal)
 #define STEPS_OF_GPUS(X)                                                                                     \
   X(PART_POINTS, part_points)                                                                                \
+  X(PART_MEMBERS, part_members)                                                                              \
   X(PART_RECORDS, part_records)                                                                              \
   X(SETTLE, settle)
 #define ENUMERATOR(STEP, name) STEP,
 typedef enum step { STEPS_OF_ALL(ENUMERATOR) STEPS_OF_GPUS(ENUMERATOR) STEPS } step;
 
 /* All kernels have the same arguments, those of `work`. */
-typedef void region(int device, int teams, int64_t n, dvt_closest_state *s, const void *points,
-                    uint32_t *table, uint16_t *ranks, void *records, char *partials);
+typedef void region(int device, int teams, int64_t n, int64_t begin, int64_t end, dvt_closest_state *s,
+                    const void *points, uint32_t *table, uint16_t *ranks, void *records, char *partials);
 
 typedef struct kind {
   size_t point_bytes, record_bytes;
@@ -158,7 +167,9 @@ static layout layout_of(const dvt_closest_site *site, dvt_closest_stage last) {
     l.slots = l.table + dvt_aligned_up((size_t)buckets * sizeof(uint32_t));
     l.ranks = l.slots + (site->gpu ? 2 * scan_bytes(buckets) : 0);
     l.records = l.ranks + dvt_aligned_up((size_t)n * sizeof(uint16_t));
-    records = site->gpu && is_parted(n, k->record_bytes) ? parting_bytes(n) : (size_t)n * k->record_bytes;
+    records = site->gpu && is_parted(n, k->record_bytes)
+                  ? parting_bytes(n)
+                  : (size_t)n * k->record_bytes * (site->parts > 1 ? 2 : 1); /* members behind them */
     records = records > slots ? records : slots;
     records = records > samples ? records : samples;
   }
@@ -196,11 +207,13 @@ static davit_status run_step(const dvt_closest_site *site, step which, work w) {
     k->step[which].host(&w);
     return DAVIT_SUCCESS;
   }
-  const int teams = teams_of(site, which, w.n);
+  const int teams = teams_of(site, which, which == COUNT || which == COUNT_SLAB ? w.end - w.begin : w.n);
   if (site->stream)
-    return dvt_launch(k->step[which].kernel, site->stream, teams, THREADS, 0,
-                      DVT_ARGUMENTS(w.n, w.s, w.points, w.table, w.ranks, w.records, w.partials));
-  k->step[which].region(site->device, teams, w.n, w.s, w.points, w.table, w.ranks, w.records, w.partials);
+    return dvt_launch(
+        k->step[which].kernel, site->stream, teams, THREADS, 0,
+        DVT_ARGUMENTS(w.n, w.begin, w.end, w.s, w.points, w.table, w.ranks, w.records, w.partials));
+  k->step[which].region(site->device, teams, w.n, w.begin, w.end, w.s, w.points, w.table, w.ranks, w.records,
+                        w.partials);
   return DAVIT_SUCCESS;
 }
 
@@ -251,10 +264,11 @@ static davit_status scan_counts(const dvt_closest_site *site, uint32_t *table, i
 enum { PROBED = 1 << 14 };
 
 static davit_status place_records(const dvt_closest_site *site, work w) {
+  const bool slab = site->parts > 1;
   if (!site->gpu || !is_parted(w.n, kind_of(site)->record_bytes))
-    return run_step(site, PLACE, w);
-  DVT_TRY(fill_words(site, parting_of(w.records, w.n).cursors[0], 2 * PARTS, 0));
-  DVT_TRY(run_step(site, PART_POINTS, w));
+    return run_step(site, slab ? PLACE_SLAB : PLACE, w);
+  DVT_TRY(fill_words(site, parting_of(w.records, w.n, w.n).cursors[0], 2 * PARTS, 0));
+  DVT_TRY(run_step(site, slab ? PART_MEMBERS : PART_POINTS, w));
   DVT_TRY(run_step(site, PART_RECORDS, w));
   return run_step(site, SETTLE, w);
 }
@@ -262,14 +276,13 @@ static davit_status place_records(const dvt_closest_site *site, work w) {
 /* Counts PROBED points, then all others. */
 static davit_status count_points(const dvt_closest_site *site, const work *w) {
   const int64_t probed = site->gpu && w->n / 16 >= PROBED ? PROBED : 0;
+  const step count = site->parts > 1 ? COUNT_SLAB : COUNT;
   work first = *w, rest = *w;
-  first.n = probed;
-  rest.n -= probed;
-  rest.points = (const char *)w->points + (size_t)probed * kind_of(site)->point_bytes;
-  rest.ranks += probed;
+  first.end = rest.begin = probed;
+  rest.end = w->n;
   if (probed > 0)
-    DVT_TRY(run_step(site, COUNT, first));
-  return run_step(site, COUNT, rest);
+    DVT_TRY(run_step(site, count, first));
+  return run_step(site, count, rest);
 }
 
 /* Plans a grid, sorts the points into its cells, and searches there. The CPU stops at a crowd; on a GPU the
@@ -281,6 +294,8 @@ static davit_status search_grid(const dvt_closest_site *site, work w, char *slot
   if (!site->gpu && w.s->stop)
     return DAVIT_SUCCESS;
   const int64_t buckets = site->gpu ? most_buckets(w.n, hashed) : w.s->grid.buckets;
+  if (site->parts > 1)
+    DVT_TRY(run_step(site, SELECT, w));
   DVT_TRY(fill_words(site, w.table, buckets, 0));
   DVT_TRY(count_points(site, &w));
   if (!site->gpu && dvt_closest_is_crowded(w.s))
@@ -385,6 +400,8 @@ static davit_status perform_there(const dvt_closest_site *site, dvt_closest_stag
 
 davit_status dvt_closest_perform(const dvt_closest_site *site, dvt_closest_stage stage,
                                  dvt_closest_state *state) {
+  state->part = site->part;
+  state->parts = site->parts;
   state->slots = slots_of(site->n);
   state->collects = stage == DVT_CLOSEST_COLLECT;
   state->capacity = site->capacity;

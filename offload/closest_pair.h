@@ -3,7 +3,7 @@
  *
  * A stage gets a state, does its work and returns the state with what it found. src/closest_pair.c decides
  * which stage is next, and with which grid. Several devices share a stage: each has all points and compares
- * its part of the pairs; the first of the pairs that they find is the answer. */
+ * its part of them with all others; the first of the pairs that they find is the answer. */
 #ifndef DAVIT_OFFLOAD_CLOSEST_PAIR_H
 #define DAVIT_OFFLOAD_CLOSEST_PAIR_H
 
@@ -31,6 +31,7 @@ typedef struct dvt_closest_site {
   int dim;
   int64_t n; /* below 2^32 but for DVT_CLOSEST_BOX and _BRUTE */
   const void *points;
+  int part, parts;           /* of devices that share the search; alone it is 0 of 1 */
   int64_t capacity;          /* of DVT_CLOSEST_COLLECT */
   void *memory;              /* of the device: dvt_closest_bytes() */
   dvt_closest_state *staged; /* with a stream: pinned */

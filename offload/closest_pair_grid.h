@@ -19,7 +19,8 @@ enum {
   RANKS_DENSE = 8, /* times n */
   CROWD_HASHED = 4096,
   CROWD_COLLECT = UINT16_MAX, /* ranks have 16 bits */
-  RANKS_HASHED = 32
+  RANKS_HASHED = 32,
+  SAMPLED = 1024 /* points whose coordinates divide the slabs */
 };
 
 #define INLINE static inline __attribute__((always_inline))
@@ -57,6 +58,10 @@ INLINE bool is_same(point a, point b) {
   return a.x == b.x && a.y == b.y && a.z == b.z;
 }
 
+INLINE double along(point p, int64_t axis) {
+  return axis == 0 ? p.x : axis == 1 ? p.y : p.z;
+}
+
 /* The number of the cell along one axis. */
 INLINE int64_t hashed_cell(const dvt_closest_grid *g, double x) {
   if (__builtin_fabs(x) > g->most) {
@@ -89,6 +94,22 @@ INLINE int64_t hashed_bucket(const dvt_closest_grid *g, point p, int dim) {
 
 INLINE int64_t bucket_of(const dvt_closest_grid *g, point p, int dim) {
   return g->hashed ? hashed_bucket(g, p, dim) : dense_bucket(g, p, dim);
+}
+
+/* The number of the cell at x of the axis that slabs divide. */
+INLINE int64_t cell_along(const dvt_closest_grid *g, double x) {
+  return g->hashed ? hashed_cell(g, x) : (int64_t)((x - g->from) * g->scale);
+}
+
+/* Whether the device compares the point with others, or may need it to compare with. */
+INLINE bool is_own(const dvt_closest_grid *g, point p) {
+  const int64_t cell = g->slab ? cell_along(g, along(p, g->axis)) : 0;
+  return !g->slab || (cell >= g->begin && cell < g->end);
+}
+
+INLINE bool is_needed(const dvt_closest_grid *g, point p) {
+  const int64_t cell = cell_along(g, along(p, g->axis));
+  return (cell >= g->begin || cell + 1 == g->begin) && (cell < g->end || cell == g->end);
 }
 
 /* Where the k-th of `parts` equal shares of n elements begins. */
@@ -129,6 +150,34 @@ INLINE int hash_bits(int64_t n) {
 INLINE int64_t most_buckets(int64_t n, bool hashed) {
   const int64_t all = 1 + (INT64_C(1) << hash_bits(n)) + RUN;
   return hashed || n + DENSE_BUCKETS > all ? all : n + DENSE_BUCKETS;
+}
+
+/* Slabs cut the longest side of the box. */
+INLINE int longest_side(const dvt_closest_state *s, int dim) {
+  int axis = 0;
+  double longest = -1;
+#pragma unroll
+  for (int k = 0; k < dim; k++) {
+    const double half = s->high[k] / 2 - s->low[k] / 2;
+    axis = half > longest ? k : axis;
+    longest = half > longest ? half : longest;
+  }
+  return axis;
+}
+
+/* Whether sampled coordinate j, which is x, is before the k-th, which is y, in ascending order. */
+INLINE bool is_before(double x, int j, double y, int k) {
+  return x < y || (!(y < x) && j < k);
+}
+
+/* This device's slab, from the coordinates of the points with which it and the next begin. */
+INLINE void plan_slab(dvt_closest_state *s, int axis, double first, double next) {
+  dvt_closest_grid *g = &s->grid;
+  g->axis = axis;
+  g->from = axis == 0 ? g->origin[0] : axis == 1 ? g->origin[1] : g->origin[2];
+  g->begin = s->part == 0 ? INT64_MIN : cell_along(g, first);
+  g->end = s->part == s->parts - 1 ? INT64_MAX : cell_along(g, next);
+  g->slab = 1;
 }
 
 /* 2^k for a k whose power is a normal number, or above: infinity. */

@@ -13,7 +13,10 @@
  *
  * Hashed: cells of the side 2^e at multiples of the side. Runs of 32 cells in x have neighbouring buckets;
  * the first of them is hashed. Beyond 2^53 sides from the origin only points with that coordinate equal can
- * be in one cell. */
+ * be in one cell.
+ *
+ * Of devices that share a grid each takes a slab, the cells [begin, end) along one axis. It compares the points
+ * in it, and takes those of the cells next to it as well, to compare with. */
 typedef struct dvt_closest_grid {
   int64_t hashed;
   int64_t buckets;                /* with bucket 0 */
@@ -24,6 +27,9 @@ typedef struct dvt_closest_grid {
   int64_t shift;    /* of a hash to a bucket */
   int64_t crowd;    /* points that are too many for a bucket */
   int64_t ranks;    /* sum over the buckets of c (c - 1) / 2 that is too much */
+  int64_t slab;     /* not 0: a device's share alone */
+  int64_t axis, begin, end;
+  double from; /* the origin along the axis */
 } dvt_closest_grid;
 
 typedef struct dvt_closest_state {
@@ -35,8 +41,8 @@ typedef struct dvt_closest_state {
   int64_t held;
   /* given */
   int64_t sample, seed; /* points; without a sample, of stage _HASHED alone, 0 */
-  int64_t part, parts;
-  double known; /* a distance that there is, or infinity */
+  int64_t part, parts;  /* the device among those that share the search */
+  double known;         /* a distance that there is, or infinity */
   /* found */
   double low[3], high[3];
   int64_t bad; /* the first point that is not finite, INT64_MAX if none */
@@ -50,6 +56,7 @@ typedef struct dvt_closest_state {
   int64_t capacity;
   uint64_t bound;
   uint32_t stop, counter;
+  uint32_t members; /* points that a device has taken for its slab */
 } dvt_closest_state;
 
 /* A cell has too many points, or there is no grid of the stage's kind: then `pair` is undefined. */

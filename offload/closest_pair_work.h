@@ -33,6 +33,7 @@ static const uint32_t nobody = UINT32_MAX; /* in a slot of DVT_CLOSEST_EQUAL */
 /* The arguments of a step. Each uses those that it needs. */
 typedef struct work {
   int64_t n;
+  int64_t begin, end; /* which points are counted */
   dvt_closest_state *s;
   const void *points;
   uint32_t *table; /* counters, then ends of buckets; slots of DVT_CLOSEST_EQUAL */
@@ -120,6 +121,9 @@ INLINE void collect(collector *c, davit_closest_pair_result pair) {
 
 typedef uint32_t quad __attribute__((ext_vector_type(4))); /* a record of floats */
 
+/* What the first step and the second take. */
+typedef enum source { FROM_POINTS, FROM_MEMBERS, FROM_RECORDS } source;
+
 /* Records and their places, two arrays of each. Parts are numbered by the bits of a place from shift[] on.
  * The cursor of a part counts the records that have been written to it. */
 typedef struct parting {
@@ -132,8 +136,10 @@ INLINE bool is_parted(int64_t n, size_t record_bytes) {
   return record_bytes == sizeof(quad) && (size_t)n * sizeof(quad) > DVT_CLOSEST_CACHE;
 }
 
-INLINE parting parting_of(void *memory, int64_t n) {
-  const int all = hash_bits(n), both = all - WINDOW_BITS < 2 * PART_BITS ? all - WINDOW_BITS : 2 * PART_BITS;
+/* Memory for n records, of which there are `taken`. */
+INLINE parting parting_of(void *memory, int64_t n, int64_t taken) {
+  const int bits = hash_bits(taken), all = bits > WINDOW_BITS + 2 ? bits : WINDOW_BITS + 2,
+            both = all - WINDOW_BITS < 2 * PART_BITS ? all - WINDOW_BITS : 2 * PART_BITS;
   quad *records = memory;
   uint32_t *places = (uint32_t *)(void *)(records + 2 * n);
   return (parting){.shift = {all - both / 2, all - both},

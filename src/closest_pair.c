@@ -81,7 +81,7 @@ static davit_status divide(const dvt_closest_problem *p, const void *points, int
 
 static davit_status find(dvt_closest_search *s, davit_closest_pair_algorithm algorithm) {
   bool found = algorithm == DAVIT_CLOSEST_PAIR_BRUTE;
-  s->state = (dvt_closest_state){.parts = 1, .known = INFINITY};
+  s->state = (dvt_closest_state){.known = INFINITY};
   if (algorithm == DAVIT_CLOSEST_PAIR_GRID)
     DVT_TRY(by_grids(s, &found));
   else /* the box, to see that points are finite */

@@ -157,8 +157,7 @@ static void give(const dvt_closest_problem *p, davit_closest_pair_result *pairs,
 static davit_status find(dvt_closest_search *s, davit_closest_pair_algorithm algorithm) {
   const dvt_closest_problem *p = s->p;
   bool found = false;
-  s->state =
-      (dvt_closest_state){.parts = 1, .known = INFINITY, .limit = all_within(p->radius), .pairs = s->pairs};
+  s->state = (dvt_closest_state){.known = INFINITY, .limit = all_within(p->radius), .pairs = s->pairs};
   DVT_TRY(dvt_closest_stage_run(s, DVT_CLOSEST_BOX)); /* to see that points are finite, too */
   if (algorithm == DAVIT_CLOSEST_PAIR_GRID)
     DVT_TRY((p->k ? by_grids : count_by_grid)(s, &found));

@@ -67,6 +67,7 @@ davit_status dvt_closest_stage_run(dvt_closest_search *s, dvt_closest_stage whic
   s->state.ranks = s->state.bound = 0;
   s->state.stop = s->state.counter = 0;
   s->state.found = 0;
+  s->state.members = 0;
   DVT_TRY(s->perform(s->context, which, &s->state));
   if (s->state.bad < s->p->n)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "points: point %lld has a coordinate that is not finite",
@@ -104,6 +105,7 @@ davit_status dvt_closest_kernel(int device, dvt_stream *stream, dvt_kernel_fit *
   return dvt_closest_fit(stream, DAVIT_DOUBLE, 2, fit);
 }
 
+/* Alone. */
 static dvt_closest_site site_of(const dvt_lane *lane, const dvt_closest_problem *p, const void *points) {
   const bool gpu = dvt_place_any_gpu(&lane->device, 1);
   return (dvt_closest_site){.device = lane->device,
@@ -115,6 +117,7 @@ static dvt_closest_site site_of(const dvt_lane *lane, const dvt_closest_problem 
                             .dim = p->dim,
                             .n = p->n,
                             .points = points,
+                            .parts = 1,
                             .capacity = p->capacity};
 }
 
@@ -163,13 +166,19 @@ static davit_status run_alone(const dvt_closest_problem *p, int device) {
 /* ---- on several devices ---- */
 
 /* Each device has all points. From the host each fetches a share, and the others' shares from them, so that
- * the host's links carry the points once. */
+ * the host's links carry the points once. A share is fetched in pieces, and one piece passed on while the next
+ * comes. */
+enum { PIECES = 4 };
+static const size_t piece_bytes = 8 << 20; /* of a share of more than one piece, at least */
+
 typedef struct spread {
   const dvt_closest_problem *p;
-  int count;
+  int count, pieces;
   dvt_lane *lane[DVT_MAX_DEVICES];
-  void *points[DVT_MAX_DEVICES]; /* owned */
-  dvt_record *fetched[DVT_MAX_DEVICES];
+  dvt_lane *others[DVT_MAX_DEVICES]; /* on which a device copies from the others */
+  void *points[DVT_MAX_DEVICES];     /* owned */
+  dvt_record *fetched[DVT_MAX_DEVICES][PIECES];
+  dvt_record *complete[DVT_MAX_DEVICES];
   dvt_closest_site site[DVT_MAX_DEVICES];
   dvt_closest_state state[DVT_MAX_DEVICES];
   dvt_closest_stage last;
@@ -203,7 +212,17 @@ static void join_pairs(const spread *all, dvt_closest_state *state) {
       memmove(state->pairs + state->held, other->pairs, (size_t)other->held * sizeof *other->pairs);
     state->held += other->held;
     state->found += other->found;
-    state->stop |= other->stop;
+  }
+}
+
+/* Each device knows its own slab alone: a crowd in one is a crowd for all. */
+static void join(const spread *all, dvt_closest_state *state) {
+  *state = all->state[0];
+  for (int d = 0; d < all->count; d++) {
+    const dvt_closest_state *other = &all->state[d];
+    state->stop |= dvt_closest_is_crowded(other);
+    if (d > 0)
+      dvt_pair_offer(other->pair.distance, other->pair.i, other->pair.j, &state->pair);
   }
 }
 
@@ -212,8 +231,6 @@ static davit_status perform_everywhere(void *context, dvt_closest_stage which, d
   davit_status status = DAVIT_SUCCESS;
   for (int d = 0; d < all->count && status == DAVIT_SUCCESS; d++) {
     all->state[d] = *state;
-    all->state[d].part = d;
-    all->state[d].parts = all->count;
     all->state[d].pairs = state->pairs ? state->pairs + d * all->p->capacity : NULL;
     const stage_command c = {all, d, which};
     status = dvt_lane_submit(all->lane[d], DVT_BLOCKING, run_stage, &c, sizeof c);
@@ -221,44 +238,54 @@ static davit_status perform_everywhere(void *context, dvt_closest_stage which, d
   davit_status end = dvt_lanes_synchronize(all->lane, all->count);
   if (status != DAVIT_SUCCESS || end != DAVIT_SUCCESS)
     return status == DAVIT_SUCCESS ? end : status;
-  *state = all->state[0];
-  for (int d = 1; d < all->count; d++)
-    dvt_pair_offer(all->state[d].pair.distance, all->state[d].pair.i, all->state[d].pair.j, &state->pair);
+  join(all, state);
   if (which == DVT_CLOSEST_COLLECT)
     join_pairs(all, state);
   return DAVIT_SUCCESS;
 }
 
-/* The bytes of the points of share d. */
-static void share_of(const spread *all, int d, size_t *begin, size_t *bytes) {
-  const dvt_span range = dvt_spread_range(all->p->n, d, all->count);
-  *begin = (size_t)range.begin * point_bytes(all->p);
-  *bytes = (size_t)(range.end - range.begin) * point_bytes(all->p);
-}
-
-static davit_status fetch(spread *all, int to, int share, const void *from) {
-  size_t begin, bytes;
-  share_of(all, share, &begin, &bytes);
+/* A piece of a share. */
+static davit_status fetch(spread *all, dvt_lane *lane, void *to, const void *from, int share, int piece) {
+  const dvt_span whole = dvt_spread_range(all->p->n, share, all->count),
+                 range = dvt_spread_range(whole.end - whole.begin, piece, all->pieces);
+  const size_t each = point_bytes(all->p), begin = (size_t)(whole.begin + range.begin) * each,
+               bytes = (size_t)(range.end - range.begin) * each;
   if (bytes == 0)
     return DAVIT_SUCCESS;
   const char *source = (const char *)from + begin;
-  const dvt_copy copy = dvt_copy_bytes(bytes, source, dvt_place_of(source), (char *)all->points[to] + begin,
-                                       all->lane[to]->device);
-  return dvt_copy_submit(all->lane[to], &copy);
+  const dvt_copy copy = dvt_copy_bytes(bytes, source, dvt_place_of(source), (char *)to + begin, lane->device);
+  return dvt_copy_submit(lane, &copy);
+}
+
+/* The waits come first: each that follows other commands would begin a task of its own. */
+static davit_status fetch_from_others(spread *all, int d, int piece) {
+  for (int k = 1; k < all->count; k++)
+    DVT_TRY(dvt_lane_wait(all->others[d], all->fetched[(d + k) % all->count][piece]));
+  for (int k = 1; k < all->count; k++) {
+    const int from = (d + k) % all->count;
+    DVT_TRY(fetch(all, all->others[d], all->points[d], all->points[from], from, piece));
+  }
+  return DAVIT_SUCCESS;
 }
 
 static davit_status fetch_all(spread *all) {
-  for (int d = 0; d < all->count; d++) {
-    DVT_TRY(davit_malloc((size_t)all->p->n * point_bytes(all->p), all->lane[d]->device, &all->points[d]));
-    DVT_TRY(fetch(all, d, d, all->p->points));
-    DVT_TRY(dvt_lane_record(all->lane[d], false, &all->fetched[d]));
-  }
+  const size_t bytes = (size_t)all->p->n * point_bytes(all->p),
+               pieces = bytes / (size_t)all->count / piece_bytes;
+  all->pieces = pieces < 1 ? 1 : pieces < PIECES ? (int)pieces : PIECES;
   for (int d = 0; d < all->count; d++)
-    for (int k = 1; k < all->count; k++) {
-      const int from = (d + k) % all->count;
-      DVT_TRY(dvt_lane_wait(all->lane[d], all->fetched[from]));
-      DVT_TRY(fetch(all, d, from, all->points[from]));
+    DVT_TRY(davit_malloc(bytes, all->lane[d]->device, &all->points[d]));
+  for (int piece = 0; piece < all->pieces; piece++) {
+    for (int d = 0; d < all->count; d++) {
+      DVT_TRY(fetch(all, all->lane[d], all->points[d], all->p->points, d, piece));
+      DVT_TRY(dvt_lane_record(all->lane[d], false, &all->fetched[d][piece]));
     }
+    for (int d = 0; d < all->count; d++)
+      DVT_TRY(fetch_from_others(all, d, piece));
+  }
+  for (int d = 0; d < all->count; d++) {
+    DVT_TRY(dvt_lane_record(all->others[d], false, &all->complete[d]));
+    DVT_TRY(dvt_lane_wait(all->lane[d], all->complete[d]));
+  }
   return DAVIT_SUCCESS;
 }
 
@@ -269,6 +296,8 @@ static davit_status search_spread(spread *all, davit_closest_pair_algorithm algo
   DVT_TRY(fetch_all(all));
   for (int d = 0; d < all->count; d++) {
     all->site[d] = site_of(all->lane[d], all->p, all->points[d]);
+    all->site[d].part = d;
+    all->site[d].parts = all->count;
     if (all->site[d].stream)
       DVT_TRY(davit_malloc(sizeof *all->site[d].staged, DAVIT_PINNED, (void **)&all->site[d].staged));
   }
@@ -284,15 +313,23 @@ static davit_status spread_over(const dvt_closest_problem *p, const int *devices
   for (int d = 0; d < count && first.status == DAVIT_SUCCESS; d++) {
     dvt_error_keep(&first, dvt_lane_open(devices[d], &all->lane[d]));
     all->count += first.status == DAVIT_SUCCESS;
+    if (first.status == DAVIT_SUCCESS)
+      dvt_error_keep(&first, dvt_lane_open(devices[d], &all->others[d]));
   }
   const davit_closest_pair_algorithm algorithm = algorithm_of(p, dvt_place_any_gpu(devices, count));
   all->last = last_stage(p, algorithm);
   if (first.status == DAVIT_SUCCESS)
     dvt_error_keep(&first, search_spread(all, algorithm));
-  for (int d = 0; d < all->count; d++)
-    dvt_record_drop(all->fetched[d]);
-  for (int d = 0; d < all->count; d++)
+  for (int d = 0; d < all->count; d++) {
+    for (int piece = 0; piece < all->pieces; piece++)
+      dvt_record_drop(all->fetched[d][piece]);
+    dvt_record_drop(all->complete[d]);
+  }
+  for (int d = 0; d < all->count; d++) {
+    if (all->others[d])
+      dvt_error_keep(&first, dvt_lane_close(all->others[d]));
     dvt_error_keep(&first, dvt_lane_close(all->lane[d]));
+  }
   for (int d = 0; d < all->count; d++) {
     davit_free(all->points[d]);
     davit_free(all->site[d].staged);

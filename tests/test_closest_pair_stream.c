@@ -27,9 +27,10 @@ enum { TEAMS = 3, STEPS_FROM = DVT_CLOSEST_CACHE / 16 };
 #define BODY_OF(kind, name)                                                                                  \
   static void run_##kind##_##name(void *arguments) {                                                         \
     const dvt_argument *a = arguments;                                                                       \
-    closest_##kind##_##name##_body(&(work){(int64_t)a[0], emulator_pointer(a + 1), emulator_pointer(a + 2),  \
+    closest_##kind##_##name##_body(&(work){(int64_t)a[0], (int64_t)a[1], (int64_t)a[2],                      \
                                            emulator_pointer(a + 3), emulator_pointer(a + 4),                 \
-                                           emulator_pointer(a + 5), emulator_pointer(a + 6)});               \
+                                           emulator_pointer(a + 5), emulator_pointer(a + 6),                 \
+                                           emulator_pointer(a + 7), emulator_pointer(a + 8)});               \
   }
 #define ROW_OF(kind, name) {"closest_" #kind "_" #name, run_##kind##_##name},
 #define OF_FLOAT2(STEP, name) OF(float2, name)
@@ -86,6 +87,7 @@ static dvt_closest_site site_of(const cloud *c, bool gpu, dvt_closest_state *sta
                             .dim = c->dim,
                             .n = c->n,
                             .points = c->points,
+                            .parts = 1,
                             .staged = staged};
 }
 
@@ -95,9 +97,12 @@ static int in_order(const void *a, const void *b) {
 }
 
 /* One part of a stage; what is beside its memory stays as it is. */
-static void perform_part(const cloud *c, bool gpu, dvt_closest_stage stage, dvt_closest_state *state) {
+static void perform_part(const cloud *c, bool gpu, dvt_closest_stage stage, int part, int parts,
+                         dvt_closest_state *state) {
   dvt_closest_state staged;
   dvt_closest_site site = site_of(c, gpu, &staged);
+  site.part = part;
+  site.parts = parts;
   site.capacity = state->capacity;
   const size_t bytes = (gpu ? emulated_closest_bytes : dvt_closest_bytes)(&site, stage);
   CHECK(emulated_workspace(NULL, bytes, &site.memory));
@@ -114,12 +119,10 @@ static dvt_closest_state perform(const cloud *c, dvt_closest_stage stage, dvt_cl
     dvt_closest_state s = given, host;
     s.pair = DVT_NO_PAIR;
     s.ranks = s.bound = 0;
-    s.stop = s.counter = 0;
-    s.part = part;
-    s.parts = parts;
+    s.stop = s.counter = s.members = 0;
     host = s;
-    perform_part(c, true, stage, &s);
-    perform_part(c, false, stage, &host);
+    perform_part(c, true, stage, part, parts, &s);
+    perform_part(c, false, stage, part, parts, &host);
     assert_int_equal(s.bad, host.bad);
     assert_memory_equal(s.low, host.low, (size_t)c->dim * sizeof(double));
     assert_memory_equal(s.high, host.high, (size_t)c->dim * sizeof(double));
@@ -130,11 +133,13 @@ static dvt_closest_state perform(const cloud *c, dvt_closest_stage stage, dvt_cl
     if (grid && !dvt_closest_is_crowded(&s)) {
       assert_memory_equal(&s.grid, &host.grid, sizeof s.grid);
       assert_int_equal(s.ranks, host.ranks);
+      assert_int_equal(s.members, host.members);
     }
-    if (part == 0)
-      all = s;
-    else
-      dvt_pair_offer(s.pair.distance, s.pair.i, s.pair.j, &all.pair);
+    const uint32_t stop = part > 0 ? all.stop : 0;
+    const davit_closest_pair_result first = part > 0 ? all.pair : DVT_NO_PAIR;
+    all = s;
+    all.stop = stop | dvt_closest_is_crowded(&s);
+    dvt_pair_offer(first.distance, first.i, first.j, &all.pair);
   }
   return all;
 }
@@ -149,7 +154,7 @@ static void expect_pair(const cloud *c, davit_closest_pair_result right, const c
 
 /* All stages, each if it has something to say. Returns whether a grid was found to be of use. */
 static bool run_stages(const cloud *c, int parts) {
-  const dvt_closest_state begin = {.parts = 1, .known = __builtin_inf()};
+  const dvt_closest_state begin = {.known = __builtin_inf()};
   const davit_closest_pair_result right = closest(c);
   bool useful = false;
   if (c->n <= 3000)
@@ -192,7 +197,7 @@ CASE(test_kinds) {
   for (int v = 0; v < 4; v++)
     for (int s = 0; s < COUNT(sizes); s++)
       if (!left_out())
-        run("uniform", real_type(v), 2 + v / 2, sizes[s], 1 + s % 2, true);
+        run("uniform", real_type(v), 2 + v / 2, sizes[s], 1 + (s + v) % 4, true);
 }
 
 CASE(test_data) {
@@ -204,7 +209,7 @@ CASE(test_data) {
   for (int v = 0; v < 4; v++)
     for (int d = 0; d < COUNT(all); d++)
       if (!left_out())
-        run(all[d].data, real_type(v), 2 + v / 2, 1500 + 7 * d, 1 + d % 2, all[d].useful);
+        run(all[d].data, real_type(v), 2 + v / 2, 1500 + 7 * d, 1 + (d + v) % 4, all[d].useful);
   run("tiny", DAVIT_DOUBLE, 2, 500, 1, false);
   run("tiny", DAVIT_DOUBLE, 3, 500, 2, false);
 }
@@ -212,9 +217,7 @@ CASE(test_data) {
 /* The pairs within a limit: a GPU keeps those that the CPU keeps, in any order, where there is room for all,
  * and as many as there is room for elsewhere; without room it counts them. */
 static void collect_both(const cloud *c, double radius, int64_t capacity, int part, int parts) {
-  dvt_closest_state host = {.parts = parts,
-                            .part = part,
-                            .known = radius,
+  dvt_closest_state host = {.known = radius,
                             .bad = INT64_MAX,
                             .capacity = capacity,
                             .limit = {INT64_MAX, INT64_MAX, radius}},
@@ -222,8 +225,8 @@ static void collect_both(const cloud *c, double radius, int64_t capacity, int pa
   const size_t bytes = (size_t)capacity * sizeof *host.pairs;
   host.pairs = kept(bytes + 1);
   gpu.pairs = kept(bytes + 1);
-  perform_part(c, false, DVT_CLOSEST_COLLECT, &host);
-  perform_part(c, true, DVT_CLOSEST_COLLECT, &gpu);
+  perform_part(c, false, DVT_CLOSEST_COLLECT, part, parts, &host);
+  perform_part(c, true, DVT_CLOSEST_COLLECT, part, parts, &gpu);
   assert_int_equal(host.stop, gpu.stop);
   if (capacity > 0 && host.found > (uint64_t)capacity) {
     assert_true(gpu.found > (uint64_t)capacity);
@@ -257,6 +260,34 @@ CASE(test_collecting) {
     }
 }
 
+/* The slabs of `parts` devices: each has about as many points, and each pair within the radius is one device's. */
+static void divide(const char *data, davit_type type, int dim, int parts, double radius) {
+  enum { N = 4000 };
+  SCOPE;
+  const cloud c = cloud_of(generator_named(data), type, dim, N);
+  uint64_t alone = 0, found = 0;
+  for (int shared = 1; shared <= parts; shared += parts - 1)
+    for (int part = 0; part < shared; part++) {
+      dvt_closest_state s = perform(&c, DVT_CLOSEST_BOX, (dvt_closest_state){.known = radius}, 1);
+      s.limit = (davit_closest_pair_result){INT64_MAX, INT64_MAX, radius};
+      perform_part(&c, part % 2, DVT_CLOSEST_COLLECT, part, shared, &s);
+      assert_int_equal(s.stop, 0);
+      *(shared == 1 ? &alone : &found) += s.found;
+      if (shared > 1)
+        assert_in_range(s.members, N / parts * 2 / 3, N / parts * 3 / 2 + N / 8); /* with those next to it */
+    }
+  assert_true(alone > 500);
+  assert_int_equal(found, alone);
+}
+
+CASE(test_slabs) {
+  for (int parts = 2; parts <= 4; parts++) {
+    divide("uniform", DAVIT_FLOAT, 2, parts, 0.01);
+    divide("uniform", DAVIT_DOUBLE, 3, parts, 0.04);
+    divide("signed", DAVIT_DOUBLE, 2, parts, 0.02);
+  }
+}
+
 /* Records that go to their places in steps: as few as do, with parts of all lengths, so many that a part has
  * several windows, and counted in two launches. */
 CASE(test_steps) {
@@ -264,24 +295,24 @@ CASE(test_steps) {
   const int64_t sizes[] = {STEPS_FROM + 1, 4096, 4097, 20011, most};
   for (int s = 0; s < COUNT(sizes); s++) {
     const int before = emulator_launches;
-    run(s % 2 ? "crowd" : "uniform", DAVIT_FLOAT, 2 + s % 2, sizes[s], 1, true);
+    run(s % 2 ? "crowd" : "uniform", DAVIT_FLOAT, 2 + s % 2, sizes[s], 1 + s % 3, true);
     assert_true(emulator_launches > before);
   }
 }
 
 /* Every record comes to its own place, whatever is found there. */
 CASE(test_places) {
-  quad nothing;                            /* its address alone is used */
-  for (int bits = 11; bits < 32; bits++) { /* parts are whole tiles, and numbered by a place's bits */
-    const parting to = parting_of(&nothing, INT64_C(1) << bits);
+  quad nothing;                           /* its address alone is used */
+  for (int bits = 0; bits < 32; bits++) { /* parts are whole tiles, and numbered by a place's bits */
+    const parting to = parting_of(&nothing, INT64_C(1) << 32, INT64_C(1) << bits);
     assert_true(to.shift[0] >= 11 && to.shift[1] >= WINDOW_BITS);
-    assert_int_equal(to.shift[0] + to.bits[0], bits);
+    assert_int_equal(to.shift[0] + to.bits[0], bits > 12 ? bits : 12);
     assert_int_equal(to.shift[1] + to.bits[1], to.shift[0]);
     assert_true(to.bits[0] <= PART_BITS && to.bits[1] <= PART_BITS);
   }
   for (int dim = 2; dim <= 3; dim++) {
     cloud c = cloud_of(0, DAVIT_FLOAT, dim, 9001);
-    dvt_closest_state staged, s = {.parts = 1, .known = __builtin_inf()};
+    dvt_closest_state staged, s = {.known = __builtin_inf()};
     dvt_closest_site site = site_of(&c, true, &staged);
     CHECK(emulated_workspace(NULL, emulated_closest_bytes(&site, DVT_CLOSEST_DENSE), &site.memory));
     CHECK(emulated_closest_perform(&site, DVT_CLOSEST_DENSE, &s));
@@ -314,7 +345,7 @@ CASE(test_refused) {
   CHECK(emulated_workspace(NULL, emulated_closest_bytes(&site, DVT_CLOSEST_COLLECT), &site.memory));
   for (int stage = 0; stage <= DVT_CLOSEST_COLLECT; stage++) {
     const dvt_closest_state begin = {
-        .parts = 1, .known = 0.5, .pairs = &pair, .sample = stage == DVT_CLOSEST_HASHED ? 100 : 0};
+        .known = 0.5, .pairs = &pair, .sample = stage == DVT_CLOSEST_HASHED ? 100 : 0};
     dvt_closest_state s = begin;
     const int first = emulator_launches;
     CHECK(emulated_closest_perform(&site, (dvt_closest_stage)stage, &s));

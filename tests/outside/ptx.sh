@@ -28,9 +28,11 @@ covariance (float|double)_centre_columns_region shared
 covariance (float|double)_transpose_region shared
 closest_pair closest_[a-z]*[23]_box shared
 closest_pair closest_[a-z]*[23]_brute shared
-closest_pair closest_[a-z]*[23]_count shared
-closest_pair closest_[a-z]*[23]_place store
+closest_pair closest_[a-z]*[23]_select shared store
+closest_pair closest_[a-z]*[23]_count(_slab)? shared
+closest_pair closest_[a-z]*[23]_place(_slab)? store
 closest_pair closest_float[23]_part_points shared store
+closest_pair closest_float[23]_part_members shared load store
 closest_pair closest_float[23]_part_records shared load store
 closest_pair closest_float[23]_settle shared load store
 closest_pair closest_[a-z]*[23]_plan_[a-z]*
