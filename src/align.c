@@ -17,6 +17,7 @@
 #include "src/base/arithmetic.h"
 #include "src/base/error.h"
 #include "src/base/fork.h"
+#include "src/base/team.h"
 #include "src/runtime/operation.h"
 #include "src/runtime/place.h"
 #include "src/runtime/tuning.h"
@@ -26,7 +27,6 @@
 typedef struct share {
   int number;     /* of the device */
   dvt_lane *lane; /* NULL after a failure, until it is needed again */
-  int64_t *which; /* the caller's number of each target */
   dvt_align_targets targets;
   dvt_align_device device; /* copies there; NULL on the CPU */
   int32_t *scores;
@@ -36,7 +36,8 @@ struct davit_align_database {
   int process; /* that made it */
   int symbols;
   int64_t count, longest;
-  pthread_mutex_t lock; /* a call at a time */
+  pthread_mutex_t lock;  /* a call at a time */
+  const int32_t **score; /* of each target, in its share's scores */
   int shares;
   share share[DVT_MAX_DEVICES];
 };
@@ -116,23 +117,23 @@ static davit_status fill_share(davit_align_database *d, int index, const davit_a
       t->count++;
       bytes += order[place].length;
     }
-  s->which = dvt_allocate((size_t)t->count + 1, sizeof *s->which);
   t->offsets = dvt_allocate((size_t)t->count + 1, sizeof *t->offsets);
   t->symbols = dvt_allocate((size_t)bytes + 1, 1);
-  if (!s->which || !t->offsets || !t->symbols)
+  if (!t->offsets || !t->symbols)
     return DAVIT_OUT_OF_HOST_MEMORY;
+  DVT_TRY(davit_malloc(((size_t)t->count + 1) * sizeof *s->scores,
+                       s->lane->stream ? DAVIT_PINNED : DAVIT_PAGEABLE, (void **)&s->scores));
   for (int64_t place = 0; place < d->count; place++)
     if (dealt_to(d, place) == index) {
       const sized *from = &order[place];
-      s->which[k] = from->which;
+      d->score[from->which] = &s->scores[k];
       t->offsets[k + 1] = t->offsets[k] + from->length;
       if (from->length > 0)
         memcpy(t->symbols + t->offsets[k], targets->symbols + targets->offsets[from->which],
                (size_t)from->length);
       k++;
     }
-  return davit_malloc(((size_t)t->count + 1) * sizeof *s->scores,
-                      s->lane->stream ? DAVIT_PINNED : DAVIT_PAGEABLE, (void **)&s->scores);
+  return DAVIT_SUCCESS;
 }
 
 static int64_t length_of(const dvt_align_targets *t, int64_t k) {
@@ -185,7 +186,8 @@ static davit_status send_targets(share *s) {
 static davit_status make_shares(davit_align_database *d, const davit_align_sequences *targets,
                                 const int *devices, int count) {
   sized *order = sort_targets(targets);
-  davit_status status = order ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
+  d->score = dvt_allocate((size_t)d->count + 1, sizeof *d->score);
+  davit_status status = order && d->score ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
   d->longest = order && d->count > 0 ? order[0].length : 0;
   d->shares = count;
   for (int i = 0; i < count && status == DAVIT_SUCCESS; i++) {
@@ -240,7 +242,6 @@ davit_status davit_align_database_destroy(davit_align_database *database) {
   close_lanes(database, &first);
   for (int i = 0; i < database->shares; i++) {
     share *s = &database->share[i];
-    free(s->which);
     free(s->targets.offsets);
     free(s->targets.symbols);
     free(s->targets.rows);
@@ -251,6 +252,7 @@ davit_status davit_align_database_destroy(davit_align_database *database) {
     davit_free(s->device.scores);
   }
   pthread_mutex_destroy(&database->lock);
+  free((void *)database->score);
   free(database);
   return dvt_error_report(&first);
 }
@@ -303,12 +305,9 @@ static bool is_for_caller(const davit_align_database *d, const dvt_align_query *
          dvt_align_host_threads(&s->targets, query, dvt_device_threads(s->number)) == 1;
 }
 
-static davit_status run_here(const share *s, const dvt_align_query *query, int32_t *scores) {
+static davit_status run_here(const share *s, const dvt_align_query *query) {
   const dvt_align_work work = {.query = query, .targets = &s->targets, .scores = s->scores};
-  DVT_TRY(dvt_operation_run_here(s->number, &operation, &work, 1));
-  for (int64_t k = 0; k < s->targets.count; k++)
-    scores[s->which[k]] = s->scores[k];
-  return DAVIT_SUCCESS;
+  return dvt_operation_run_here(s->number, &operation, &work, 1);
 }
 
 static davit_status wait_for_queries(const davit_align_database *d) {
@@ -318,17 +317,32 @@ static davit_status wait_for_queries(const davit_align_database *d) {
   return dvt_lanes_synchronize(lanes, d->shares);
 }
 
-static davit_status run_queries(davit_align_database *d, const dvt_align_query *query, int32_t *scores) {
+static davit_status run_queries(davit_align_database *d, const dvt_align_query *query) {
   dvt_error first = {.status = DAVIT_SUCCESS};
   dvt_error_keep(&first, submit_queries(d, query));
   if (first.status == DAVIT_SUCCESS)
     dvt_error_keep(&first, wait_for_queries(d));
   if (first.status != DAVIT_SUCCESS) /* commands may be under way that read the query */
     close_lanes(d, &first);
-  for (int i = 0; i < d->shares && first.status == DAVIT_SUCCESS; i++)
-    for (int64_t k = 0; k < d->share[i].targets.count; k++)
-      scores[d->share[i].which[k]] = d->share[i].scores[k];
   return dvt_error_report(&first);
+}
+
+/* From the order of lengths to the caller's: reads at random places of memory that a GPU may have written, so many
+ * take a team, if the calling thread is one to lead it. */
+static void gather_scores(const davit_align_database *d, int32_t *scores) {
+  enum { EACH = 1 << 15 }; /* of a thread, at least */
+  const int64_t count = d->count;
+  const int32_t *const *from = d->score;
+  if (count < 2 * EACH || !dvt_team_may_lead()) {
+    for (int64_t i = 0; i < count; i++)
+      scores[i] = *from[i];
+    return;
+  }
+  const dvt_team team = dvt_team_begin((int)dvt_at_most(count / EACH, dvt_threads()));
+#pragma omp parallel for num_threads(team.threads) schedule(static)
+  for (int64_t i = 0; i < count; i++)
+    scores[i] = *from[i];
+  dvt_team_end(&team);
 }
 
 davit_status davit_align_scores(davit_align_database *database, const davit_align_scoring *scoring, int64_t m,
@@ -342,8 +356,10 @@ davit_status davit_align_scores(davit_align_database *database, const davit_alig
   cheaper.gap_extend = (int32_t)dvt_at_most(cheaper.gap_extend, cheaper.gap_open);
   const dvt_align_query q = {&cheaper, m, query, dvt_largest_entry(scoring)};
   pthread_mutex_lock(&database->lock);
-  davit_status status = is_for_caller(database, &q) ? run_here(&database->share[0], &q, scores)
-                                                    : run_queries(database, &q, scores);
+  davit_status status =
+      is_for_caller(database, &q) ? run_here(&database->share[0], &q) : run_queries(database, &q);
+  if (status == DAVIT_SUCCESS)
+    gather_scores(database, scores);
   pthread_mutex_unlock(&database->lock);
   return status;
 }
