@@ -4,7 +4,9 @@
  * vectors and deals out portions of windows, which devices take until none is left.
  *
  * A device's worker takes a portion, gets its scores from the device, and judges them on the host's
- * threads. A GPU has two workers, so that one portion is judged while the next is computed. A window that
+ * threads. A GPU has three workers, two of which may have it compute at a time, so that one portion is copied or
+ * judged while others are computed. (Two workers alone come to judge at the same time: a GPU shares its time between
+ * them, so they end together, and it has nothing to do.) Portions become smaller towards the end. A window that
  * the stream's end cuts short is a portion of its own, with orders of its own. Memory: the effects and
  * orders twice, the stream once, portion_bytes of scores a worker.
  *
@@ -16,6 +18,7 @@
 #include <float.h>
 #include <limits.h>
 #include <math.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,9 +43,11 @@
 
 enum {
   UNIT = 32, /* windows: what a CPU's vectors hold */
-  GPU_WORKERS = 2,
+  GPU_WORKERS = 3,
+  GPU_SCORING = 2,  /* of these, at a time */
   GPU_PORTIONS = 4, /* of a worker */
   GPU_PORTION_RUNS = 1 << 18,
+  GPU_LAST_RUNS = 1 << 16,
   GPU_PORTION_WINDOWS = 4096 /* at most: each has a profile in the GPU's memory */
 };
 static const int64_t portion_bytes = INT64_C(1) << 26, /* of scores */
@@ -94,15 +99,30 @@ static bool is_finite_frame(int width, const float *features) {
   return !bad;
 }
 
+/* INT64_MAX: none of [begin, end). */
+static int64_t first_bad_frame(int64_t begin, int64_t end, int width, const float *features) {
+  for (int64_t f = begin; f < end; f++)
+    if (!is_finite_frame(width, features + f * width))
+      return f;
+  return INT64_MAX;
+}
+
 /* Names the first feature that is not finite, of an effect or, with -1, of the stream. */
 static davit_status check_finite(int effect, int64_t frames, int width, const float *features) {
+  const int threads = dvt_detect_threads(frames * width);
   int64_t i = INT64_MAX;
-  const dvt_team team = dvt_team_begin(dvt_threads());
+  if (threads == 1) {
+    i = first_bad_frame(0, frames, width, features);
+  } else {
+    const dvt_team team = dvt_team_begin(threads);
 #pragma omp parallel for num_threads(team.threads) schedule(static) reduction(min : i)
-  for (int64_t f = 0; f < frames; f++)
-    if (!is_finite_frame(width, features + f * width))
-      i = f < i ? f : i;
-  dvt_team_end(&team);
+    for (int part = 0; part < threads; part++) {
+      const int64_t bad =
+          first_bad_frame(part * frames / threads, (part + 1) * frames / threads, width, features);
+      i = bad < i ? bad : i;
+    }
+    dvt_team_end(&team);
+  }
   if (i == INT64_MAX)
     return DAVIT_SUCCESS;
   int k = 0;
@@ -172,7 +192,8 @@ static davit_status make_orders(const davit_detector *d, int64_t permutations, i
   const davit_detect_options *o = &d->options;
   uint16_t *made;
   DVT_TRY(davit_malloc((size_t)((permutations + 1) * length) * sizeof *made, d->memory, (void **)&made));
-  const dvt_team team = dvt_team_begin(dvt_threads());
+  enum { COST = 4 }; /* of a number of an order, in features */
+  const dvt_team team = dvt_team_begin(dvt_detect_threads(COST * permutations * length));
 #pragma omp parallel for num_threads(team.threads) schedule(static)
   for (int64_t r = 0; r <= permutations; r++)
     dvt_block_permutation(o->seed, (uint64_t)r, (int)length, (int)o->block, made + r * length);
@@ -248,9 +269,10 @@ typedef struct detection {
   dvt_detect_task task; /* of all whole windows; scores and `transposed` belong to workers */
   uint16_t *short_orders;
   int64_t windows, whole, short_length; /* 0: no shorter window */
-  int64_t portion;                      /* windows that a worker takes at a time */
+  int64_t portion, smallest;            /* windows that a worker takes at a time */
   int gpus;                             /* that share the host's threads for judging */
-  atomic_llong next;                    /* the first window that nobody has taken */
+  int workers;
+  atomic_llong next; /* the first window that nobody has taken */
 } detection;
 
 static davit_status prepare(detection *d) {
@@ -295,16 +317,22 @@ static dvt_detect_task portion_of(const detection *d, int64_t begin, int64_t end
   return t;
 }
 
+/* The end of the portion that begins with window `begin`. */
+static int64_t portion_end(const detection *d, int64_t begin) {
+  const int64_t left = d->whole - begin, share = dvt_divide_up(left, d->workers),
+                wanted = dvt_at_most(dvt_at_least(share, d->smallest), d->portion);
+  return left > 0 ? begin + dvt_at_most(wanted, left) : begin + 1; /* the shorter window */
+}
+
 /* The next portion; false: there is none left. */
 static bool take_portion(detection *d, int64_t *begin, int64_t *end) {
-  *begin = atomic_fetch_add(&d->next, d->portion);
-  *end = *begin + d->portion;
-  if (*begin >= d->whole) { /* the first that comes to the end of the whole windows gets the shorter one */
-    *begin = d->whole + (*begin - d->whole) / d->portion;
-    *end = *begin + 1;
-    return *end <= d->windows;
-  }
-  *end = dvt_at_most(*end, d->whole);
+  long long next = atomic_load(&d->next);
+  do {
+    if (next >= d->windows)
+      return false;
+    *begin = next;
+    *end = portion_end(d, next);
+  } while (!atomic_compare_exchange_weak(&d->next, &next, *end));
   return true;
 }
 
@@ -337,7 +365,7 @@ static davit_status judge_portion(const detection *d, const dvt_detect_task *t, 
   }
   const int64_t groups = dvt_divide_up(t->windows, DVT_DETECT_TRACED);
   atomic_bool failed = false;
-  const dvt_team team = dvt_team_begin(threads);
+  const dvt_team team = dvt_team_begin((int)dvt_at_most(groups * t->effect_count, threads));
 #pragma omp parallel num_threads(team.threads)
   {
     void *memory = dvt_allocate_aligned(dvt_detect_trace_bytes(t));
@@ -362,6 +390,7 @@ static davit_status judge_portion(const detection *d, const dvt_detect_task *t, 
 typedef struct worker {
   detection *d;
   const float *transposed;
+  sem_t *free; /* of its GPU: how many more may have it compute; NULL: it is none */
 } worker;
 
 static const dvt_operation scoring = {.name = "detect",
@@ -383,16 +412,24 @@ davit_status dvt_detect_kernel(int device, dvt_stream *stream, dvt_kernel_fit *f
   return dvt_detect_fit(stream, &t, 108, fit);
 }
 
+static davit_status score(const worker *w, const dvt_site *site, const dvt_detect_task *t) {
+  while (w->free && sem_wait(w->free) != 0) /* a signal may interrupt it */
+    ;
+  const davit_status status = dvt_operation_run(site, &scoring, t);
+  if (w->free)
+    sem_post(w->free);
+  return status;
+}
+
 static davit_status take_portions(const worker *w, const dvt_site *site, float *scores) {
   detection *d = w->d;
   int64_t begin, end;
-  const bool gpu = !dvt_device_find(site->device)->shares_host_memory;
-  const int share = gpu ? dvt_device_threads(DAVIT_HOST) / (d->gpus * GPU_WORKERS) : site->threads,
+  const int share = w->free ? dvt_device_threads(DAVIT_HOST) / (d->gpus * (GPU_WORKERS - 1)) : site->threads,
             threads = share > 0 ? share : 1;
   while (take_portion(d, &begin, &end)) {
     dvt_detect_task t = portion_of(d, begin, end, w->transposed, scores);
     t.threads = dvt_tuned(site->device, DVT_TUNE_DETECT_TEAM_THREADS, 0);
-    DVT_TRY(dvt_operation_run(site, &scoring, &t));
+    DVT_TRY(score(w, site, &t));
     DVT_TRY(judge_portion(d, &t, begin, threads));
   }
   return DAVIT_SUCCESS;
@@ -409,22 +446,23 @@ static davit_status work(const dvt_site *site, const void *arguments) {
     status = take_portions(w, site, scores);
   davit_status freed = davit_free(scores);
   if (status != DAVIT_SUCCESS)
-    atomic_store(&d->next, d->windows + d->portion); /* the others need not go on */
+    atomic_store(&d->next, d->windows); /* the others need not go on */
   return status == DAVIT_SUCCESS ? freed : status;
 }
 
 /* On a CPU as many windows as the scores' memory allows, but enough portions for all workers, and always full
  * vectors. A GPU computes one portion while another is judged, so its workers get several each, if these
- * still fill the GPU. */
-static int64_t choose_portion(const detection *d, int workers) {
+ * still fill the GPU; the last ones become smaller, so that all end at about the same time. */
+static void choose_portion(detection *d) {
   const int64_t each = d->task.effect_count * d->task.runs * (int64_t)sizeof(float),
-                shares = dvt_divide_up(d->whole, workers), unit = d->gpus ? 1 : UNIT;
+                shares = dvt_divide_up(d->whole, dvt_at_least(d->workers, 1)), unit = d->gpus ? 1 : UNIT;
   int64_t portion = dvt_at_most(portion_bytes / each, shares);
   if (d->gpus)
     portion = dvt_at_most(portion, dvt_at_least(dvt_divide_up(shares, GPU_PORTIONS),
                                                 dvt_at_most(GPU_PORTION_WINDOWS,
                                                             dvt_divide_up(GPU_PORTION_RUNS, d->task.runs))));
-  return dvt_at_least(dvt_divide_up(portion, unit), 1) * unit;
+  d->portion = dvt_at_least(dvt_divide_up(portion, unit), 1) * unit;
+  d->smallest = d->gpus ? dvt_divide_up(GPU_LAST_RUNS, d->task.runs) : d->portion;
 }
 
 /* What the host's threads take for their work; on GPUs they judge only. */
@@ -437,25 +475,30 @@ static davit_status check_memory(const detection *d) {
 static davit_status run_workers(detection *d) {
   dvt_lane *lanes[DVT_MAX_DEVICES * GPU_WORKERS];
   worker workers[DVT_MAX_DEVICES * GPU_WORKERS];
+  sem_t scoring_at_once[DVT_MAX_DEVICES];
   int count = 0;
   dvt_error first = {.status = DAVIT_SUCCESS};
   for (int i = 0; i < d->detector->device_count; i++) {
     const int device = d->detector->devices[i];
     const bool gpu = !dvt_device_find(device)->shares_host_memory;
     d->gpus += gpu;
+    sem_init(&scoring_at_once[i], 0, GPU_SCORING);
     for (int k = 0; k < (gpu ? GPU_WORKERS : 1) && first.status == DAVIT_SUCCESS; k++) {
-      workers[count] = (worker){d, d->request->effects->transposed[i]};
+      workers[count] = (worker){d, d->request->effects->transposed[i], gpu ? &scoring_at_once[i] : NULL};
       dvt_error_keep(&first, dvt_lane_open(device, &lanes[count]));
       count += first.status == DAVIT_SUCCESS;
     }
   }
-  d->portion = choose_portion(d, count > 0 ? count : 1);
+  d->workers = count;
+  choose_portion(d);
   if (first.status == DAVIT_SUCCESS)
     dvt_error_keep(&first, check_memory(d));
   for (int i = 0; i < count && first.status == DAVIT_SUCCESS; i++)
     dvt_error_keep(&first, dvt_lane_submit(lanes[i], DVT_BLOCKING, work, &workers[i], sizeof workers[i]));
   for (int i = 0; i < count; i++)
     dvt_error_keep(&first, dvt_lane_close(lanes[i]));
+  for (int i = 0; i < d->detector->device_count; i++)
+    sem_destroy(&scoring_at_once[i]);
   return dvt_error_report(&first);
 }
 

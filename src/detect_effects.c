@@ -7,11 +7,23 @@
 
 #include "ref/similarity.h"
 #include "src/base/allocate.h"
+#include "src/base/arithmetic.h"
 #include "src/base/error.h"
 #include "src/base/team.h"
 
+int dvt_detect_threads(int64_t features) {
+  enum { EACH = 1 << 18 };
+  return (int)dvt_at_most(dvt_at_least(features / EACH, 1), dvt_threads());
+}
+
 static void make_units(int width, int64_t frames, const float *from, float *to, double *level) {
-  const dvt_team team = dvt_team_begin(dvt_threads());
+  const int threads = dvt_detect_threads(frames * width);
+  if (threads == 1) {
+    for (int64_t i = 0; i < frames; i++)
+      level[i] = dvt_unit_vector(width, from + i * width, to + i * width);
+    return;
+  }
+  const dvt_team team = dvt_team_begin(threads);
 #pragma omp parallel for num_threads(team.threads) schedule(static)
   for (int64_t i = 0; i < frames; i++)
     level[i] = dvt_unit_vector(width, from + i * width, to + i * width);
@@ -116,7 +128,7 @@ davit_status dvt_detect_effects_free(dvt_detect_effects *m) {
 static davit_status whiten(int width, const float *features, int bands, dvt_detect_sound *s) {
   if (!dvt_detect_white_make(width, bands, s->frames, features, &s->white))
     return DAVIT_OUT_OF_HOST_MEMORY;
-  const dvt_team team = dvt_team_begin(dvt_threads());
+  const dvt_team team = dvt_team_begin(dvt_detect_threads(s->frames * width));
 #pragma omp parallel for num_threads(team.threads) schedule(static)
   for (int64_t i = 0; i < s->frames; i++) {
     const float *frame = features + i * width;

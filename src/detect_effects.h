@@ -45,4 +45,8 @@ davit_status dvt_detect_sound_make(int width, int64_t frames, const float *featu
                                    const davit_detect_options *options, int memory, dvt_detect_sound *sound);
 void dvt_detect_sound_free(dvt_detect_sound *sound);
 
+/* Threads for loops over so many features: a large team, of all that the machine has, may take longer to meet than such
+ * a loop does. */
+int dvt_detect_threads(int64_t features);
+
 #endif
