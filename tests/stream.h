@@ -249,6 +249,13 @@ davit_status dvt_stream_copy(dvt_stream *s, void *destination, size_t destinatio
   return device_call();
 }
 
+davit_status dvt_stream_copy_peer(dvt_stream *s, int source_device, void *destination,
+                                  size_t destination_pitch, const void *source, size_t source_pitch,
+                                  size_t row_bytes, size_t cols) {
+  (void)source_device;
+  return dvt_stream_copy(s, destination, destination_pitch, source, source_pitch, row_bytes, cols);
+}
+
 davit_status dvt_stream_fill(dvt_stream *s, void *pointer, int value, size_t bytes) {
   (void)s, (void)pointer, (void)value, (void)bytes;
   return davit_fail(DAVIT_UNSUPPORTED, "this stream fills nothing");

@@ -19,12 +19,19 @@
 #include "src/base/allocate.h"
 #include "src/base/error.h"
 
+/* A stream of the GPU that a stream of another copies from. */
+typedef struct source {
+  cudaStream_t stream;
+  cudaEvent_t may_begin, over;
+} source;
+
 struct dvt_stream {
   int device;
   int ordinal;
   cudaStream_t stream;
   cudaStream_t side; /* callbacks run here: they hold their stream up, and must not hold up work */
   pthread_mutex_t side_lock;
+  source *sources[DVT_MAX_ORDINALS]; /* made when they are needed, as are `side` and `cublas` */
   void *cublas;
   dvt_stream *next;
 };
@@ -270,17 +277,75 @@ davit_status dvt_mark_elapsed(dvt_mark *start, dvt_mark *stop, double *milliseco
   return status;
 }
 
+/* On a stream of the current device. */
+static davit_status copy(cudaStream_t stream, void *destination, size_t destination_pitch, const void *source,
+                         size_t source_pitch, size_t row_bytes, size_t cols) {
+  if (row_bytes == 0 || cols == 0)
+    return DAVIT_SUCCESS;
+  bool linear = cols == 1 || (destination_pitch == row_bytes && source_pitch == row_bytes);
+  cudaError_t result = linear
+                           ? cudaMemcpyAsync(destination, source, row_bytes * cols, cudaMemcpyDefault, stream)
+                           : cudaMemcpy2DAsync(destination, destination_pitch, source, source_pitch,
+                                               row_bytes, cols, cudaMemcpyDefault, stream);
+  return dvt_cuda_status(result, "copy");
+}
+
 davit_status dvt_stream_copy(dvt_stream *stream, void *destination, size_t destination_pitch,
                              const void *source, size_t source_pitch, size_t row_bytes, size_t cols) {
-  davit_status status = use(stream->ordinal);
-  if (status != DAVIT_SUCCESS || row_bytes == 0 || cols == 0)
+  DVT_TRY(use(stream->ordinal));
+  return copy(stream->stream, destination, destination_pitch, source, source_pitch, row_bytes, cols);
+}
+
+/* ---- copies from another GPU ---- */
+
+static davit_status make_source(int ordinal, int destination, source *s) {
+  DVT_TRY(use(destination));
+  DVT_TRY(dvt_cuda_status(cudaEventCreateWithFlags(&s->may_begin, cudaEventDisableTiming),
+                          "making a device event"));
+  DVT_TRY(use(ordinal));
+  DVT_TRY(
+      dvt_cuda_status(cudaEventCreateWithFlags(&s->over, cudaEventDisableTiming), "making a device event"));
+  return dvt_cuda_status(cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking), "making a stream");
+}
+
+/* NULL: the GPUs have no way to each other. */
+static davit_status source_of(dvt_stream *stream, const dvt_device *device, source **found) {
+  source **kept = &stream->sources[device->ordinal], *made;
+  *found = *kept;
+  if (*kept || !dvt_device_peers(device, dvt_device_find(stream->device)))
+    return DAVIT_SUCCESS;
+  made = dvt_allocate(1, sizeof *made);
+  if (!made)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  const davit_status status = make_source(device->ordinal, stream->ordinal, made);
+  if (status != DAVIT_SUCCESS) { /* what the driver has made of it stays with the driver */
+    free(made);
     return status;
-  bool linear = cols == 1 || (destination_pitch == row_bytes && source_pitch == row_bytes);
-  cudaError_t result =
-      linear ? cudaMemcpyAsync(destination, source, row_bytes * cols, cudaMemcpyDefault, stream->stream)
-             : cudaMemcpy2DAsync(destination, destination_pitch, source, source_pitch, row_bytes, cols,
-                                 cudaMemcpyDefault, stream->stream);
-  return dvt_cuda_status(result, "copy");
+  }
+  *found = *kept = made;
+  return DAVIT_SUCCESS;
+}
+
+/* CUDA has the GPU that is read do such a copy. If it is asked to on a stream of the one that is written, the copies for
+ * all such streams go through one queue of the driver's, and one that has to wait holds up all behind it, those for
+ * other GPUs too. So a long copy is put on a stream of the GPU that is read, one for each stream that asks, between
+ * two events, which take some 10 us. */
+davit_status dvt_stream_copy_peer(dvt_stream *stream, int source_device, void *destination,
+                                  size_t destination_pitch, const void *from, size_t source_pitch,
+                                  size_t row_bytes, size_t cols) {
+  enum { LONG = 16 << 20 }; /* 40 us between two H200 */
+  source *s = NULL;
+  const dvt_device *other = dvt_device_find(source_device);
+  if (row_bytes * cols >= LONG)
+    DVT_TRY(source_of(stream, other, &s));
+  if (!s)
+    return dvt_stream_copy(stream, destination, destination_pitch, from, source_pitch, row_bytes, cols);
+  DVT_TRY(dvt_cuda_status(cudaEventRecord(s->may_begin, stream->stream), "recording a device event"));
+  DVT_TRY(dvt_cuda_status(cudaStreamWaitEvent(s->stream, s->may_begin, 0), "waiting for a device event"));
+  DVT_TRY(use(other->ordinal));
+  DVT_TRY(copy(s->stream, destination, destination_pitch, from, source_pitch, row_bytes, cols));
+  DVT_TRY(dvt_cuda_status(cudaEventRecord(s->over, s->stream), "recording a device event"));
+  return dvt_cuda_status(cudaStreamWaitEvent(stream->stream, s->over, 0), "waiting for a device event");
 }
 
 davit_status dvt_stream_fill(dvt_stream *stream, void *pointer, int value, size_t bytes) {
@@ -388,6 +453,13 @@ davit_status dvt_stream_copy(dvt_stream *stream, void *destination, size_t desti
   (void)stream, (void)destination, (void)destination_pitch, (void)source, (void)source_pitch;
   (void)row_bytes, (void)cols;
   return none();
+}
+
+davit_status dvt_stream_copy_peer(dvt_stream *stream, int source_device, void *destination,
+                                  size_t destination_pitch, const void *source, size_t source_pitch,
+                                  size_t row_bytes, size_t cols) {
+  (void)source_device;
+  return dvt_stream_copy(stream, destination, destination_pitch, source, source_pitch, row_bytes, cols);
 }
 
 davit_status dvt_stream_fill(dvt_stream *stream, void *pointer, int value, size_t bytes) {

@@ -72,6 +72,11 @@ static inline davit_status dvt_stream_copy_bytes(dvt_stream *stream, void *desti
   return dvt_stream_copy(stream, destination, bytes, source, bytes, bytes, 1);
 }
 
+/* The same from the memory of the GPU `source_device` to that of the stream's. */
+davit_status dvt_stream_copy_peer(dvt_stream *stream, int source_device, void *destination,
+                                  size_t destination_pitch, const void *source, size_t source_pitch,
+                                  size_t row_bytes, size_t cols);
+
 davit_status dvt_stream_fill(dvt_stream *stream, void *pointer, int value, size_t bytes);
 
 /* The cuBLAS handle bound to the stream (made on first use; a cublasHandle_t). */

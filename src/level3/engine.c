@@ -24,9 +24,7 @@ static davit_status carry_copy(dvt_engine *e, int role, const dvt_copy *c) {
                                  : NULL;
   if (span)
     dvt_span_begin(span, stream);
-  davit_status status = stream ? dvt_stream_copy(stream, c->destination, c->destination_pitch, c->source,
-                                                 c->source_pitch, c->row_bytes, c->cols)
-                               : dvt_copy_now(c);
+  davit_status status = stream ? dvt_copy_on_stream(stream, c) : dvt_copy_now(c);
   if (span)
     dvt_span_end(span, stream, false);
   return status;

@@ -96,8 +96,12 @@ typedef struct request {
 static davit_status enqueue_copies(bench *b, const request *r) {
   char *here = b->memory[r->index], *home = b->host[0];
   if (r->way == DVT_METER_MEMORY || r->way == DVT_METER_PEER) {
-    char *from = r->way == DVT_METER_PEER ? b->memory[(r->index + 1) % b->count] : here + MOST_BYTES;
-    return dvt_stream_copy(b->stream[r->index][0], here, r->row, from, r->row, r->row, r->cols);
+    dvt_stream *stream = b->stream[r->index][0];
+    const int next = (r->index + 1) % b->count;
+    return r->way == DVT_METER_PEER
+               ? dvt_stream_copy_peer(stream, dvt_stream_device(b->stream[next][0]), here, r->row,
+                                      b->memory[next], r->row, r->row, r->cols)
+               : dvt_stream_copy(stream, here, r->row, here + MOST_BYTES, r->row, r->row, r->cols);
   }
   if (r->way != DVT_METER_DOWN)
     DVT_TRY(dvt_stream_copy(b->stream[r->index][0], here, r->row, home, r->pitch, r->row, r->cols));

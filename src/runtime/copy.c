@@ -149,8 +149,15 @@ davit_status dvt_copy_now(const dvt_copy *c) {
 }
 
 static davit_status run_stream(const dvt_site *site, const void *arguments) {
-  const dvt_copy *c = arguments;
-  return dvt_stream_copy(site->stream, c->destination, c->destination_pitch, c->source, c->source_pitch,
+  return dvt_copy_on_stream(site->stream, arguments);
+}
+
+davit_status dvt_copy_on_stream(dvt_stream *stream, const dvt_copy *c) {
+  const int device = dvt_stream_device(stream);
+  if (c->destination_place == device && c->source_place >= 0 && c->source_place != device)
+    return dvt_stream_copy_peer(stream, c->source_place, c->destination, c->destination_pitch, c->source,
+                                c->source_pitch, c->row_bytes, c->cols);
+  return dvt_stream_copy(stream, c->destination, c->destination_pitch, c->source, c->source_pitch,
                          c->row_bytes, c->cols);
 }
 
