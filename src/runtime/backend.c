@@ -14,13 +14,12 @@
 #include "src/base/fork.h"
 #include "src/base/team.h"
 #include "src/runtime/generator.h"
+#include "src/runtime/stop.h"
 #include "src/runtime/trace.h"
 
 /* The library's own; others register by constructors, before there are threads. */
 extern dvt_backend dvt_backend_openmp, dvt_backend_nowait, dvt_backend_threads;
 static dvt_backend *registered;
-static void (*stops[DVT_MAX_STOPS])(void);
-static int stop_count;
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(const dvt_backend *) running;
@@ -29,10 +28,6 @@ static atomic_int open_lanes;
 void dvt_backend_register(dvt_backend *backend) {
   backend->next = registered;
   registered = backend;
-}
-
-void dvt_on_stop(void (*function)(void)) {
-  stops[stop_count++] = function;
 }
 
 /* The back end of that name; NULL: the default one. */
@@ -186,8 +181,7 @@ davit_status davit_finalize(void) {
   } else if (backend) {
     backend->stop();
     atomic_store(&running, NULL);
-    for (int i = 0; i < stop_count; i++)
-      stops[i]();
+    dvt_stopped();
   }
   if (status == DAVIT_SUCCESS)
     status = dvt_trace_finish();

@@ -36,9 +36,4 @@ const dvt_backend *dvt_backend_running(void);
 void dvt_backend_hold(void);
 void dvt_backend_drop(void);
 
-/* Calls `function` each time the library has stopped, in the order of registration. At most DVT_MAX_STOPS
- * functions, each registered once, by a constructor. */
-enum { DVT_MAX_STOPS = 4 };
-void dvt_on_stop(void (*function)(void));
-
 #endif

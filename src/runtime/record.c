@@ -13,8 +13,8 @@
 #include "src/base/fork.h"
 #include "src/base/order.h"
 #include "src/base/thread.h"
-#include "src/runtime/backend.h"
 #include "src/runtime/statistics.h"
+#include "src/runtime/stop.h"
 #include "src/runtime/trace.h"
 
 /* Waiting threads sleep on one of a few condition variables chosen by the record's address: records come
