@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Native CUDA streams and events behind the interface of src/runtime/lane.h: the peer of davit's back ends,
+/* Native CUDA streams and events behind the interface of src/runtime/command.h: the peer of davit's back ends,
  * chosen by DAVIT_BACKEND=cuda in programs that this object is linked into (tests and benchmarks).
  *
  * Commands of a lane with a stream are issued to the stream by the thread that enqueues them, under the
@@ -17,7 +17,7 @@
 
 #include "src/base/allocate.h"
 #include "src/runtime/backend_openmp.h"
-#include "src/runtime/lane.h"
+#include "src/runtime/command.h"
 #include "src/runtime/pool.h"
 
 typedef struct cuda_lane {

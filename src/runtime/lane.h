@@ -1,81 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lanes and commands: what sub-queues are made of, and the seam between the public queues and the back ends
- * that carry them out.
- *
- * A lane is an in-order sequence of commands on one device. A command is of one of six kinds:
- *   STREAMED  enqueues work on the lane's device stream and returns at once;
- *   REGION    emits target regions: `target nowait depend(inout: *site->order)`. Runs on the thread that
- *             generates all tasks, possibly long before the regions start, and must not wait;
- *   BLOCKING  runs on a host thread once everything before it is finished, and may take its time;
- *   TRANSFER  the same, but neither waits for another command nor opens a team of host threads: copies,
- *             regions of devices with memory of their own;
- *   RECORD    marks the point with a record;
- *   WAIT      holds the lane until a record is reached.
- * A lane has a stream where its device is NVIDIA's; lanes without a stream take no STREAMED commands.
- *
- * A back end (backend.h) takes commands. Whatever the back end, errors go the same way: the first
- * failure stops the lane (dvt_lane_fail), a stopped lane skips commands and fails records, a failed record
- * stops the lanes that wait for it, and the next synchronisation lets the lane go on. */
+/* Lanes (command.h says what they are): what sub-queues are made of, from the opening to the end. */
 #ifndef DAVIT_SRC_RUNTIME_LANE_H
 #define DAVIT_SRC_RUNTIME_LANE_H
 
-#include <pthread.h>
-#include <semaphore.h>
-#include <stdalign.h>
-#include <stddef.h>
-
-#include "src/base/operation.h"
-#include "src/runtime/backend.h"
-#include "src/runtime/record.h"
-#include "src/runtime/trace.h"
-
-typedef struct dvt_workspace dvt_workspace;
-
-typedef enum dvt_command_kind {
-  DVT_STREAMED,
-  DVT_REGION,
-  DVT_BLOCKING,
-  DVT_TRANSFER,
-  DVT_RECORD,
-  DVT_WAIT
-} dvt_command_kind;
-
-/* What the task graph reads of a command before its turn comes first. */
-struct dvt_command {
-  dvt_command *next;               /* in the back end's lists */
-  _Atomic(dvt_command *) follower; /* in the inbox of the task graph */
-  dvt_lane *lane;
-  dvt_command_kind kind;
-  int threads; /* that it may use; with `stream` false and this above 0 the work is a host form */
-  dvt_record *record;
-  sem_t *over; /* of a proxy for the region `alone`, which another back end waits for; NULL in the graph */
-  dvt_command *alone;
-  dvt_form work;
-  bool stream;    /* the work sees the lane's stream */
-  dvt_span *span; /* in a trace; NULL: in none */
-  /* Kept by the task graph in the first command of a segment. */
-  dvt_command *last;
-  uintptr_t event;
-  alignas(16) unsigned char arguments[];
-};
-
-struct dvt_lane {
-  int device;
-  int threads;        /* of the host that one command may use */
-  dvt_stream *stream; /* NULL: the lane works on host threads alone */
-  bool marks_records; /* its records pass through ISSUED */
-  char token;         /* the address that orders the lane's tasks */
-  atomic_bool failed;
-  pthread_mutex_t lock; /* guards error */
-  dvt_error error;
-  atomic_llong enqueued;     /* commands ever */
-  atomic_llong synchronised; /* `enqueued` when the lane was last found drained */
-  dvt_command *last_command; /* a RECORD made at open, so that closing never lacks the memory to wait */
-  dvt_workspace *workspace;  /* the newest and largest; older ones may still be in use by the stream */
-  uint32_t *counters;
-  void *backend;
-  dvt_trail trail;
-};
+#include "src/runtime/command.h"
 
 davit_status dvt_lane_open(int device, dvt_lane **lane);
 
@@ -110,46 +38,11 @@ typedef struct dvt_work {
 davit_status dvt_lane_submit_work(dvt_lane *lane, dvt_command_kind kind, const dvt_work *work,
                                   const void *arguments, size_t bytes);
 
-/* Runs a host form in a team (src/base/team.h) of at most site->threads threads. */
-davit_status dvt_host_form(dvt_form form, const dvt_site *site, const void *arguments);
-
 /* Enqueue a new record (returned with one reference for the caller), and a wait for one. */
 davit_status dvt_lane_record(dvt_lane *lane, bool timed, dvt_record **record);
 davit_status dvt_lane_wait(dvt_lane *lane, dvt_record *record);
 
 /* Waits for what is enqueued on the lanes now, then returns and clears their first error. */
 davit_status dvt_lanes_synchronize(dvt_lane *const *lanes, int count);
-
-/* The lane's error so far, left in place. */
-davit_status dvt_lane_error(dvt_lane *lane);
-
-/* The lane whose command, other than a STREAMED one, the calling thread is running; NULL if none. */
-dvt_lane *dvt_lane_current(void);
-
-/* ---- for back ends ---- */
-
-/* Whether the lane's device has streams. */
-bool dvt_lane_wants_stream(const dvt_lane *lane);
-
-/* Whether work of the lane may call a GPU's runtime, and has to enter (src/base/ending.h). */
-bool dvt_lane_is_gpu(const dvt_lane *lane);
-
-void dvt_lane_fail(dvt_lane *lane, davit_status status, const char *message);
-
-/* Runs a STREAMED or BLOCKING command unless the lane is stopped. */
-void dvt_command_work(dvt_command *command);
-
-/* A WAIT whose record is over, or issued: passes its failure on. */
-void dvt_command_pass_failure(dvt_command *command);
-
-/* In a trace the WAIT begins (which it need not), and a WAIT or RECORD ends: in `stream`, or on the calling
- * thread if that is NULL. */
-void dvt_command_begin_wait(dvt_command *command, dvt_stream *stream);
-void dvt_command_end(dvt_command *command, dvt_stream *stream);
-
-/* A RECORD on a lane that is drained up to here: finishes it with the lane's error. */
-void dvt_command_finish_record(dvt_command *command);
-
-void dvt_command_free(dvt_command *command);
 
 #endif

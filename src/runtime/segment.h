@@ -12,7 +12,7 @@
 #ifndef DAVIT_SRC_RUNTIME_SEGMENT_H
 #define DAVIT_SRC_RUNTIME_SEGMENT_H
 
-#include "src/runtime/lane.h"
+#include "src/runtime/command.h"
 
 /* A lane's side of the graph. What is not atomic is the generator's, but for in_stream. */
 typedef struct dvt_track {

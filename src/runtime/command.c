@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/runtime/command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "offload/runtime/device.h"
+#include "src/base/ending.h"
+#include "src/base/inject.h"
+#include "src/base/order.h"
+#include "src/base/team.h"
+
+static _Thread_local dvt_lane *current;
+
+/* ---- lanes ---- */
+
+dvt_lane *dvt_lane_current(void) {
+  return current;
+}
+
+void dvt_lane_fail(dvt_lane *lane, davit_status status, const char *message) {
+  pthread_mutex_lock(&lane->lock);
+  if (lane->error.status == DAVIT_SUCCESS) {
+    lane->error.status = status;
+    snprintf(lane->error.message, sizeof lane->error.message, "%s",
+             *message ? message : davit_status_string(status));
+    atomic_store(&lane->failed, true);
+  }
+  pthread_mutex_unlock(&lane->lock);
+}
+
+davit_status dvt_lane_error(dvt_lane *lane) {
+  if (!atomic_load(&lane->failed))
+    return DAVIT_SUCCESS;
+  pthread_mutex_lock(&lane->lock);
+  dvt_error error = lane->error;
+  pthread_mutex_unlock(&lane->lock);
+  return dvt_error_report(&error);
+}
+
+bool dvt_lane_wants_stream(const dvt_lane *lane) {
+  return dvt_device_find(lane->device)->ordinal >= 0;
+}
+
+bool dvt_lane_is_gpu(const dvt_lane *lane) {
+  return dvt_ending_is_guarded() &&
+         (dvt_lane_wants_stream(lane) || !dvt_device_find(lane->device)->shares_host_memory);
+}
+
+/* ---- commands ---- */
+
+davit_status dvt_host_form(dvt_form form, const dvt_site *site, const void *arguments) {
+  const dvt_team team = dvt_team_begin(site->threads);
+  dvt_site here = *site;
+  here.threads = team.threads;
+  davit_status status = form(&here, arguments);
+  dvt_team_end(&team);
+  return status;
+}
+
+static bool is_host_form(const dvt_command *command) {
+  return !command->stream && command->threads > 0;
+}
+
+/* Whether the command calls the runtime of a GPU, or may. */
+static bool is_for_gpu(const dvt_command *command) {
+  return !is_host_form(command) && dvt_lane_is_gpu(command->lane);
+}
+
+static davit_status work(dvt_command *command, const dvt_site *site) {
+  if (dvt_injected(DVT_INJECT_RUN))
+    return davit_fail(DAVIT_DEVICE_LOST, "device %d does not answer", command->lane->device);
+  return is_host_form(command) ? dvt_host_form(command->work, site, command->arguments)
+                               : command->work(site, command->arguments);
+}
+
+static void end_span(dvt_command *command, dvt_stream *stream, bool skipped) {
+  if (command->span)
+    dvt_span_end(command->span, stream, skipped);
+  command->span = NULL;
+}
+
+void dvt_command_begin_wait(dvt_command *command, dvt_stream *stream) {
+  if (command->span)
+    dvt_span_begin(command->span, stream);
+}
+
+void dvt_command_end(dvt_command *command, dvt_stream *stream) {
+  end_span(command, stream, false);
+}
+
+static void work_in_trace(dvt_command *command) {
+  dvt_lane *lane = command->lane;
+  dvt_span *span = command->kind == DVT_REGION ? NULL : command->span;
+  dvt_stream *traced = command->kind == DVT_STREAMED ? lane->stream : NULL;
+  dvt_site site = lane->site;
+  site.stream = command->stream ? lane->stream : NULL;
+  site.threads = command->threads;
+  dvt_lane *outer = current;
+  if (command->kind != DVT_STREAMED)
+    current = lane;
+  dvt_order_after(command);
+  dvt_order_after(lane);
+  if (span)
+    dvt_span_begin(span, traced);
+  dvt_error_clear();
+  davit_status status = work(command, &site);
+  dvt_order_before(lane);
+  current = outer;
+  if (status != DAVIT_SUCCESS)
+    dvt_lane_fail(lane, status, davit_last_error());
+  if (span)
+    end_span(command, traced, false);
+}
+
+/* On a stopped lane it calls no device and does not sleep: it may be in a callback of the device runtime. */
+void dvt_command_work(dvt_command *command) {
+  if (atomic_load(&command->lane->failed)) {
+    end_span(command, NULL, true);
+    return;
+  }
+  const bool guarded = is_for_gpu(command);
+  if (guarded)
+    dvt_ending_enter();
+  work_in_trace(command);
+  if (guarded)
+    dvt_ending_leave();
+}
+
+void dvt_command_pass_failure(dvt_command *command) {
+  dvt_record *record = command->record;
+  dvt_record_state state = dvt_record_known(record);
+  const bool placed = state == DVT_RECORD_ISSUED || record->certain;
+  if (state == DVT_RECORD_FAILED || (placed && record->doomed))
+    dvt_lane_fail(command->lane, record->error.status, record->error.message);
+  dvt_order_before(command->lane);
+}
+
+void dvt_command_finish_record(dvt_command *command) {
+  dvt_order_after(command->lane);
+  davit_status status = dvt_lane_error(command->lane);
+  end_span(command, NULL, status != DAVIT_SUCCESS);
+  dvt_record_finish(command->record, status, status == DAVIT_SUCCESS ? "" : davit_last_error());
+}
+
+void dvt_command_free(dvt_command *command) {
+  dvt_record_drop(command->record);
+  dvt_span_drop(command->span);
+  free(command);
+}
