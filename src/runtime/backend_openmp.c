@@ -438,7 +438,7 @@ static carrier carrier_of(const segment *s) {
   case DVT_REGION:
     return EMITTED;
   case DVT_TRANSFER:
-    return dvt_backend_running() == &dvt_backend_nowait ? HELPER : DETACHED;
+    return dvt_track_of(s->lane)->on_helpers ? HELPER : DETACHED;
   case DVT_BLOCKING:
     return DETACHED;
   default:
@@ -571,15 +571,15 @@ static const dvt_generator_work work = {turn, is_waiting};
 /* ---- the back ends ---- */
 
 static davit_status start(void) {
-  return dvt_generator_start(&work, dvt_backend_running() != NULL);
+  return dvt_generator_start(&work, false);
 }
 
 /* Emits the region of `command`, or makes the helper threads if it is NULL, and waits for the end. The inbox
  * links the proxy, because the command is still in a list of its own back end. */
-static davit_status run_alone(dvt_command *command) {
+static davit_status run_alone(dvt_command *command, bool library_runs) {
   static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
   sem_t over;
-  DVT_TRY(start());
+  DVT_TRY(dvt_generator_start(&work, library_runs));
   sem_init(&over, 0, 0);
   dvt_command proxy = {.over = &over, .alone = command};
   pthread_mutex_lock(&one);
@@ -592,15 +592,15 @@ static davit_status run_alone(dvt_command *command) {
 }
 
 void dvt_region_run_alone(dvt_command *command) {
-  const davit_status status = run_alone(command);
+  const davit_status status = run_alone(command, true);
   if (status != DAVIT_SUCCESS)
     dvt_lane_fail(command->lane, status, davit_last_error());
 }
 
 /* The OpenMP runtime ends the process if its helper threads cannot be made, and waits for ever if it may make fewer of
  * them. So both are found out before. */
-static davit_status make_helpers(void) {
-  DVT_TRY(start());
+static davit_status make_helpers(bool library_runs) {
+  DVT_TRY(dvt_generator_start(&work, library_runs));
   const int limit = dvt_generator_thread_limit();
   if (limit < HELPER_TEAM)
     return davit_fail(DAVIT_UNSUPPORTED,
@@ -609,10 +609,10 @@ static davit_status make_helpers(void) {
   DVT_TRY(dvt_threads_try(HELPERS));
   dvt_pool_keep();
   dvt_fork_without_handlers();
-  return run_alone(NULL);
+  return run_alone(NULL, library_runs);
 }
 
-davit_status dvt_region_prepare(void) {
+static davit_status prepare(bool library_runs) {
   static pthread_mutex_t preparing = PTHREAD_MUTEX_INITIALIZER;
   static atomic_bool prepared;
   davit_status status = DAVIT_SUCCESS;
@@ -622,15 +622,19 @@ davit_status dvt_region_prepare(void) {
     return status;
   pthread_mutex_lock(&preparing);
   if (!atomic_load(&prepared)) {
-    status = make_helpers();
+    status = make_helpers(library_runs);
     atomic_store(&prepared, status == DAVIT_SUCCESS);
   }
   pthread_mutex_unlock(&preparing);
   return status;
 }
 
+davit_status dvt_region_prepare(void) {
+  return prepare(true);
+}
+
 static davit_status start_nowait(void) {
-  return dvt_region_prepare();
+  return prepare(false);
 }
 
 static void stop(void) {
@@ -677,11 +681,11 @@ void dvt_graph_leave(void) {
   dvt_generator_leave();
 }
 
-static davit_status open_lane(dvt_lane *lane) {
+static davit_status open_track(dvt_lane *lane, bool on_helpers) {
   dvt_track *made = dvt_allocate(1, sizeof *made);
   if (!made)
     return DAVIT_OUT_OF_HOST_MEMORY;
-  if (dvt_backend_running() != &dvt_backend_nowait && dvt_lane_wants_stream(lane)) {
+  if (!on_helpers && dvt_lane_wants_stream(lane)) {
     davit_status status = dvt_stream_acquire(lane->device, &lane->stream);
     if (status != DAVIT_SUCCESS) {
       free(made);
@@ -690,9 +694,18 @@ static davit_status open_lane(dvt_lane *lane) {
     lane->marks_records = true;
   }
   made->end = &made->first;
+  made->on_helpers = on_helpers;
   atomic_store(&made->held, -1);
   lane->backend = made;
   return DAVIT_SUCCESS;
+}
+
+static davit_status open_lane(dvt_lane *lane) {
+  return open_track(lane, false);
+}
+
+static davit_status open_nowait(dvt_lane *lane) {
+  return open_track(lane, true);
 }
 
 static void close_lane(dvt_lane *lane) {
@@ -703,5 +716,5 @@ static void close_lane(dvt_lane *lane) {
 
 dvt_backend dvt_backend_openmp = {"openmp",  start,      stop,   dvt_graph_leave,
                                   open_lane, close_lane, submit, NULL};
-dvt_backend dvt_backend_nowait = {"nowait",  start_nowait, stop,   dvt_graph_leave,
-                                  open_lane, close_lane,   submit, NULL};
+dvt_backend dvt_backend_nowait = {"nowait",    start_nowait, stop,   dvt_graph_leave,
+                                  open_nowait, close_lane,   submit, NULL};

@@ -19,6 +19,7 @@ typedef struct dvt_track {
   dvt_command *first, **end; /* not generated yet */
   dvt_lane *next;            /* in one list: active, parked at a record, or released */
   bool listed;               /* it is in one of them */
+  bool on_helpers;           /* helper threads do its transfers, and it has no stream */
   bool behind_region;        /* the newest task is a region … */
   bool certain;              /* … whose outcome is known: it cannot fail */
   bool elsewhere;            /* the newest segment was not the generator's own to run */
