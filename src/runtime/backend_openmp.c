@@ -1,34 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The task graph: lanes carried by OpenMP tasks and target regions with `depend`.
  *
- * One thread, the generator (generator.h), takes commands from an inbox, cuts the commands of a lane into
- * segments, and generates one task for each segment:
- *
- *   depend(inout: lane)                     segments of a lane run in order
- *   depend(in: record ...)                  the records the segment waits for
- *   depend(out: record)                     the record it ends with
- *
- * A segment has commands of one kind, which decides its carrier:
- *
- *   PLAIN     streamed work: a task that the generator runs. It places the work in the lane's device stream
- *             and ends there; the device orders what the stream holds, and a wait of one stream for another's
- *             record becomes a wait inside the device.
- *   DETACHED  blocking work: a detached task. Its body hands the segment to a host thread (pool.h), and the
- *             thread fulfils the task's event at the end. So no OpenMP thread ever blocks, whatever user
- *             functions do.
- *   EMITTED   regions: each command emits `target nowait depend(inout: lane)` when it is generated, and a
- *             region on the host ends the segment. A stopped lane must skip regions, so they are generated
- *             when the outcome of everything before them in the lane is known; regions themselves cannot
- *             fail, so a chain of regions, also across lanes, is in the graph as a whole.
- *   HELPER    a region on the host that runs the segment on a helper thread of the OpenMP runtime: short
- *             segments behind regions; and in the back end "nowait", which has no streams, copies and other
- *             work that a thread waits for.
- *
- * A host thread that must wait for a record in a stream waits for a bridge: a detached task that the device's
- * own notification fulfils.
- *
- * A PLAIN segment that follows nothing in the graph, as those of a stream do, needs no task: the generator
- * runs it at once.
+ * One thread, the generator (generator.h), takes commands from an inbox, cuts the commands of a lane into segments,
+ * and generates one task for each (task.h). A segment has commands of one kind, which decides its carrier.
  *
  * At most WINDOW segments of a lane are in the graph. What waits outside costs no more than its commands, and
  * is joined into longer segments. A wait enters the graph after the record that it waits for: until then its
@@ -37,10 +11,6 @@
 #include <semaphore.h>
 #include <stdlib.h>
 
-#include <omp.h>
-
-#include "offload/runtime/device.h"
-#include "offload/runtime/region.h"
 #include "src/base/allocate.h"
 #include "src/base/ending.h"
 #include "src/base/fork.h"
@@ -49,17 +19,12 @@
 #include "src/runtime/generator.h"
 #include "src/runtime/pool.h"
 #include "src/runtime/segment.h"
+#include "src/runtime/task.h"
 
-enum { MAX_WAITS = 48, WINDOW = 32, MAX_REGIONS = 32, TURN = 256, BATCH = 128 };
+enum { WINDOW = 32, MAX_REGIONS = 32, TURN = 256, BATCH = 128 };
 
 /* The threads that LLVM's OpenMP makes for regions: a team, and who begins it. */
 enum { HELPER_TEAM = 8, HELPERS = HELPER_TEAM + 1 };
-
-typedef struct segment {
-  dvt_lane *lane;
-  dvt_command *first, *last;
-  dvt_command_kind kind; /* of its work; DVT_RECORD: it has only a record, DVT_WAIT: only waits */
-} segment;
 
 static dvt_lane *active, **active_end = &active;
 static dvt_lane *delayed; /* until regions may be generated again */
@@ -111,253 +76,6 @@ static void submit(dvt_command *command) {
   dvt_generator_wake();
 }
 
-/* ---- generating ---- */
-
-static void generate_bridge(dvt_record *record) {
-  if (record->bridged)
-    return;
-  record->bridged = true;
-  dvt_record_hold(record);
-  const bool expected = record->of_region;
-  dvt_generator_defer(expected);
-  dvt_tokens *tokens = dvt_record_tokens(record);
-  char *issued = &tokens->issued, *done = &tokens->done;
-  omp_event_handle_t event = (omp_event_handle_t)0;
-#pragma omp task detach(event) depend(in : *issued) depend(out : *done) firstprivate(record, expected)
-  {
-    dvt_generator_began(expected);
-    record->bridge_event = (uintptr_t)event;
-    dvt_bridge_start(record);
-  }
-}
-
-static bool is_over(dvt_record *record) {
-  const int state = atomic_load(&record->state);
-  return state == DVT_RECORD_DONE || state == DVT_RECORD_FAILED;
-}
-
-/* The address whose dependence stands for "the lane may go on past this record"; NULL if it may already. */
-static char *awaited(const dvt_lane *lane, dvt_record *record) {
-  if (is_over(record))
-    return NULL;
-  if (!record->on_stream)
-    return &dvt_record_tokens(record)->done;
-  if (lane->stream)
-    return atomic_load(&record->state) == DVT_RECORD_PENDING ? &dvt_record_tokens(record)->issued : NULL;
-  generate_bridge(record);
-  return &record->tokens->done;
-}
-
-/* The addresses of a segment's `depend` clauses. */
-typedef struct dependences {
-  char *in[MAX_WAITS], *out[1];
-  int ins, outs;
-  bool expected; /* it follows a region */
-} dependences;
-
-static void find_waits(const segment *s, dependences *d) {
-  const dvt_track *t = dvt_track_of(s->lane);
-  d->ins = d->outs = 0;
-  d->expected = t->behind_region;
-  for (dvt_command *c = s->first; c && c->kind == DVT_WAIT; c = c->next) {
-    char *token = awaited(s->lane, c->record);
-    if (token)
-      d->in[d->ins++] = token;
-    d->expected |= token && c->record->of_region;
-  }
-}
-
-static void find_record(const segment *s, dependences *d) {
-  dvt_record *record = s->last->record;
-  if (s->last->kind != DVT_RECORD)
-    return;
-  dvt_tokens *tokens = dvt_record_tokens(record);
-  d->out[d->outs++] = record->on_stream ? &tokens->issued : &tokens->done;
-}
-
-static void generate_plain(const segment *s, const dependences *d) {
-  char *const *in = d->in, *const *out = d->out, *token = &s->lane->token;
-  const int ins = d->ins, outs = d->outs;
-  dvt_command *first = s->first;
-  const bool expected = d->expected;
-  if (ins == 0 && outs == 0) {
-#pragma omp task depend(inout : *token) firstprivate(first, expected)
-    {
-      dvt_generator_began(expected);
-      dvt_segment_run(first);
-    }
-  } else {
-#pragma omp task depend(inout : *token) depend(iterator(int i = 0 : ins), in : *in[i])                       \
-    depend(iterator(int i = 0 : outs), out : *out[i]) firstprivate(first, expected)
-    {
-      dvt_generator_began(expected);
-      dvt_segment_run(first);
-    }
-  }
-}
-
-static void generate_detached(const segment *s, const dependences *d) {
-  char *const *in = d->in, *const *out = d->out, *token = &s->lane->token;
-  const int ins = d->ins, outs = d->outs;
-  dvt_command *first = s->first;
-  const bool expected = d->expected;
-  omp_event_handle_t event = (omp_event_handle_t)0;
-#pragma omp task detach(event) depend(inout : *token) depend(iterator(int i = 0 : ins), in : *in[i])         \
-    depend(iterator(int i = 0 : outs), out : *out[i]) firstprivate(first, expected)
-  {
-    dvt_generator_began(expected);
-    first->event = (uintptr_t)event;
-    dvt_segment_start(first);
-  }
-}
-
-static void generate_helper(const segment *s, const dependences *d) {
-  dvt_region_on_host(&(dvt_region_order){&s->lane->token, d->in, d->ins, d->outs ? d->out[0] : NULL},
-                     dvt_segment_run_on_helper, s->first);
-}
-
-/* ---- regions ---- */
-
-/* Regions of devices that share the host's memory run on helper threads and may open teams there, and while
- * they do no region may be generated (region.h): they are in the graph one segment at a time, and the first
- * of them starts when the last is generated. */
-static atomic_bool closed, gate_open;
-static dvt_lane *emitting; /* whose regions are being generated */
-
-static bool runs_on_helpers(const dvt_lane *lane) {
-  return dvt_device_find(lane->device)->shares_host_memory;
-}
-
-static void nothing(void *argument) {
-  (void)argument;
-}
-
-static void wait_for_gate(void *argument) {
-  (void)argument;
-  while (!atomic_load(&gate_open))
-    sched_yield();
-}
-
-static dvt_span *take_span(dvt_command *command) {
-  dvt_span *span = command->span;
-  command->span = NULL;
-  return span;
-}
-
-/* The region of a command; in a trace between two on the host that take the time. */
-static void emit_command(dvt_lane *lane, dvt_command *command) {
-  const dvt_region_order order = {&lane->token, NULL, 0, NULL};
-  dvt_span *span = take_span(command);
-  if (span)
-    dvt_region_on_host(&order, dvt_span_begin_task, span);
-  dvt_command_work(command);
-  if (span)
-    dvt_region_on_host(&order, dvt_span_end_task, span);
-}
-
-/* In a trace a wait ends with a region on the host that waits for the same. */
-static void emit_end_of_wait(dvt_lane *lane, const dependences *d, dvt_command *command) {
-  dvt_span *span = take_span(command);
-  if (span)
-    dvt_region_on_host(&(dvt_region_order){&lane->token, d->in, d->ins, NULL}, dvt_span_end_task, span);
-}
-
-/* The regions of the `count` commands from `c` on, between the waits for `in` and end(argument). On a stopped
- * lane `record`, which may be NULL, will fail. */
-static void emit_commands(dvt_lane *lane, char *const *in, int ins, dvt_command *c, int count,
-                          dvt_record *record, char *out, void (*end)(void *), void *argument) {
-  const bool gated = runs_on_helpers(lane);
-  const dvt_region_order first = {&lane->token, in, ins, NULL}, last = {&lane->token, NULL, 0, out};
-  if (gated) {
-    atomic_store(&closed, true);
-    atomic_store(&gate_open, false);
-  }
-  if (gated || ins > 0)
-    dvt_region_on_host(&first, gated ? wait_for_gate : nothing, NULL);
-  emitting = lane;
-  for (int i = 0; i < count; i++, c = i < count ? c->next : NULL)
-    emit_command(lane, c);
-  if (record && atomic_load(&lane->failed)) {
-    davit_status status = dvt_lane_error(lane);
-    dvt_record_doom(record, status, davit_last_error());
-  }
-  emitting = NULL;
-  dvt_ending_hold(); /* until end(): the process waits for regions that are under way */
-  dvt_region_on_host(&last, end, argument);
-  atomic_store(&gate_open, true);
-}
-
-/* The regions of emit_commands() are over. */
-static void end_commands(const dvt_lane *lane) {
-  if (runs_on_helpers(lane))
-    atomic_store(&closed, false);
-  dvt_ending_drop();
-}
-
-static void regions_ended(void *argument) {
-  dvt_command *first = argument;
-  end_commands(first->lane);
-  dvt_segment_end_regions(first);
-  dvt_generator_notice();
-}
-
-static void emit(const segment *s, const dependences *d) {
-  dvt_command *c = s->first, *last = s->last;
-  int count = 0;
-  for (; c->kind == DVT_WAIT; c = c->next) {
-    emit_end_of_wait(s->lane, d, c);
-    dvt_command_pass_failure(c);
-  }
-  for (dvt_command *region = c; region && region->kind == DVT_REGION; region = region->next)
-    count++;
-  s->first->last = last;
-  emit_commands(s->lane, d->in, d->ins, c, count, last->record, d->outs ? d->out[0] : NULL, regions_ended,
-                s->first);
-}
-
-/* Regions run on streams of the OpenMP runtime's choice: what the lane's own stream holds must be over. */
-static void generate_drain(dvt_lane *lane) {
-  dvt_drain *d = dvt_allocate(1, sizeof *d);
-  if (!d) {
-    dvt_lane_fail(lane, DAVIT_OUT_OF_HOST_MEMORY, davit_last_error());
-    dvt_stream_synchronize(lane->stream);
-    dvt_track_of(lane)->in_stream = false;
-    return;
-  }
-  dvt_track *t = dvt_track_of(lane);
-  const bool expected = t->behind_region;
-  d->lane = lane;
-  dvt_track_count_in(lane);
-  t->behind_region = false;
-  dvt_generator_defer(expected);
-  char *token = &lane->token;
-  omp_event_handle_t event = (omp_event_handle_t)0;
-#pragma omp task detach(event) depend(inout : *token) firstprivate(d, expected)
-  {
-    dvt_generator_began(expected);
-    d->event = (uintptr_t)event;
-    dvt_drain_start(d);
-  }
-}
-
-/* A region of a lane of another back end, which waits for it; or none, to let the runtime make its helper
- * threads. */
-static void end_alone(void *argument) {
-  dvt_command *proxy = argument;
-  if (proxy->alone)
-    end_commands(proxy->alone->lane);
-  sem_post(proxy->over);
-}
-
-static void emit_alone(dvt_command *proxy) {
-  static char token;
-  dvt_command *command = proxy->alone;
-  if (command)
-    emit_commands(command->lane, NULL, 0, command, 1, NULL, NULL, end_alone, proxy);
-  else
-    dvt_region_on_host(&(dvt_region_order){&token, NULL, 0, NULL}, end_alone, proxy);
-}
-
 /* ---- lanes in the generator ---- */
 
 static void activate(dvt_lane *lane) {
@@ -388,23 +106,23 @@ static dvt_command *pass_waits(dvt_lane *lane, dvt_command **last, bool *known, 
   int waits = 0;
   dvt_command *c = t->first;
   *there = *known = true;
-  for (; c && c->kind == DVT_WAIT && waits < MAX_WAITS; c = c->next, waits++) {
+  for (; c && c->kind == DVT_WAIT && waits < DVT_MAX_WAITS; c = c->next, waits++) {
     if (!c->record->generated) {
       park(lane, c->record);
       *there = false;
       return NULL;
     }
-    *known = *known && (is_over(c->record) || c->record->certain);
+    *known = *known && (dvt_record_is_over(c->record) || c->record->certain);
     *last = c;
   }
   return c;
 }
 
 /* The lane's next segment; false if it must wait. */
-static bool find_segment(dvt_lane *lane, segment *s) {
+static bool find_segment(dvt_lane *lane, dvt_segment *s) {
   dvt_track *t = dvt_track_of(lane);
   bool known, there;
-  *s = (segment){.lane = lane, .first = t->first, .kind = DVT_WAIT};
+  *s = (dvt_segment){.lane = lane, .first = t->first, .kind = DVT_WAIT};
   dvt_command *c = pass_waits(lane, &s->last, &known, &there);
   if (!there)
     return false;
@@ -412,7 +130,7 @@ static bool find_segment(dvt_lane *lane, segment *s) {
   if (dvt_track_hold(lane, regions && !t->certain ? 0 : WINDOW - 1))
     return false;
   if (regions && t->in_stream && !t->certain) {
-    generate_drain(lane);
+    dvt_task_drain(lane);
     if (dvt_track_hold(lane, 0))
       return false;
   }
@@ -429,46 +147,19 @@ static bool find_segment(dvt_lane *lane, segment *s) {
   return true;
 }
 
-typedef enum carrier { PLAIN, DETACHED, EMITTED, HELPER } carrier;
-
-static carrier carrier_of(const segment *s) {
+static dvt_carrier carrier_of(const dvt_segment *s) {
   switch (s->kind) {
   case DVT_STREAMED:
-    return PLAIN;
+    return DVT_PLAIN;
   case DVT_REGION:
-    return EMITTED;
+    return DVT_EMITTED;
   case DVT_TRANSFER:
-    return dvt_track_of(s->lane)->on_helpers ? HELPER : DETACHED;
+    return dvt_track_of(s->lane)->on_helpers ? DVT_HELPER : DVT_DETACHED;
   case DVT_BLOCKING:
-    return DETACHED;
+    return DVT_DETACHED;
   default:
-    return dvt_track_of(s->lane)->behind_region ? HELPER : PLAIN;
+    return dvt_track_of(s->lane)->behind_region ? DVT_HELPER : DVT_PLAIN;
   }
-}
-
-static void generate(const segment *s, carrier by) {
-  dvt_track *t = dvt_track_of(s->lane);
-  const bool region = by == EMITTED || by == HELPER;
-  dependences d;
-  find_waits(s, &d);
-  const bool next = dvt_track_count_in(s->lane) && !t->elsewhere;
-  t->elsewhere = by != PLAIN;
-  if (by == PLAIN && next && d.ins == 0) {
-    dvt_segment_run(s->first);
-    return;
-  }
-  find_record(s, &d);
-  t->behind_region = region;
-  t->certain = by == EMITTED;
-  if (d.outs) {
-    s->last->record->of_region = region;
-    s->last->record->certain = t->certain;
-  }
-  if (!region)
-    dvt_generator_defer(d.expected);
-  static void (*const with[])(const segment *, const dependences *) = {
-      [PLAIN] = generate_plain, [DETACHED] = generate_detached, [EMITTED] = emit, [HELPER] = generate_helper};
-  with[by](s, &d);
 }
 
 /* Generates what the lane has, as far as it may, and at most *left segments. With 256 tasks ready, libomp
@@ -476,7 +167,7 @@ static void generate(const segment *s, carrier by) {
  * run: after the last segment the lane must not be touched. */
 static void advance(dvt_lane *lane, int *left) {
   dvt_track *t = dvt_track_of(lane);
-  segment s;
+  dvt_segment s;
   for (bool more = true; more; --*left) {
     if (*left == 0) {
       activate(lane);
@@ -484,8 +175,8 @@ static void advance(dvt_lane *lane, int *left) {
     }
     if (!find_segment(lane, &s))
       return;
-    const carrier by = carrier_of(&s);
-    if ((by == EMITTED || by == HELPER) && atomic_load(&closed)) {
+    const dvt_carrier by = carrier_of(&s);
+    if ((by == DVT_EMITTED || by == DVT_HELPER) && dvt_task_is_closed()) {
       t->next = delayed;
       delayed = lane;
       return;
@@ -501,7 +192,7 @@ static void advance(dvt_lane *lane, int *left) {
       s.last->record->generated = true;
       activate_all(&s.last->record->parked);
     }
-    generate(&s, by);
+    dvt_task_generate(&s, by);
   }
 }
 
@@ -512,7 +203,7 @@ static bool take_inbox(void) {
     c->next = NULL;
     __builtin_prefetch(c->record);
     if (c->over) {
-      emit_alone(c);
+      dvt_task_alone(c);
       continue;
     }
     dvt_track *t = dvt_track_of(c->lane);
@@ -546,7 +237,7 @@ static bool turn(void) {
     has_answered = true;
     return false;
   }
-  if (!atomic_load(&closed))
+  if (!dvt_task_is_closed())
     activate_all(&delayed);
   take_released();
   const bool any = take_inbox() || active;
@@ -644,32 +335,20 @@ static void stop(void) {
 
 /* ---- the end of the process ---- */
 
-static void end_unfinished(void *unused) {
-  (void)unused;
-  dvt_ending_drop();
-}
-
-/* The function of a region ends the process. What it has generated stands at the gate, or is under way, and is waited
- * for like other regions. */
 static void leave_from_generator(void) {
-  if (emitting) {
-    dvt_ending_hold();
-    dvt_region_on_host(&(dvt_region_order){&emitting->token, NULL, 0, NULL}, end_unfinished, NULL);
-    atomic_store(&gate_open, true);
-  }
+  dvt_task_leave();
   while (!dvt_ending_is_over())
     dvt_generator_run_ready();
 }
 
 /* Regions that are under way may be behind a task that is over, which only the generator makes known. So it goes on,
- * but generates nothing, until they have ended. If it does not answer, it is blocked in the function of a region, and a
- * helper thread, which the OpenMP runtime waits for, may stand at the gate. */
+ * but generates nothing, until they have ended. If it does not answer, it is blocked in the function of a region. */
 static void leave_from_elsewhere(void) {
   sem_init(&heard, 0, 0);
   atomic_store(&generates_no_more, true);
   dvt_generator_wake();
   if (!dvt_ending_await(&heard))
-    atomic_store(&gate_open, true);
+    dvt_task_open_gate();
   dvt_ending_wait();
 }
 

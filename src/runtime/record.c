@@ -226,11 +226,6 @@ dvt_record_state dvt_record_query(dvt_record *record) {
   return dvt_record_known(record);
 }
 
-static bool over(dvt_record *record) {
-  dvt_record_state state = (dvt_record_state)atomic_load(&record->state);
-  return state == DVT_RECORD_DONE || state == DVT_RECORD_FAILED;
-}
-
 static bool issued_or_over(dvt_record *record) {
   return atomic_load(&record->state) != DVT_RECORD_PENDING;
 }
@@ -284,7 +279,7 @@ davit_status dvt_record_wait(dvt_record *record) {
   dvt_record_wait_issued(record);
   if (atomic_load(&record->state) == DVT_RECORD_ISSUED)
     wait_for_mark(record);
-  sleep_until(record, over);
+  sleep_until(record, dvt_record_is_over);
   dvt_order_after(record);
   if (record->error.status != DAVIT_SUCCESS)
     return davit_fail(record->error.status, "%s", record->error.message);

@@ -76,6 +76,12 @@ void dvt_record_finish(dvt_record *record, davit_status status, const char *mess
 /* The state now, asking the device where it decides: while the record is ISSUED. */
 dvt_record_state dvt_record_query(dvt_record *record);
 
+/* Whether it is DONE or FAILED. */
+static inline bool dvt_record_is_over(dvt_record *record) {
+  const int state = atomic_load(&record->state);
+  return state == DVT_RECORD_DONE || state == DVT_RECORD_FAILED;
+}
+
 /* The state as the host knows it: ISSUED may have been reached on the device. */
 dvt_record_state dvt_record_known(const dvt_record *record);
 

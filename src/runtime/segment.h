@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Segments: what the tasks of the graph run.
  *
- * backend_openmp.c cuts a lane's commands into segments and generates a task for each; here is what happens
+ * backend_openmp.c cuts a lane's commands into segments, and task.c makes a task of each; here is what happens
  * when the task's turn comes, on whichever thread runs it. A segment is a list of commands of one lane:
  * first waits, then work of one kind, then at most one record. Its task follows those of the lane's earlier
  * segments and of the records that it waits for.
