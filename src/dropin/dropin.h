@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libdavit_blas: the BLAS and CBLAS of any program, computed by BLIS or on devices.
  *
- *   entry.c       the exported names that only jump to BLIS
+ *   entry.c       the exported names that only jump to BLIS; loads it at the first call
  *   fortran.c     the routines of level 3, which may go to devices
  *   cblas.c       the same for CBLAS: row-major calls become column-major ones
  *   supplement.c  names that BLIS lacks, and xerbla_
- *   bind.c        loads BLIS at the first call
  *   route.c       decides where a call is computed
  *   device.c      starts the devices when the first call goes there
  *   library.c     loads libdavit and calls it
