@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Arrows between rooms point one way (docs/architecture.md), and no files include each other in a circle.
+"""Arrows between rooms point one way (docs/architecture.md), and no files include or use each other in a circle.
 
     layers.py SOURCE_DIR [NM BUILD_DIR]
 
 Checks the #include lines of all sources and, given a build, the symbols: an object may use what objects of its own room
-and of the rooms below it define, and memory, threads and the environment come from one source each. Prints what is wrong;
-exits 1 if there is anything.
+and of the rooms below it define, no objects use each other in a circle, and memory, threads and the environment come
+from one source each. Prints what is wrong; exits 1 if there is anything.
 """
 import re
 import subprocess
@@ -128,14 +128,18 @@ def check_symbols(nm, build, root):
         return [f"{build} has no objects"]
     wrong = [f"{source} uses {symbol}, which is for {owner} alone" for source, _, used in objects
              for owner, names in ALONE.items() if source != owner for symbol in sorted(filter(names.fullmatch, used))]
+    graph, arrows = {}, {}
     for source, _, used in objects:
         for symbol in sorted(used & home.keys()):
+            if home[symbol] != source:
+                graph.setdefault(source, set()).add(home[symbol])
+                arrows.setdefault((source, home[symbol]), f"{source} uses {symbol} of {home[symbol]}")
             # Anyone above the library's runtime may call the public interface.
             if symbol.startswith("davit_") and room_of(source).startswith(("src/cli", "src/mpi")):
                 continue
             if not allowed(room_of(source), room_of(home[symbol])):
                 wrong.append(f"{source} uses {symbol} of {home[symbol]}")
-    return wrong
+    return wrong + [", ".join(map(arrows.get, zip(circle, circle[1:]))) for circle in circles(graph)]
 
 
 def main():
