@@ -39,6 +39,7 @@ static int process;                     /* that made the generator */
 static unsigned long long bodies; /* begun */
 static long deferred;             /* tasks generated, and not begun */
 static long expected;             /* of them those behind a region */
+static bool regions;              /* there have been some */
 
 void dvt_generator_wake(void) {
   if (atomic_load(&sleeping) && atomic_exchange(&sleeping, false))
@@ -74,6 +75,10 @@ void dvt_generator_began(bool was_expected) {
 
 bool dvt_generator_is_here(void) {
   return is_generator;
+}
+
+void dvt_generator_region(void) {
+  regions = true;
 }
 
 /* Runs what is ready. A yield that ran no body either ended a fulfilled task or found nothing; as no more
@@ -117,8 +122,8 @@ static void wait_at_most(sem_t *semaphore, long milliseconds) {
     wait_for(semaphore); /* somebody has woken the generator at that moment, and the semaphore says so */
 }
 
-/* Sleeps until there is news; where tasks behind regions are expected, no longer than *nap milliseconds: a
- * region that was interrupted between its notice and its end would be missed otherwise. */
+/* Sleeps until there is news; where a task may follow a region, no longer than *nap milliseconds: a region that was
+ * interrupted between its notice and its end would be missed otherwise. */
 static void doze(unsigned long long seen, long *nap) {
   for (int i = 0; i < IDLE_SPINS; i++) {
     if (has_news(seen)) {
@@ -130,7 +135,7 @@ static void doze(unsigned long long seen, long *nap) {
   atomic_store(&sleeping, true);
   if (has_news(seen) && atomic_exchange(&sleeping, false))
     return; /* else somebody has woken the generator already, and the semaphore says so */
-  if (expected == 0) {
+  if (deferred == 0 || !regions) {
     wait_for(&wake_up);
   } else {
     wait_at_most(&wake_up, *nap);

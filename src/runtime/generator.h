@@ -43,6 +43,11 @@ void dvt_generator_fulfil(uintptr_t event);
 void dvt_generator_defer(bool expected);
 void dvt_generator_began(bool expected);
 
+/* In the generator: a region is about to be generated. From then on a task may follow one although it is not expected
+ * to: dependences are addresses, and a lane or record may get that of another whose last region has given notice, but
+ * has not returned. */
+void dvt_generator_region(void);
+
 /* Whether the calling thread is the generator, which must not wait for anything. */
 bool dvt_generator_is_here(void);
 

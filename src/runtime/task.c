@@ -273,7 +273,9 @@ void dvt_task_generate(const dvt_segment *s, dvt_carrier by) {
     s->last->record->of_region = region;
     s->last->record->certain = t->certain;
   }
-  if (!region)
+  if (region)
+    dvt_generator_region();
+  else
     dvt_generator_defer(d.expected);
   static void (*const with[])(const dvt_segment *, const dependences *) = {[DVT_PLAIN] = generate_plain,
                                                                            [DVT_DETACHED] = generate_detached,
