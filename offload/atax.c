@@ -15,12 +15,12 @@
  * the bits depend on site->threads, not on how many of them there are in the end. */
 #include "offload/atax.h"
 
-#include <omp.h>
 #include <string.h>
 
 #include "offload/blas.h"
 #include "offload/kernel/gpu.h"
 #include "offload/kernel/instance.h"
+#include "offload/kernel/threads.h"
 #include "offload/runtime/launch.h"
 #include "src/base/arithmetic.h"
 #include "src/base/cpu.h"

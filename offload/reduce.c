@@ -5,6 +5,7 @@
 
 #include "offload/kernel/gpu.h"
 #include "offload/kernel/instance.h"
+#include "offload/kernel/threads.h"
 #include "offload/monoid.h"
 #include "src/base/cpu.h"
 #include "src/base/operator.h"

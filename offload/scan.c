@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scan and segmented scan of the built-in monoids: the instances of kernel/scan.inc, and the table of their
  * functions and kernels. Cost: kernel/scan.inc, on the CPU kernel/scan_host.inc. */
-#include <omp.h>
 #include <sched.h>
 
 #include "offload/kernel/gpu.h"
 #include "offload/kernel/instance.h"
+#include "offload/kernel/threads.h"
 #include "offload/monoid.h"
 #include "src/base/cpu.h"
 #include "src/base/operator.h"

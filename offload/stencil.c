@@ -7,12 +7,12 @@
  * stencil_kernel.inc has the kernels for GPUs, stencil_host.inc the CPU's way. */
 #include "offload/stencil.h"
 
-#include <omp.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "offload/kernel/gpu.h"
 #include "offload/kernel/instance.h"
+#include "offload/kernel/threads.h"
 #include "offload/runtime/launch.h"
 #include "ref/stencil.h"
 #include "src/base/arithmetic.h"

@@ -6,11 +6,11 @@
 #error "<davit/define_monoid.h> needs Clang and its OpenMP target regions: link davit::monoid (install.md)"
 #else
 #include <davit/monoid.h>
-#include <omp.h>
 #include <sched.h>
 
 #include <davit/kernel/gpu.h>
 #include <davit/kernel/instance.h>
+#include <davit/kernel/threads.h>
 
 /* The program's macros are used here, before texts of kernels define T and the like. */
 #define DVT_OWN(x) DVT_PASTE(dvt_, DAVIT_MONOID, _##x)
