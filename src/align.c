@@ -298,16 +298,23 @@ davit_status dvt_align_kernel(int device, dvt_stream *stream, dvt_kernel_fit *fi
   return dvt_align_fit(stream, 300, 24, dvt_tuned(device, DVT_TUNE_ALIGN_TEAM_THREADS, 0), fit);
 }
 
+/* Short is what takes some milliseconds at most. */
+static int threads_here(const share *s, const dvt_align_query *query) {
+  const double short_cells = 1 << 24, cells = (double)query->m * (double)s->targets.offsets[s->targets.count];
+  return cells <= short_cells ? DVT_ALONE : 1;
+}
+
 /* Whether one thread of the CPU does the whole query: then the calling one does, without the way to a lane and back. */
 static bool is_for_caller(const davit_align_database *d, const dvt_align_query *query) {
   const share *s = &d->share[0];
   return d->shares == 1 && s->targets.lanes &&
-         dvt_align_host_threads(&s->targets, query, dvt_device_threads(s->number)) == 1;
+         dvt_align_host_threads(&s->targets, query, dvt_device_threads(s->number)) == 1 &&
+         dvt_operation_runs_here(s->number, &operation, threads_here(s, query));
 }
 
 static davit_status run_here(const share *s, const dvt_align_query *query) {
   const dvt_align_work work = {.query = query, .targets = &s->targets, .scores = s->scores};
-  return dvt_operation_run_here(s->number, &operation, &work, 1);
+  return dvt_operation_run_here(s->number, &operation, &work, threads_here(s, query));
 }
 
 static davit_status wait_for_queries(const davit_align_database *d) {

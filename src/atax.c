@@ -211,8 +211,8 @@ static davit_status run_alone(const dvt_atax *g, int device) {
 static davit_status run_at_home(const dvt_atax *g, int device, int threads) {
   dvt_lane *lane;
   if ((double)g->m * (double)g->n * (double)davit_type_bytes(g->type) <= (double)DVT_SHORT_BYTES)
-    threads = 1;
-  if (dvt_operation_runs_here(device, &operation, 0)) /* also one thread's loop is a region of OpenMP */
+    threads = DVT_ALONE;
+  if (dvt_operation_runs_here(device, &operation, threads))
     return dvt_operation_run_here(device, &operation, g, threads);
   DVT_TRY(dvt_lane_open(device, &lane));
   return dvt_lane_end(lane, dvt_operation_submit(lane, &operation, g, threads));

@@ -75,7 +75,7 @@ static davit_status spread(const dvt_axpy *g, const davit_axpy_options *options)
     return DAVIT_SUCCESS;
   if (dvt_spread_is_short(&operation, chosen, count, options && options->devices, 2,
                           (const void *[]){g->x, g->y}, 2 * (double)g->n * (double)davit_type_bytes(g->type)))
-    return dvt_operation_run_here(chosen[0], &operation, g, 1);
+    return dvt_operation_run_here(chosen[0], &operation, g, DVT_ALONE);
   dvt_spread run;
   size_t chunk = (size_t)dvt_tuned(chosen[0], DVT_TUNE_AXPY_CHUNK, CHUNK);
   DVT_TRY(dvt_spread_open(&run, chosen, count, chunk * davit_type_bytes(g->type)));

@@ -104,7 +104,7 @@ static davit_status spread(const dvt_dot *g, const davit_dot_options *options) {
   if (chunks == 1 && dvt_spread_is_short(&operation, chosen, count, options && options->devices, 3,
                                          (const void *[]){g->x, g->y, g->result},
                                          0)) /* one thread works on a chunk anyway */
-    return dvt_operation_run_here(chosen[0], &operation, g, 1);
+    return dvt_operation_run_here(chosen[0], &operation, g, DVT_ALONE);
   if (chunks > 0) {
     DVT_TRY(davit_malloc((size_t)chunks * element, DAVIT_PINNED, &sums));
     dvt_spread run;

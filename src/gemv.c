@@ -126,7 +126,7 @@ static davit_status spread(dvt_gemv *g, const davit_gemv_options *options) {
   if (dvt_spread_is_short(&operation, chosen, count, options && options->devices, 3,
                           (const void *[]){g->a, g->x, g->y},
                           (double)g->m * (double)g->n * (double)davit_type_bytes(g->type)))
-    return dvt_operation_run_here(chosen[0], &operation, g, 1);
+    return dvt_operation_run_here(chosen[0], &operation, g, DVT_ALONE);
   dvt_spread run;
   size_t chunk = (size_t)dvt_tuned(chosen[0], DVT_TUNE_GEMV_CHUNK, CHUNK);
   DVT_TRY(dvt_spread_open(&run, chosen, count, chunk * davit_type_bytes(g->type)));

@@ -110,11 +110,6 @@ static bool is_short(const davit_monoid *monoid, int64_t n) {
   return monoid->kernels && (size_t)n <= SHORT_BYTES / monoid->bytes;
 }
 
-/* What a plain call on the host says: any thread does a short one alone; a team has `threads`, or all (0). */
-static int threads_for(bool short_one, int threads) {
-  return short_one ? 1 : threads > 1 ? threads : 0;
-}
-
 /* Whether the monoid's regions were compiled as they must be. The built-in ones were. */
 static davit_status check_works(const dvt_site *site, const davit_monoid *monoid) {
   if (monoid->kernels || monoid->works(site->device))
@@ -262,7 +257,7 @@ davit_status dvt_reduce_now(int device, const dvt_reduce *r, int threads) {
   dvt_reduce near = *r;
   void *memory = NULL;
   dvt_lane *lane;
-  threads = threads_for(reduce_is_short(r), threads);
+  threads = reduce_is_short(r) ? DVT_ALONE : threads;
   if (dvt_operation_runs_here(device, reduce_of(r), threads))
     return dvt_operation_run_here(device, reduce_of(r), r, threads);
   if (is_out_of_reach(device, r->result)) {
@@ -283,7 +278,7 @@ davit_status dvt_reduce_submit(dvt_lane *lane, const dvt_reduce *r, int threads)
   tuned.teams =
       dvt_tuned(lane->device, DVT_TUNE_REDUCE_TEAMS, 0) * dvt_device_find(lane->device)->info.compute_units;
   tuned.rows = dvt_tuned(lane->device, DVT_TUNE_REDUCE_ROWS, 0);
-  return dvt_operation_submit_result(lane, reduce_of(r), &tuned, reduce_is_short(r) ? 1 : threads,
+  return dvt_operation_submit_result(lane, reduce_of(r), &tuned, reduce_is_short(r) ? DVT_ALONE : threads,
                                      &tuned.result, r->monoid->bytes);
 }
 
@@ -303,7 +298,7 @@ davit_status dvt_reduce_values(const davit_monoid *monoid, int64_t count, const 
   count_levels(monoid, count, 0, &all, &counted);
   DVT_TRY(davit_malloc((size_t)(all + 1) * monoid->bytes, DAVIT_PAGEABLE, &task.levels));
   task.result = (char *)task.levels + (size_t)all * monoid->bytes;
-  const dvt_team team = dvt_team_begin(dvt_threads());
+  const dvt_team team = is_short(monoid, count) ? DVT_NO_TEAM : dvt_team_begin(dvt_threads());
   task.threads = team.threads;
   monoid->reduce(&task);
   dvt_team_end(&team);
@@ -431,7 +426,7 @@ static bool scan_is_short(const dvt_scan *s) {
 
 davit_status dvt_scan_now(int device, const dvt_scan *s, int threads) {
   dvt_lane *lane;
-  threads = threads_for(scan_is_short(s), threads);
+  threads = scan_is_short(s) ? DVT_ALONE : threads;
   if (dvt_operation_runs_here(device, scan_of(s), threads))
     return dvt_operation_run_here(device, scan_of(s), s, threads);
   DVT_TRY(dvt_lane_open(device, &lane));
@@ -442,7 +437,7 @@ davit_status dvt_scan_submit(dvt_lane *lane, const dvt_scan *s, int threads) {
   dvt_scan tuned = *s;
   tuned.threads = dvt_tuned(lane->device, DVT_TUNE_SCAN_TEAM_THREADS, 0);
   tuned.rows = dvt_tuned(lane->device, DVT_TUNE_SCAN_ROWS, 0);
-  return dvt_operation_submit(lane, scan_of(s), &tuned, scan_is_short(s) ? 1 : threads);
+  return dvt_operation_submit(lane, scan_of(s), &tuned, scan_is_short(s) ? DVT_ALONE : threads);
 }
 
 /* ---- prepend ---- */

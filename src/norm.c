@@ -82,7 +82,7 @@ static davit_status spread(dvt_norm *g, const davit_norm_options *options) {
   davit_status status = DAVIT_SUCCESS;
   if (chunks == 1 && dvt_spread_is_short(&operation, chosen, count, options && options->devices, 2,
                                          (const void *[]){g->x, g->result}, 0)) /* as in dot.c */
-    return dvt_operation_run_here(chosen[0], &operation, g, 1);
+    return dvt_operation_run_here(chosen[0], &operation, g, DVT_ALONE);
   if (chunks > 0) {
     DVT_TRY(davit_malloc((size_t)chunks * davit_type_bytes(real), DAVIT_PINNED, &norms));
     dvt_spread run;

@@ -62,7 +62,7 @@ static davit_status spread(dvt_scal *g, const davit_scal_options *options) {
     return DAVIT_SUCCESS;
   if (dvt_spread_is_short(&operation, chosen, count, options && options->devices, 1, (const void *[]){g->x},
                           (double)g->n * (double)davit_type_bytes(g->type)))
-    return dvt_operation_run_here(chosen[0], &operation, g, 1);
+    return dvt_operation_run_here(chosen[0], &operation, g, DVT_ALONE);
   dvt_spread run;
   DVT_TRY(dvt_spread_open(&run, chosen, count, CHUNK * davit_type_bytes(g->type)));
   return dvt_spread_close(&run, run_all(&run, g));

@@ -3,10 +3,10 @@
  * now.
  *
  * A host form of an operation, and a loop outside of one that opens an OpenMP team, stands between
- * dvt_team_begin() and dvt_team_end(). All teams together have at most dvt_threads() threads; a team that
- * finds too few free waits for its turn, in the order of the calls. A team never gets fewer threads than
- * it would get alone, so results do not depend on what else is running. No team waits for other work, so
- * each of them ends.
+ * dvt_team_begin() and dvt_team_end(), unless it is so short that the calling thread does it alone. All teams
+ * together have at most dvt_threads() threads; a team that finds too few free waits for its turn, in the order of the
+ * calls. A team never gets fewer threads than it would get alone, so results do not depend on what else is running. No
+ * team waits for other work, so each of them ends.
  *
  * OpenMP's worker threads spin for at most a millisecond when the team has ended, whatever KMP_BLOCKTIME says:
  * else they would take processor time from davit's other threads for 200. Not at all would be too little: to
@@ -56,6 +56,9 @@ typedef struct dvt_team {
  * program's own it is the calling thread alone. */
 dvt_team dvt_team_begin(int wanted);
 void dvt_team_end(const dvt_team *team);
+
+/* What short work has, which the calling thread does alone: it waits for no turn and calls no OpenMP. */
+#define DVT_NO_TEAM ((dvt_team){.threads = 1})
 
 /* Whether the calling thread has one. */
 bool dvt_team_is_held(void);

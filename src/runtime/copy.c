@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "offload/kernel/threads.h"
 #include "offload/runtime/space.h"
 #include "ref/ref.h"
 #include "src/base/arithmetic.h"
@@ -23,10 +24,11 @@ static int64_t shares_of(size_t bytes) {
   return (int64_t)((bytes + SHARE - 1) / SHARE);
 }
 
-/* A host form on the calling thread and the team that `bytes` are worth. */
+/* A host form on the calling thread and the team that `bytes` are worth; one share is worth none. */
 static davit_status run_on_team(dvt_form form, const void *arguments, size_t bytes) {
-  const int threads = (int)dvt_at_most(shares_of(bytes), dvt_threads());
-  return dvt_host_form(form, &(dvt_site){.device = DAVIT_HOST, .threads = threads}, arguments);
+  const int64_t shares = shares_of(bytes);
+  const dvt_site site = {.device = DAVIT_HOST, .threads = (int)dvt_at_most(shares, dvt_threads())};
+  return shares > 1 ? dvt_host_form(form, &site, arguments) : form(&site, arguments);
 }
 
 /* A device's form on the calling thread. */
@@ -282,15 +284,17 @@ static davit_status fill_device(const dvt_site *site, const void *arguments) {
   return dvt_space_fill(f->destination, f->place, f->value, f->bytes);
 }
 
-static davit_status fill_host(const dvt_site *site, const void *arguments) {
+static void fill_shares(int thread, int team, const void *arguments) {
   const fill *f = arguments;
-  const int64_t shares = shares_of(f->bytes);
-  const int threads = site->threads;
-#pragma omp parallel for num_threads(threads) schedule(static)
-  for (int64_t i = 0; i < shares; i++) {
+  const int64_t shares = shares_of(f->bytes), end = dvt_share_begin(shares, thread + 1, team);
+  for (int64_t i = dvt_share_begin(shares, thread, team); i < end; i++) {
     const size_t first = (size_t)i * SHARE, left = f->bytes - first;
     memset((char *)f->destination + first, f->value, left < SHARE ? left : SHARE);
   }
+}
+
+static davit_status fill_host(const dvt_site *site, const void *arguments) {
+  dvt_on_threads(site->threads, fill_shares, arguments);
   return DAVIT_SUCCESS;
 }
 
@@ -300,18 +304,21 @@ static davit_status random_device(const dvt_site *site, const void *arguments) {
   return dvt_space_random(r->type, r->x, r->place, r->n, r->seed);
 }
 
-static davit_status random_host(const dvt_site *site, const void *arguments) {
+static void random_shares(int thread, int team, const void *arguments) {
   const random_numbers *r = arguments;
-  const int64_t each = SHARE / (int64_t)davit_type_bytes(r->type), shares = dvt_divide_up(r->n, each);
-  const int threads = site->threads;
-#pragma omp parallel for num_threads(threads) schedule(static)
-  for (int64_t i = 0; i < shares; i++) {
+  const int64_t each = SHARE / (int64_t)davit_type_bytes(r->type), shares = dvt_divide_up(r->n, each),
+                end = dvt_share_begin(shares, thread + 1, team);
+  for (int64_t i = dvt_share_begin(shares, thread, team); i < end; i++) {
     const int64_t first = i * each, count = dvt_at_most(each, r->n - first);
     if (r->type == DAVIT_DOUBLE)
       dvt_ref_random_double((double *)r->x + first, first, count, r->seed);
     else
       dvt_ref_random_float((float *)r->x + first, first, count, r->seed);
   }
+}
+
+static davit_status random_host(const dvt_site *site, const void *arguments) {
+  dvt_on_threads(site->threads, random_shares, arguments);
   return DAVIT_SUCCESS;
 }
 

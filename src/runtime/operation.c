@@ -66,7 +66,7 @@ dvt_path dvt_path_of(const dvt_lane *lane, const dvt_operation *operation) {
 
 /* `wanted`, or what was tuned, or `all`. */
 static int host_threads(int device, const dvt_operation *operation, int wanted, int all) {
-  if (operation->serial)
+  if (operation->serial || wanted == DVT_ALONE)
     return 1;
   if (wanted > 0)
     return wanted;
@@ -115,7 +115,7 @@ static davit_status workspace_here(const dvt_site *site, size_t bytes, void **po
 
 bool dvt_operation_runs_here(int device, const dvt_operation *operation, int threads) {
   return dvt_path_on(device, dvt_device_find(device)->ordinal >= 0, operation) == DVT_ON_HOST &&
-         (threads == 1 || dvt_team_may_lead());
+         (threads == DVT_ALONE || dvt_team_may_lead());
 }
 
 davit_status dvt_operation_run_here(int device, const dvt_operation *operation, const void *arguments,
@@ -129,9 +129,8 @@ davit_status dvt_operation_run_here(int device, const dvt_operation *operation, 
   if (dvt_injected(DVT_INJECT_RUN))
     return davit_fail(DAVIT_DEVICE_LOST, "device %d does not answer", device);
   const int64_t begin = dvt_now_ns();
-  /* A serial form needs no OpenMP, which would have the calling thread among its own from then on. */
-  const davit_status status = operation->serial ? operation->host(&site, arguments)
-                                                : dvt_host_form(operation->host, &site, arguments);
+  const davit_status status = threads == DVT_ALONE ? operation->host(&site, arguments)
+                                                   : dvt_host_form(operation->host, &site, arguments);
   if (dvt_tracing())
     dvt_trace_thread(operation->name, "compute", begin, dvt_now_ns());
   free(block);

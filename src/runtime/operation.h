@@ -37,6 +37,11 @@ dvt_path dvt_path_of(const dvt_lane *lane, const dvt_operation *operation);
 /* The same on a device, with a stream at hand or without. */
 dvt_path dvt_path_on(int device, bool stream, const dvt_operation *operation);
 
+/* Threads of a host form, in place of their number: the calling thread alone, whichever it is. For short work, which is
+ * done sooner than others can be told: it waits for no turn among davit's teams (src/base/team.h) and makes no call of
+ * OpenMP (offload/kernel/threads.h). On a lane it is one thread. */
+enum { DVT_ALONE = -1 };
+
 /* Enqueues the form that fits the lane. `threads` of the host form; 0: the tuned number, or all of the lane.
  */
 davit_status dvt_operation_submit(dvt_lane *lane, const dvt_operation *operation, const void *arguments,
@@ -52,9 +57,9 @@ davit_status dvt_operation_submit_result(dvt_lane *lane, const dvt_operation *op
  * */
 davit_status dvt_operation_run(const dvt_site *site, const dvt_operation *operation, const void *arguments);
 
-/* Whether a plain form may compute on the calling thread and a team of so many threads that it leads (0: all of the
- * device's), instead of on a lane, whose way there and back is longer than short calls; and does that. The form may ask
- * for scratch memory once. */
+/* Whether a plain form may compute on the calling thread, DVT_ALONE or with a team of so many threads that it leads (0:
+ * all of the device's), instead of on a lane, whose way there and back is longer than short calls; and does that. The
+ * form may ask for scratch memory once. */
 bool dvt_operation_runs_here(int device, const dvt_operation *operation, int threads);
 davit_status dvt_operation_run_here(int device, const dvt_operation *operation, const void *arguments,
                                     int threads);

@@ -26,7 +26,7 @@ bool dvt_spread_is_home(const int *devices, int count, bool named, int arrays, c
 bool dvt_spread_is_short(const dvt_operation *operation, const int *devices, int count, bool named,
                          int arrays, const void *const array[], double bytes) {
   return bytes <= (double)DVT_SHORT_BYTES && dvt_spread_is_home(devices, count, named, arrays, array) &&
-         dvt_operation_runs_here(devices[0], operation, 1);
+         dvt_operation_runs_here(devices[0], operation, DVT_ALONE);
 }
 
 davit_status dvt_spread_open(dvt_spread *run, const int *devices, int count, size_t buffer_bytes) {

@@ -21,7 +21,7 @@ ROOMS = {
     "offload/fallback": [],
     "offload/runtime": ["ref", "src/base"],
     "offload": ["offload/runtime", "offload/kernel", "ref", "src/base"],
-    "src/runtime": ["offload/runtime", "ref", "src/base"],
+    "src/runtime": ["offload/runtime", "offload/kernel", "ref", "src/base"],
     "src": ["src/runtime", "offload", "offload/runtime", "offload/kernel", "ref", "src/base"],
     "src/dropin": ["src/base"],
     "src/mpi": ["src/base"],
