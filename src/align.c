@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "offload/align.h"
+#include "offload/kernel/threads.h"
 #include "offload/runtime/device.h"
 #include "src/align.h"
 #include "src/base/allocate.h"
@@ -334,21 +335,29 @@ static davit_status run_queries(davit_align_database *d, const dvt_align_query *
   return dvt_error_report(&first);
 }
 
+typedef struct gathering {
+  const davit_align_database *database;
+  int32_t *scores;
+} gathering;
+
+static void gather_share(int thread, int team, const void *arguments) {
+  const gathering *g = arguments;
+  const int64_t count = g->database->count, end = dvt_share_begin(count, thread + 1, team);
+  for (int64_t i = dvt_share_begin(count, thread, team); i < end; i++)
+    g->scores[i] = *g->database->score[i];
+}
+
 /* From the order of lengths to the caller's: reads at random places of memory that a GPU may have written, so many
  * take a team, if the calling thread is one to lead it. */
 static void gather_scores(const davit_align_database *d, int32_t *scores) {
   enum { EACH = 1 << 15 }; /* of a thread, at least */
-  const int64_t count = d->count;
-  const int32_t *const *from = d->score;
-  if (count < 2 * EACH || !dvt_team_may_lead()) {
-    for (int64_t i = 0; i < count; i++)
-      scores[i] = *from[i];
+  const gathering g = {d, scores};
+  if (d->count < 2 * EACH || !dvt_team_may_lead()) {
+    gather_share(0, 1, &g);
     return;
   }
-  const dvt_team team = dvt_team_begin((int)dvt_at_most(count / EACH, dvt_threads()));
-#pragma omp parallel for num_threads(team.threads) schedule(static)
-  for (int64_t i = 0; i < count; i++)
-    scores[i] = *from[i];
+  const dvt_team team = dvt_team_begin((int)dvt_at_most(d->count / EACH, dvt_threads()));
+  dvt_on_threads(team.threads, gather_share, &g);
   dvt_team_end(&team);
 }
 
