@@ -67,6 +67,10 @@ static dvt_step moving(dvt_step_kind kind, int which, int role, const dvt_operan
                     .right_slot = -1};
 }
 
+static int64_t elements(const dvt_planning *p, const dvt_operand *tile) {
+  return dvt_tile_rows(p->plan, tile) * dvt_tile_cols(p->plan, tile);
+}
+
 static davit_status load(dvt_planning *p, int which, const dvt_operand *tile) {
   const int32_t s = dvt_slot_take(p, which, tile);
   if (s < 0)
@@ -78,7 +82,7 @@ static davit_status load(dvt_planning *p, int which, const dvt_operand *tile) {
   dvt_wait_to_write(&waits, slot);
   DVT_TRY(dvt_emit(p, &step, &waits, &number));
   dvt_slot_written(slot, number);
-  p->device[which].imports++;
+  p->device[which].imports += elements(p, tile);
   return DAVIT_SUCCESS;
 }
 
@@ -91,6 +95,7 @@ static davit_status copy_over(dvt_planning *p, int which, const dvt_operand *as,
   dvt_slot *slot = dvt_slot_at(p, which, as->matrix, s), *other = dvt_slot_at(p, source, tile->matrix, from);
   dvt_waits waits = {0};
   dvt_step step = moving(DVT_STEP_PEER, which, DVT_ROLE_PEER, tile, s);
+  p->device[source].exports += elements(p, tile);
   step.from_device = (uint8_t)source;
   step.from_slot = from;
   int32_t number;
@@ -125,12 +130,14 @@ static int importer(const dvt_planning *p, int which, const dvt_operand *tile) {
   return best;
 }
 
+/* Whom to copy the tile from: of those who have it, the one that has given least; -1: nobody has it. */
 static int holder(const dvt_planning *p, int which, const dvt_operand *tile) {
+  int best = -1;
   for (int e = 0; e < p->plan->devices; e++)
     if (e != which && p->shape->peer[e][which] && !p->device[e].limits->resident[dvt_pool_of(tile->matrix)] &&
-        dvt_slot_find(p, e, tile) >= 0)
-      return e;
-  return -1;
+        dvt_slot_find(p, e, tile) >= 0 && (best < 0 || p->device[e].exports < p->device[best].exports))
+      best = e;
+  return best;
 }
 
 /* An operand of a product at hand. */
