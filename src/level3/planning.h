@@ -43,7 +43,7 @@ typedef struct dvt_planner {
   dvt_pool pool[DVT_POOLS];
   int32_t *place[DVT_MATRICES]; /* tile -> slot, -1 if none */
   uint8_t *need[DVT_MATRICES];  /* tiles that its terms read */
-  int64_t imports, exports; /* elements over the host's link, and to other devices */
+  int64_t imports, exports;     /* elements over the host's link, and to other devices */
   int64_t products;
 } dvt_planner;
 
