@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of one pair share: alignments in columns, and that the columns score what the alignment says, whichever
- * way they were found. */
+/* What the tests of one pair share: alignments in columns, and that the columns score what the alignment says,
+ * whichever way they were found. */
 #ifndef DAVIT_TESTS_ALIGNMENTS_H
 #define DAVIT_TESTS_ALIGNMENTS_H
 
