@@ -161,6 +161,24 @@ CASE(test_several_devices) {
   }
 }
 
+/* A cell with a crowd, and the closest pair in it, in the slab of one device alone. */
+CASE(test_crowd_in_one_slab) {
+  enum { SPREAD = 6000, CROWD = 2000, N = SPREAD + CROWD };
+  int devices[MAX_PLACES], count = plain_devices(devices);
+  dvt_monoid_travel(true);
+  for (int left = 0; left < 2; left++) {
+    SCOPE;
+    uint64_t random = 5;
+    cloud c = cloud_new(DAVIT_DOUBLE, 2, N);
+    for (int64_t i = 0; i < SPREAD; i++)
+      put(&c, i, (double)(i / 60) / 100, (double)(i % 60) / 60, 0);
+    for (int64_t i = SPREAD; i < N; i++)
+      put(&c, i, (left ? 0.001 : 0.981) + 1e-4 * uniform(&random), 0.505 + 1e-4 * uniform(&random), 0);
+    expect(&c, anywhere(&c, DIVIDE, NULL, 0), anywhere(&c, GRID, devices, count));
+  }
+  dvt_monoid_travel(false);
+}
+
 CASE(test_where_the_points_are) {
   int places[MAX_PLACES], count = all_places(places);
   cloud c = cloud_of(0, DAVIT_FLOAT, 2, 3001);
