@@ -62,12 +62,12 @@ INLINE double along(point p, int64_t axis) {
   return axis == 0 ? p.x : axis == 1 ? p.y : p.z;
 }
 
-/* The number of the cell along one axis. */
+/* The number of the cell along one axis, in the order of x, which slabs need. */
 INLINE int64_t hashed_cell(const dvt_closest_grid *g, double x) {
   if (__builtin_fabs(x) > g->most) {
     int64_t bits;
     memcpy(&bits, &x, sizeof bits);
-    return bits;
+    return bits < 0 ? INT64_MIN - bits : bits;
   }
   const double u = x * g->factor[0] * g->factor[1];
   const int64_t cell = (int64_t)u;

@@ -261,30 +261,43 @@ CASE(test_collecting) {
 }
 
 /* The slabs of `parts` devices: each has about as many points, and each pair within the radius is one device's. */
-static void divide(const char *data, davit_type type, int dim, int parts, double radius) {
-  enum { N = 4000 };
-  SCOPE;
-  const cloud c = cloud_of(generator_named(data), type, dim, N);
+static void divide(const cloud *c, int parts, double radius) {
   uint64_t alone = 0, found = 0;
   for (int shared = 1; shared <= parts; shared += parts - 1)
     for (int part = 0; part < shared; part++) {
-      dvt_closest_state s = perform(&c, DVT_CLOSEST_BOX, (dvt_closest_state){.known = radius}, 1);
+      dvt_closest_state s = perform(c, DVT_CLOSEST_BOX, (dvt_closest_state){.known = radius}, 1);
       s.limit = (davit_closest_pair_result){INT64_MAX, INT64_MAX, radius};
-      perform_part(&c, part % 2, DVT_CLOSEST_COLLECT, part, shared, &s);
+      perform_part(c, part % 2, DVT_CLOSEST_COLLECT, part, shared, &s);
       assert_int_equal(s.stop, 0);
       *(shared == 1 ? &alone : &found) += s.found;
       if (shared > 1)
-        assert_in_range(s.members, N / parts * 2 / 3, N / parts * 3 / 2 + N / 8); /* with those next to it */
+        assert_in_range(s.members, c->n / parts * 2 / 3,
+                        c->n / parts * 3 / 2 + c->n / 8); /* with neighbours */
     }
   assert_true(alone > 500);
   assert_int_equal(found, alone);
 }
 
+/* Columns so far from the origin that each x of a double is a cell. */
+static cloud far_columns(int64_t n, double from) {
+  uint64_t random = 3;
+  const cloud c = cloud_new(DAVIT_DOUBLE, 2, n);
+  for (int64_t i = 0; i < n; i++)
+    put(&c, i, from * (1 + (double)(i % 40) / 100), 200 * uniform(&random), 0);
+  return c;
+}
+
 CASE(test_slabs) {
+  enum { N = 4000 };
   for (int parts = 2; parts <= 4; parts++) {
-    divide("uniform", DAVIT_FLOAT, 2, parts, 0.01);
-    divide("uniform", DAVIT_DOUBLE, 3, parts, 0.04);
-    divide("signed", DAVIT_DOUBLE, 2, parts, 0.02);
+    SCOPE;
+    const cloud all[] = {cloud_of(generator_named("uniform"), DAVIT_FLOAT, 2, N),
+                         cloud_of(generator_named("uniform"), DAVIT_DOUBLE, 3, N),
+                         cloud_of(generator_named("signed"), DAVIT_DOUBLE, 2, N), far_columns(N, 1e20),
+                         far_columns(N, -1e20)};
+    static const double radius[] = {0.01, 0.04, 0.02, 0.5, 0.5};
+    for (int c = 0; c < COUNT(all); c++)
+      divide(&all[c], parts, radius[c]);
   }
 }
 

@@ -163,6 +163,8 @@ MUTANTS = [
            "closest_pair_stream"),
     Mutant("pairs-of-two-slabs", "offload/closest_pair_grid.h", "return !g->slab || (cell >= g->begin && cell < g->end);",
            "return true || cell < g->end;", "closest_pair_stream"),
+    Mutant("far-cells-backwards", "offload/closest_pair_grid.h", "return bits < 0 ? INT64_MIN - bits : bits;", "return bits;",
+           "closest_pair_stream"),
     Mutant("slabs-of-chance", "offload/closest_pair_grid.h", "return x < y || (!(y < x) && j < k);", "return j < k;",
            "closest_pair_stream"),
     Mutant("crowd-of-one-slab", "src/closest_search.c", "    state->stop |= dvt_closest_is_crowded(other);\n", "", "closest_pair"),
