@@ -21,6 +21,7 @@
 #include "offload/blas.h"
 #include "offload/kernel/gpu.h"
 #include "offload/kernel/instance.h"
+#include "offload/kernel/threads.h"
 #include "offload/runtime/launch.h"
 #include "src/base/arithmetic.h"
 

@@ -81,6 +81,8 @@ static void call_kernels(void) {
   }
   LEAVES_OPENMP_ALONE(
       davit_stencil(DAVIT_DOUBLE, SIDE, SIDE, x, SIDE, coefficients, y, SIDE, ON_HOST(stencil)));
+  LEAVES_OPENMP_ALONE(davit_covariance_pack(DAVIT_DOUBLE, SIDE, x, SIDE, y, NULL));
+  LEAVES_OPENMP_ALONE(davit_covariance_unpack(DAVIT_DOUBLE, SIDE, y, NULL, x, SIDE));
 }
 
 static void call_align(void) {
