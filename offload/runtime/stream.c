@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Streams and marks over CUDA.
  *
- * Invariant: every stream ever made is either in use by one owner or in the free list of its device; none is
- * destroyed, because destroying an interop object aborts the process in LLVM 22's runtime. Marks are CUDA
+ * Invariant: every stream ever made is either in use by one owner or in the free list of its device, or belongs to
+ * another stream (`side`, `sources`); none is destroyed, because destroying an interop object aborts the process in LLVM 22's runtime. Marks are CUDA
  * events, pooled per device in the same way because creating one costs about a microsecond and they come by
  * the thousand. */
 #include "offload/runtime/stream.h"
@@ -336,7 +336,8 @@ davit_status dvt_stream_copy_peer(dvt_stream *stream, int source_device, void *d
   enum { LONG = 16 << 20 }; /* 40 us between two H200 */
   source *s = NULL;
   const dvt_device *other = dvt_device_find(source_device);
-  if (row_bytes * cols >= LONG)
+  const bool known = other->ordinal >= 0 && other->ordinal < DVT_MAX_ORDINALS;
+  if (known && row_bytes * cols >= LONG)
     DVT_TRY(source_of(stream, other, &s));
   if (!s)
     return dvt_stream_copy(stream, destination, destination_pitch, from, source_pitch, row_bytes, cols);
@@ -344,8 +345,12 @@ davit_status dvt_stream_copy_peer(dvt_stream *stream, int source_device, void *d
   DVT_TRY(dvt_cuda_status(cudaStreamWaitEvent(s->stream, s->may_begin, 0), "waiting for a device event"));
   DVT_TRY(use(other->ordinal));
   DVT_TRY(copy(s->stream, destination, destination_pitch, from, source_pitch, row_bytes, cols));
-  DVT_TRY(dvt_cuda_status(cudaEventRecord(s->over, s->stream), "recording a device event"));
-  return dvt_cuda_status(cudaStreamWaitEvent(stream->stream, s->over, 0), "waiting for a device event");
+  davit_status status = dvt_cuda_status(cudaEventRecord(s->over, s->stream), "recording a device event");
+  if (status == DAVIT_SUCCESS)
+    status = dvt_cuda_status(cudaStreamWaitEvent(stream->stream, s->over, 0), "waiting for a device event");
+  if (status != DAVIT_SUCCESS) /* the caller waits for its own stream alone, and frees the memory */
+    (void)cudaStreamSynchronize(s->stream);
+  return status;
 }
 
 davit_status dvt_stream_fill(dvt_stream *stream, void *pointer, int value, size_t bytes) {
