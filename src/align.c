@@ -351,13 +351,10 @@ static void gather_share(int thread, int team, const void *arguments) {
  * take a team, if the calling thread is one to lead it. */
 static void gather_scores(const davit_align_database *d, int32_t *scores) {
   enum { EACH = 1 << 15 }; /* of a thread, at least */
-  const gathering g = {d, scores};
-  if (d->count < 2 * EACH || !dvt_team_may_lead()) {
-    gather_share(0, 1, &g);
-    return;
-  }
-  const dvt_team team = dvt_team_begin((int)dvt_at_most(d->count / EACH, dvt_threads()));
-  dvt_on_threads(team.threads, gather_share, &g);
+  const bool alone = d->count < 2 * EACH || !dvt_team_may_lead();
+  const dvt_team team =
+      alone ? DVT_NO_TEAM : dvt_team_begin((int)dvt_at_most(d->count / EACH, dvt_threads()));
+  dvt_on_threads(team.threads, gather_share, &(gathering){d, scores});
   dvt_team_end(&team);
 }
 

@@ -221,8 +221,7 @@ static void join(const spread *all, dvt_closest_state *state) {
   for (int d = 0; d < all->count; d++) {
     const dvt_closest_state *other = &all->state[d];
     state->stop |= dvt_closest_is_crowded(other);
-    if (d > 0)
-      dvt_pair_offer(other->pair.distance, other->pair.i, other->pair.j, &state->pair);
+    dvt_pair_offer(other->pair.distance, other->pair.i, other->pair.j, &state->pair);
   }
 }
 

@@ -64,30 +64,15 @@ static bool is_finite_frame(int width, const float *features) {
   return !bad;
 }
 
-/* INT64_MAX: none of [begin, end). */
-static int64_t first_bad_frame(int64_t begin, int64_t end, int width, const float *features) {
-  for (int64_t f = begin; f < end; f++)
-    if (!is_finite_frame(width, features + f * width))
-      return f;
-  return INT64_MAX;
-}
-
 /* Names the first feature that is not finite, of an effect or, with -1, of the stream. */
 static davit_status check_finite(int effect, int64_t frames, int width, const float *features) {
-  const int threads = dvt_detect_threads(frames * width);
   int64_t i = INT64_MAX;
-  if (threads == 1) {
-    i = first_bad_frame(0, frames, width, features);
-  } else {
-    const dvt_team team = dvt_team_begin(threads);
+  const dvt_team team = dvt_team_begin(dvt_detect_threads(frames * width));
 #pragma omp parallel for num_threads(team.threads) schedule(static) reduction(min : i)
-    for (int part = 0; part < threads; part++) {
-      const int64_t bad =
-          first_bad_frame(part * frames / threads, (part + 1) * frames / threads, width, features);
-      i = bad < i ? bad : i;
-    }
-    dvt_team_end(&team);
-  }
+  for (int64_t f = 0; f < frames; f++)
+    if (!is_finite_frame(width, features + f * width))
+      i = f < i ? f : i;
+  dvt_team_end(&team);
   if (i == INT64_MAX)
     return DAVIT_SUCCESS;
   int k = 0;

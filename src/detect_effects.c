@@ -17,13 +17,7 @@ int dvt_detect_threads(int64_t features) {
 }
 
 static void make_units(int width, int64_t frames, const float *from, float *to, double *level) {
-  const int threads = dvt_detect_threads(frames * width);
-  if (threads == 1) {
-    for (int64_t i = 0; i < frames; i++)
-      level[i] = dvt_unit_vector(width, from + i * width, to + i * width);
-    return;
-  }
-  const dvt_team team = dvt_team_begin(threads);
+  const dvt_team team = dvt_team_begin(dvt_detect_threads(frames * width));
 #pragma omp parallel for num_threads(team.threads) schedule(static)
   for (int64_t i = 0; i < frames; i++)
     level[i] = dvt_unit_vector(width, from + i * width, to + i * width);

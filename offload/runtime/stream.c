@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Streams and marks over CUDA.
  *
- * Invariant: every stream ever made is either in use by one owner or in the free list of its device, or belongs to
- * another stream (`side`, `sources`); none is destroyed, because destroying an interop object aborts the process in LLVM 22's runtime. Marks are CUDA
- * events, pooled per device in the same way because creating one costs about a microsecond and they come by
- * the thousand. */
+ * Invariant: every stream ever made is either in use by one owner or in the free list of its device, or belongs
+ * to another stream (`side`, `sources`); none is destroyed, because destroying an interop object aborts the
+ * process in LLVM 22's runtime. Marks are CUDA events, pooled per device in the same way because creating one
+ * costs about a microsecond and they come by the thousand. */
 #include "offload/runtime/stream.h"
 
 #include "offload/runtime/cublas.h"
@@ -326,10 +326,10 @@ static davit_status source_of(dvt_stream *stream, const dvt_device *device, sour
   return DAVIT_SUCCESS;
 }
 
-/* CUDA has the GPU that is read do such a copy. If it is asked to on a stream of the one that is written, the copies for
- * all such streams go through one queue of the driver's, and one that has to wait holds up all behind it, those for
- * other GPUs too. So a long copy is put on a stream of the GPU that is read, one for each stream that asks, between
- * two events, which take some 10 us. */
+/* CUDA has the GPU that is read do such a copy. If it is asked to on a stream of the one that is written, the
+ * copies for all such streams go through one queue of the driver's, and one that has to wait holds up all behind
+ * it, those for other GPUs too. So a long copy is put on a stream of the GPU that is read, one for each stream
+ * that asks, between two events, which take some 10 us. */
 davit_status dvt_stream_copy_peer(dvt_stream *stream, int source_device, void *destination,
                                   size_t destination_pitch, const void *from, size_t source_pitch,
                                   size_t row_bytes, size_t cols) {
