@@ -4,9 +4,11 @@
 #define _GNU_SOURCE
 #endif
 #include <davit/davit.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "src/base/environment.h"
@@ -19,6 +21,7 @@ enum { NOT_STARTED, STARTED, ABSENT };
 static int state;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* held while they start */
 static int devices[MAX_DEVICES], count, gpus;
+static dvt_rates rates;
 static const char *absent = "";
 static char sentence_of_start[SENTENCE];
 
@@ -55,6 +58,10 @@ bool dvt_dropin_devices_started(void) {
 
 int dvt_dropin_devices_gpus(void) {
   return gpus;
+}
+
+const dvt_rates *dvt_dropin_devices_rates(void) {
+  return &rates;
 }
 
 /* ---- start ---- */
@@ -125,6 +132,35 @@ static const char *choose_gpus(void) {
   return count ? NULL : "no GPU that davit can use";
 }
 
+/* 0: there is no such figure. */
+static double figure(int device, const char *name) {
+  enum { MOST = 32 };
+  davit_level3_figure all[MOST];
+  int found = 0;
+  if (dvt_library.davit_level3_figures(device, MOST, all, &found) == DAVIT_SUCCESS)
+    for (int i = 0; i < found && i < MOST; i++)
+      if (strcmp(all[i].name, name) == 0)
+        return all[i].value;
+  return 0;
+}
+
+/* Pageable memory passes through buffers that davit's threads fill: so many of them copy at the rate that
+ * docs/gemm.md gives, and no faster than the links and than the host's memory. */
+static void read_rates(void) {
+  davit_device_info host = {.compute_units = 1};
+  dvt_library.davit_device_describe(DAVIT_HOST, &host);
+  const double copy = host.compute_units * figure(DAVIT_HOST, "thread copy"),
+               most = figure(DAVIT_HOST, "copy"), memory = figure(DAVIT_HOST, "host");
+  double links = 0;
+  rates = (dvt_rates){.thread = figure(DAVIT_HOST, "thread rate")};
+  for (int i = 0; i < count; i++)
+    if (is_gpu(devices[i])) {
+      rates.gpus += figure(devices[i], "rate");
+      links += figure(devices[i], "up");
+    }
+  rates.link = fmin(fmin(links, memory), copy / (1 + copy / most));
+}
+
 static void start(void) {
   const char *wrong = dvt_library_load();
   if (!wrong)
@@ -137,6 +173,7 @@ static void start(void) {
     if (named || !dvt_library.davit_device_count) /* it was asked for, or davit is not installed in full */
       dvt_complain(&said, "no devices: %s", absent);
   } else {
+    read_rates();
     atexit(end);
     pthread_atfork(before_fork, after_fork, in_child);
   }

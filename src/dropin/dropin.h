@@ -83,7 +83,7 @@ typedef struct dvt_call {
 } dvt_call;
 
 /* m n k from which on a call may go to devices, or has to be logged; smaller ones go straight to BLIS. At
- * first 0, so that the first call of level 3 works it out; infinite where no call goes to devices. */
+ * first -infinity, so that the first call of level 3 works it out; infinite where no call goes to devices. */
 extern double dvt_dropin_least;
 
 static inline bool dvt_large(int64_t m, int64_t n, int64_t k) {
@@ -107,6 +107,16 @@ bool dvt_dropin_devices_started(void);
 
 /* Once they are started: how many of them are GPUs. Others are the CPU itself, and never sooner than BLIS. */
 int dvt_dropin_devices_gpus(void);
+
+/* What calls are predicted from, in double precision: flops and bytes a second. */
+typedef struct dvt_rates {
+  double thread; /* of a thread of BLIS */
+  double gpus;   /* of all GPUs together */
+  double link;   /* between pageable memory and all of them */
+} dvt_rates;
+
+/* Once they are started: davit's figures for them, measured ones where the tuning file has them. */
+const dvt_rates *dvt_dropin_devices_rates(void);
 
 typedef enum dvt_outcome {
   DVT_DONE,

@@ -16,6 +16,7 @@
   DVT_LIBRARY_REAL(DO, t) DO(davit_##t##hemm) DO(davit_##t##herk) DO(davit_##t##her2k)
 #define DVT_LIBRARY(DO)                                                                                      \
   DO(davit_device_count) DO(davit_device_defaults) DO(davit_device_describe) DO(davit_last_error)            \
+  DO(davit_level3_figures)                                                                                   \
   DVT_LIBRARY_REAL(DO, s) DVT_LIBRARY_REAL(DO, d) DVT_LIBRARY_COMPLEX(DO, c) DVT_LIBRARY_COMPLEX(DO, z)
 /* clang-format on */
 

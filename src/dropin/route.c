@@ -2,11 +2,11 @@
 /* Where a call of level 3 is computed.
  *
  * A call goes to the devices if it is predicted to be done there sooner than by BLIS. The prediction knows
- * the routine, the sizes and a few figures of a machine with H200 cards (below): arithmetic at the cards'
- * rate, or the bytes over the link, whichever takes longer, against arithmetic on BLIS's threads. Devices
- * are started when the calls so far would have saved the time that the start takes: no program gets slower
- * by more than that, and a program that makes only small calls never starts them. DAVIT_BLAS_FROM=N sends
- * every call of at least N³ there instead. */
+ * the routine, the sizes and davit's figures of the machine: arithmetic at the cards' rate, or the bytes over
+ * the link, whichever takes longer, against arithmetic on BLIS's threads. Until devices are started it takes
+ * the figures of one H200. They are started when the calls so far would have saved the time that the start
+ * takes: no program gets slower by more than that, and a program that makes only small calls never starts
+ * them. DAVIT_BLAS_FROM=N sends every call of at least N³ there instead. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -17,13 +17,12 @@
 #include "src/dropin/dropin.h"
 
 /* docs/dropin.md says where these were measured. */
-static const double host_rate = 18e9;    /* of a thread of BLIS, in double precision; twice that in single */
-static const double device_rate = 50e12; /* of a card, in both precisions */
-static const double link_rate = 20e9;    /* bytes a second between pageable memory and the cards */
-static const double call_seconds = 1e-3; /* of a product of no size */
-static const double start_seconds = 0.5; /* until the devices compute the first product */
+static const dvt_rates usual = {
+    .thread = 16e9, .gpus = 53.5e12, .link = 50e9}; /* until devices are started */
+static const double call_seconds = 1e-3;            /* of a product of no size */
+static const double start_seconds = 0.5;            /* until the devices compute the first product */
 
-double dvt_dropin_least;
+double dvt_dropin_least = -INFINITY;
 static double from;      /* DAVIT_BLAS_FROM cubed; 0: not set */
 static int64_t saved_ns; /* what devices would have saved so far */
 
@@ -75,13 +74,20 @@ static double elements(const dvt_call *call) {
   }
 }
 
-static double host_seconds(const dvt_call *call) {
-  return flops(call) / (host_rate * (single(call->type) ? 2 : 1) * dvt_dropin_threads());
+static const dvt_rates *rates_now(void) {
+  const bool started = dvt_dropin_devices_started() && dvt_dropin_devices_gpus() > 0;
+  return started ? dvt_dropin_devices_rates() : &usual;
 }
 
-static double device_seconds(const dvt_call *call, int devices) {
-  const double arithmetic = flops(call) / (device_rate * devices);
-  const double link = elements(call) * (double)element_bytes(call->type) / link_rate;
+/* BLIS is twice as fast in single precision; cards are taken to be as fast in both. */
+static double host_seconds(const dvt_call *call) {
+  return flops(call) / (rates_now()->thread * (single(call->type) ? 2 : 1) * dvt_dropin_threads());
+}
+
+static double device_seconds(const dvt_call *call) {
+  const dvt_rates *rates = rates_now();
+  const double arithmetic = flops(call) / rates->gpus;
+  const double link = elements(call) * (double)element_bytes(call->type) / rates->link;
   return call_seconds + (arithmetic > link ? arithmetic : link);
 }
 
@@ -89,7 +95,7 @@ static double device_seconds(const dvt_call *call, int devices) {
 
 static void set_least(double least) {
   if (dvt_log_on())
-    least = -1;
+    least = -INFINITY;
   __atomic_store(&dvt_dropin_least, &least, __ATOMIC_RELAXED);
 }
 
@@ -109,14 +115,13 @@ static void read_from(void) {
 /* Sets below which size no call can go to devices. False: none can. */
 static bool prepare(const char **why) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  dvt_dropin_bind();
   pthread_once(&once, read_from);
   if (!dvt_dropin_devices_likely(why)) {
     set_least(INFINITY);
     return false;
   }
   /* zgemm has the most arithmetic for its m n k. */
-  set_least(from > 0 ? from : call_seconds * host_rate * dvt_dropin_threads() / 8);
+  set_least(from > 0 ? from : call_seconds * rates_now()->thread * dvt_dropin_threads() / 8);
   return true;
 }
 
@@ -143,7 +148,7 @@ static decision decide(const dvt_call *call) {
     return d;
   }
   d.host = host_seconds(call);
-  d.device = device_seconds(call, started ? dvt_dropin_devices_gpus() : 1);
+  d.device = device_seconds(call);
   d.why = "sooner there";
   if (d.device >= d.host)
     return d;
@@ -204,7 +209,7 @@ static const char *describe(const dvt_call *call, char *text, size_t size) {
   char letters[sizeof given + 1], *next = letters;
   for (size_t i = 0; i < sizeof given; i++)
     if (given[i])
-      *next++ = given[i];
+      *next++ = given[i] >= 'A' && given[i] <= 'Z' ? given[i] : '?';
   *next = 0;
   const bool rank = call->routine >= DVT_SYRK && call->routine <= DVT_HER2K;
   const bool square = call->routine != DVT_GEMM && !rank;
@@ -253,8 +258,11 @@ static void log_devices(const dvt_call *call, const decision *d, double seconds)
 }
 
 bool dvt_route(const dvt_call *call) {
-  if (!right(call))
+  dvt_dropin_bind();
+  if (!right(call)) {
+    log_host(call, &(decision){.why = "nothing to compute, or a wrong argument"});
     return false;
+  }
   decision d = decide(call);
   const int *numbers;
   if (d.devices && dvt_dropin_devices(&numbers, &d.why) == 0) {

@@ -94,6 +94,10 @@ class Programs:
     def small(self):
         """Small calls stay on the host and start nothing; neither do calls of any size without a GPU."""
         program = """
+            import ctypes
+            none, four = ctypes.byref(ctypes.c_int(0)), ctypes.byref(ctypes.c_int(4))
+            room = (ctypes.c_double * 16)()
+            ctypes.CDLL(None).dgemm_(b"N", b"t", none, four, four, room, room, four, room, four, room, room, four)
             a = matrix(20, 20)
             close(a @ a, product(a, a))
             print("loaded" if "libdavit.so" in open("/proc/self/maps").read() else "not loaded")
@@ -101,6 +105,7 @@ class Programs:
             """
         output, log = self.python(program, self.preload, DEVICES)
         self.expect(log, r"dgemm NN 20 20 20: host, smaller than DAVIT_BLAS_FROM")
+        self.expect(log, r"dgemm NT 0 4 4: host, nothing to compute, or a wrong argument")
         if output.split() != ["not", "loaded", "BLIS"]:
             raise Failed(output)
         output, _ = self.run([sys.executable, "-c", "print(open('/proc/self/maps').read())"], self.preload)
@@ -147,6 +152,7 @@ class Programs:
             int davit_device_count(int *count) { *count = 2; return 0; }
             int davit_device_defaults(int n, int *devices, int *count) { *count = 0; return 0; }
             int davit_device_describe(int device, void *info) { return 0; }
+            int davit_level3_figures(int device, int n, void *figures, int *count) { *count = 0; return 0; }
             const char *davit_last_error(void) { return "out of order"; }
             """)
         compiler = shutil.which("cc") or shutil.which("clang-19")
