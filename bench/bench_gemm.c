@@ -5,7 +5,11 @@
  *
  * Floors printed with each row, of the machine that the run is on: arithmetic = 2 m n k over the devices
  * times the rate that cuBLAS sustains on one of them in this run; link = bytes that must cross the host link
- * (A and B in, C out; each once) at 55 GB/s per device and direction. */
+ * (A and B in, C out; each once) at 55 GB/s per device and direction.
+ *
+ * The result of every row of davit's is checked: C x against op(A) (op(B) x) for a random x, which davit_dgemv()
+ * computes. `error` is the largest difference over eps times the largest element; the program ends with a
+ * failure if that is more than n + k, the bound for sums of positive numbers in any order. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +46,9 @@ static davit_status multiply(const setup *s, const davit_level3_options *options
                                       (float *)s->b, ldb, 0, (float *)s->c, p->m, options);
 }
 
-static void row(const setup *s, const char *who, int64_t tile, double first, double *times, int count) {
+/* error: negative where none is known. */
+static void row(const setup *s, const char *who, int64_t tile, double first, double *times, int count,
+                double error) {
   const peer_product *p = &s->p;
   const double flops = 2 * (double)p->m * (double)p->n * (double)p->k;
   const bool on_device = strcmp(s->place, "device") == 0;
@@ -64,6 +70,8 @@ static void row(const setup *s, const char *who, int64_t tile, double first, dou
   bench_number("median_ms", 1e3 * median);
   bench_number("best_ms", 1e3 * best);
   bench_number("tflops", 1e-12 * flops / median);
+  if (error >= 0)
+    bench_number("error", error);
   if (s->sustained > 0)
     bench_number("floor_arithmetic_ms", 1e3 * flops / s->sustained / s->devices);
   if (!on_device) {
@@ -79,6 +87,66 @@ static void row(const setup *s, const char *who, int64_t tile, double first, dou
       s->devices, (long long)tile, 1e3 * first, 1e3 * median, 1e3 * best, 1e-12 * flops / median);
 }
 
+/* ---- the check ---- */
+
+static davit_status times_vector(const setup *s, char trans, int64_t rows, int64_t cols, const void *matrix,
+                                 int64_t ld, const void *x, void *y) {
+  return s->p.type == 'd' ? davit_dgemv(trans, rows, cols, 1, matrix, ld, x, 1, 0, y, 1, NULL)
+                          : davit_sgemv(trans, rows, cols, 1, matrix, ld, x, 1, 0, y, 1, NULL);
+}
+
+/* op(X) x, where op(X) has `rows` rows. */
+static davit_status apply(const setup *s, char trans, int64_t rows, int64_t cols, const void *matrix,
+                          const void *x, void *y) {
+  return trans == 'N' ? times_vector(s, 'N', rows, cols, matrix, rows, x, y)
+                      : times_vector(s, 'T', cols, rows, matrix, cols, x, y);
+}
+
+static void *allocated(size_t bytes, int place) {
+  void *memory;
+  bench_check(davit_malloc(bytes, place, &memory), "memory");
+  return memory;
+}
+
+/* A vector where the operands are, or at least within reach of them. */
+static void *vector(const setup *s, int64_t n) {
+  return allocated((size_t)n * element(s->p.type), strcmp(s->place, "device") == 0 ? 0 : DAVIT_PAGEABLE);
+}
+
+static double *as_doubles(const setup *s, int64_t n, const void *x) {
+  double *to = allocated((size_t)n * sizeof *to, DAVIT_PAGEABLE);
+  bench_check(davit_copy((size_t)n * element(s->p.type), x, to), "copy");
+  if (s->p.type != 'd')
+    for (int64_t i = n - 1; i >= 0; i--) {
+      float value;
+      memcpy(&value, (const char *)to + (size_t)i * sizeof value, sizeof value);
+      to[i] = (double)value;
+    }
+  return to;
+}
+
+/* The largest difference between C x and op(A) (op(B) x), in eps of the largest element. */
+static double error_of(const setup *s) {
+  const peer_product *p = &s->p;
+  void *x = vector(s, p->n), *bx = vector(s, p->k), *abx = vector(s, p->m), *cx = vector(s, p->m);
+  bench_check(davit_random(p->type == 'd' ? DAVIT_DOUBLE : DAVIT_FLOAT, p->n, 11, x), "fill");
+  bench_check(apply(s, p->transb, p->k, p->n, s->b, x, bx), "check");
+  bench_check(apply(s, p->transa, p->m, p->k, s->a, bx, abx), "check");
+  bench_check(apply(s, 'N', p->m, p->n, s->c, x, cx), "check");
+  double *expected = as_doubles(s, p->m, abx), *found = as_doubles(s, p->m, cx), largest = 0, difference = 0;
+  for (int64_t i = 0; i < p->m; i++) {
+    largest = fmax(largest, fabs(expected[i]));
+    difference = fmax(difference, fabs(found[i] - expected[i]));
+  }
+  void *all[] = {x, bx, abx, cx, expected, found};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    davit_free(all[i]);
+  const double error = difference / largest / (p->type == 'd' ? 0x1p-53 : 0x1p-24);
+  if (!(error <= (double)(p->n + p->k)))
+    bench_check(davit_fail(DAVIT_INTERNAL_ERROR, "C x is off by %.3g eps, more than n + k", error), "gemm");
+  return error;
+}
+
 static double run_davit(const setup *s, int64_t tile) {
   double times[BENCH_MOST], first = 0;
   int devices[BENCH_MOST];
@@ -92,7 +160,7 @@ static double run_davit(const setup *s, int64_t tile) {
     bench_check(multiply(s, &options), "gemm");
     *(i ? &times[i - 1] : &first) = bench_now() - start;
   }
-  row(s, "davit", report.tile, first, times, s->repeats);
+  row(s, "davit", report.tile, first, times, s->repeats, error_of(s));
   return bench_median(times, s->repeats);
 }
 
@@ -119,16 +187,14 @@ static double run_xt(const setup *s) {
   }
   peer_cublasxt_close();
   if (best_block)
-    row(s, "cublasxt", best_block, best_first, best, s->repeats);
+    row(s, "cublasxt", best_block, best_first, best, s->repeats, -1);
   return least;
 }
 
 static char *memory(const char *place, char type, size_t bytes) {
-  void *pointer = NULL;
-  const int where = strcmp(place, "device") == 0     ? 0
-                    : strcmp(place, "pageable") == 0 ? DAVIT_PAGEABLE
-                                                     : DAVIT_PINNED;
-  bench_check(davit_malloc(bytes, where, &pointer), "memory");
+  void *pointer = allocated(bytes, strcmp(place, "device") == 0     ? 0
+                                   : strcmp(place, "pageable") == 0 ? DAVIT_PAGEABLE
+                                                                    : DAVIT_PINNED);
   bench_check(
       davit_random(type == 'd' ? DAVIT_DOUBLE : DAVIT_FLOAT, (int64_t)(bytes / element(type)), 1, pointer),
       "fill");
@@ -140,13 +206,14 @@ static void run(setup s, const peer_product *shapes, int count, const bench_valu
                 const bench_values *counts) {
   int present = 0;
   size_t most = 0;
-  double ratios[BENCH_MOST] = {0}, least[BENCH_MOST];
+  double ratios[BENCH_MOST] = {0}, least[BENCH_MOST], slower[BENCH_MOST] = {0};
   bench_check(davit_device_count(&present), "devices");
   for (int i = 0; i < count; i++)
     most = bytes_of(&shapes[i]) > most ? bytes_of(&shapes[i]) : most;
   char *all = memory(s.place, shapes[0].type, most + 1024);
   int compared = 0;
-  for (int i = 0; i < count; i++)
+  for (int i = 0; i < count; i++) {
+    double before = 0;
     for (int d = 0; d < counts->count; d++) {
       s.p = shapes[i];
       s.devices = (int)counts->at[d];
@@ -158,10 +225,13 @@ static void run(setup s, const peer_product *shapes, int count, const bench_valu
       double mine = 0;
       for (int t = 0; t < tiles->count; t++)
         mine = run_davit(&s, tiles->at[t]);
+      if (before > 0)
+        slower[d] = fmax(slower[d], mine / before);
+      before = mine;
       const bool square = s.p.m == s.p.n && s.p.n == s.p.k;
       if (strcmp(s.place, "device") == 0 && square && s.devices == 1 && !s.alone && peer_cublas_gemm) {
         double one = peer_cublas_gemm(s.p.type, s.p.n, 20);
-        row(&s, "cublas", s.p.n, one, &one, 1);
+        row(&s, "cublas", s.p.n, one, &one, 1, -1);
       }
       const double xt = strcmp(s.place, "pinned") == 0 ? run_xt(&s) : -1;
       if (xt > 0) {
@@ -170,6 +240,10 @@ static void run(setup s, const peer_product *shapes, int count, const bench_valu
         compared += d == 0;
       }
     }
+  }
+  for (int d = 1; d < counts->count && count > 1; d++)
+    fprintf(stderr, "%d devices: at most %.2f times the time of %d\n", (int)counts->at[d], slower[d],
+            (int)counts->at[d - 1]);
   for (int d = 0; d < counts->count && compared > 1; d++)
     fprintf(stderr, "%d devices: cuBLASXt over davit, geometric mean %.2f, minimum %.2f\n",
             (int)counts->at[d], exp(ratios[d] / compared), least[d]);

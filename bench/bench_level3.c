@@ -5,7 +5,7 @@
  * routine's rate by that of gemm. Clocks, ceilings and the options of all programs: bench/measure.h.
  *
  * Flops are those that the result needs: half of a product's for a triangle of C or of A, four times as many
- * for complex numbers. --double and --complex are the orders (0: leave out). */
+ * for complex numbers. --real and --complex are the orders of matrices of such numbers (0: leave out). */
 #include <string.h>
 
 #include "bench/series.h"
@@ -14,7 +14,7 @@
 typedef struct problem {
   const bench_site *site;
   dvt_routine routine;
-  bool complex;
+  const struct kind *kind;
   int64_t n;
   davit_queue *queue; /* NULL: over the devices */
   const int *devices;
@@ -27,62 +27,69 @@ static const char *const names[] = {"gemm", "symm", "hemm", "syrk", "herk", "syr
 #define CALL(name, ...)                                                                                      \
   (p->queue ? davit_queue_##name(p->queue, __VA_ARGS__, NULL) : davit_##name(__VA_ARGS__, &options))
 
+/* The routines of a type: those of all, then those that complex ones have besides. */
+#define COMMON(t)                                                                                            \
+  case DVT_GEMM:                                                                                             \
+    return CALL(t##gemm, 'N', 'N', n, n, n, 1, p->a, n, p->b, n, 0, p->c, n);                                \
+  case DVT_SYMM:                                                                                             \
+    return CALL(t##symm, 'L', 'L', n, n, 1, p->a, n, p->b, n, 0, p->c, n);                                   \
+  case DVT_SYRK:                                                                                             \
+    return CALL(t##syrk, 'L', 'N', n, n, 1, p->a, n, 0, p->c, n);                                            \
+  case DVT_SYR2K:                                                                                            \
+    return CALL(t##syr2k, 'L', 'N', n, n, 1, p->a, n, p->b, n, 0, p->c, n);                                  \
+  case DVT_TRMM:                                                                                             \
+    return CALL(t##trmm, 'L', 'L', 'N', 'N', n, n, 1, p->a, n, p->c, n);                                     \
+  case DVT_TRSM:                                                                                             \
+    return CALL(t##trsm, 'L', 'L', 'N', 'N', n, n, 1, p->a, n, p->c, n);
+#define HERMITIAN(t)                                                                                         \
+  case DVT_HEMM:                                                                                             \
+    return CALL(t##hemm, 'L', 'L', n, n, 1, p->a, n, p->b, n, 0, p->c, n);                                   \
+  case DVT_HERK:                                                                                             \
+    return CALL(t##herk, 'L', 'N', n, n, 1, p->a, n, 0, p->c, n);                                            \
+  case DVT_HER2K:                                                                                            \
+    return CALL(t##her2k, 'L', 'N', n, n, 1, p->a, n, p->b, n, 0, p->c, n);
+#define OF_TYPE(t, ...)                                                                                      \
+  static davit_status call_##t(const problem *p) {                                                           \
+    const davit_level3_options options = {.devices = p->devices, .device_count = p->device_count};           \
+    const int64_t n = p->n;                                                                                  \
+    switch (p->routine) { COMMON(t) __VA_ARGS__ default : return DAVIT_UNSUPPORTED; }                        \
+  }
+OF_TYPE(d)
+OF_TYPE(s)
+OF_TYPE(z, HERMITIAN(z))
+OF_TYPE(c, HERMITIAN(c))
+
+static const struct kind {
+  char letter;
+  const char *name;
+  davit_status (*call)(const problem *p);
+  davit_type real;
+  bool complex;
+} kinds[] = {{'d', "f64", call_d, DAVIT_DOUBLE, false},
+             {'z', "c128", call_z, DAVIT_DOUBLE, true},
+             {'s', "f32", call_s, DAVIT_FLOAT, false},
+             {'c', "c64", call_c, DAVIT_FLOAT, true}};
+
 static davit_status call(void *argument) {
   const problem *p = argument;
-  const davit_level3_options options = {.devices = p->devices, .device_count = p->device_count};
-  const int64_t n = p->n;
-  if (p->complex)
-    switch (p->routine) {
-    case DVT_GEMM:
-      return CALL(zgemm, 'N', 'N', n, n, n, 1, p->a, n, p->b, n, 0, p->c, n);
-    case DVT_SYMM:
-      return CALL(zsymm, 'L', 'L', n, n, 1, p->a, n, p->b, n, 0, p->c, n);
-    case DVT_HEMM:
-      return CALL(zhemm, 'L', 'L', n, n, 1, p->a, n, p->b, n, 0, p->c, n);
-    case DVT_SYRK:
-      return CALL(zsyrk, 'L', 'N', n, n, 1, p->a, n, 0, p->c, n);
-    case DVT_HERK:
-      return CALL(zherk, 'L', 'N', n, n, 1, p->a, n, 0, p->c, n);
-    case DVT_SYR2K:
-      return CALL(zsyr2k, 'L', 'N', n, n, 1, p->a, n, p->b, n, 0, p->c, n);
-    case DVT_HER2K:
-      return CALL(zher2k, 'L', 'N', n, n, 1, p->a, n, p->b, n, 0, p->c, n);
-    case DVT_TRMM:
-      return CALL(ztrmm, 'L', 'L', 'N', 'N', n, n, 1, p->a, n, p->c, n);
-    default:
-      return CALL(ztrsm, 'L', 'L', 'N', 'N', n, n, 1, p->a, n, p->c, n);
-    }
-  switch (p->routine) {
-  case DVT_GEMM:
-    return CALL(dgemm, 'N', 'N', n, n, n, 1, p->a, n, p->b, n, 0, p->c, n);
-  case DVT_SYMM:
-    return CALL(dsymm, 'L', 'L', n, n, 1, p->a, n, p->b, n, 0, p->c, n);
-  case DVT_SYRK:
-    return CALL(dsyrk, 'L', 'N', n, n, 1, p->a, n, 0, p->c, n);
-  case DVT_SYR2K:
-    return CALL(dsyr2k, 'L', 'N', n, n, 1, p->a, n, p->b, n, 0, p->c, n);
-  case DVT_TRMM:
-    return CALL(dtrmm, 'L', 'L', 'N', 'N', n, n, 1, p->a, n, p->c, n);
-  default:
-    return CALL(dtrsm, 'L', 'L', 'N', 'N', n, n, 1, p->a, n, p->c, n);
-  }
+  return p->kind->call(p);
 }
 
 static double flops_of(const problem *p) {
   const bool half =
       p->routine == DVT_SYRK || p->routine == DVT_HERK || p->routine == DVT_TRMM || p->routine == DVT_TRSM;
-  return (half ? 1 : 2) * (p->complex ? 4 : 1) * (double)p->n * (double)p->n * (double)p->n;
+  return (half ? 1 : 2) * (p->kind->complex ? 4 : 1) * (double)p->n * (double)p->n * (double)p->n;
 }
 
 static bench_case case_of(const problem *p) {
   return (bench_case){.operation = names[p->routine],
-                      .type = p->complex ? "c128" : "f64",
+                      .type = p->kind->name,
                       .form = p->queue ? "queue" : "plain",
                       .rows = p->n,
                       .cols = p->n,
                       .devices = p->queue ? 0 : p->device_count,
                       .flops = flops_of(p),
-                      .peak = bench_peak(p->site->device)};
+                      .peak = p->kind->real == DAVIT_DOUBLE ? bench_peak(p->site->device) : 0};
 }
 
 /* A row of each routine; that of gemm comes first and is the measure of the others. */
@@ -91,7 +98,7 @@ static void measure_all(problem *p) {
   double gemm_flops = 1;
   for (p->routine = 0; p->routine < DVT_ROUTINES; p->routine++) {
     const bool hermitian = p->routine == DVT_HEMM || p->routine == DVT_HERK || p->routine == DVT_HER2K;
-    if (hermitian && !p->complex)
+    if (hermitian && !p->kind->complex)
       continue;
     const bench_case what = case_of(p);
     const bench_time time = p->queue ? bench_queue_time(p->site, call, p) : bench_wall_time(p->site, call, p);
@@ -109,23 +116,26 @@ static void measure_all(problem *p) {
 
 /* Random operands; the diagonal of A is its order, so that solutions stay small from call to call. */
 static bool open_operands(problem *p, int place) {
-  const int64_t parts = p->complex ? 2 : 1, square = parts * p->n * p->n;
-  const size_t element = (size_t)parts * sizeof(double);
-  if (!bench_vectors_open(place, DAVIT_DOUBLE, (int64_t[BENCH_OPERANDS]){square, square, square}, p->operand))
+  const int64_t parts = p->kind->complex ? 2 : 1, square = parts * p->n * p->n;
+  const bool is_double = p->kind->real == DAVIT_DOUBLE;
+  const size_t element = (size_t)parts * (is_double ? sizeof(double) : sizeof(float));
+  if (!bench_vectors_open(place, p->kind->real, (int64_t[BENCH_OPERANDS]){square, square, square},
+                          p->operand))
     return false;
-  double *diagonal = bench_memory(DAVIT_PAGEABLE, (size_t)p->n * element);
+  char *diagonal = bench_memory(DAVIT_PAGEABLE, (size_t)p->n * element);
   if (!diagonal)
     return false;
   memset(diagonal, 0, (size_t)p->n * element);
   for (int64_t i = 0; i < p->n; i++)
-    diagonal[i * parts] = (double)p->n;
+    memcpy(diagonal + (size_t)i * element,
+           is_double ? (void *)&(double){(double)p->n} : &(float){(float)p->n}, element / (size_t)parts);
   const bool made = davit_copy_2d(1, p->n, element, diagonal, 1, p->a, p->n + 1) == DAVIT_SUCCESS;
   davit_free(diagonal);
   return made;
 }
 
-static void measure(const bench_site *site, const bench_spread *spread, bool complex, int64_t n) {
-  problem p = {.site = site, .complex = complex, .n = n, .queue = site->queue};
+static void measure(const bench_site *site, const bench_spread *spread, const struct kind *kind, int64_t n) {
+  problem p = {.site = site, .kind = kind, .n = n, .queue = site->queue};
   if (open_operands(&p, bench_place(site)))
     measure_all(&p);
   bench_vectors_close(p.operand);
@@ -145,15 +155,18 @@ static void measure(const bench_site *site, const bench_spread *spread, bool com
 }
 
 static void measure_site(const bench_site *site, const bench_spread *spread) {
-  const int64_t real = bench_whole("double", site->gpu ? 16384 : 768);
+  const int64_t real = bench_whole("real", site->gpu ? 16384 : 768);
   const int64_t complex = bench_whole("complex", site->gpu ? 8192 : 384);
-  if (real > 0)
-    measure(site, spread, false, real);
-  if (complex > 0)
-    measure(site, spread, true, complex);
+  const char *types = bench_option("types", "d,z");
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    const int64_t n = kinds[i].complex ? complex : real;
+    if (n > 0 && strchr(types, kinds[i].letter))
+      measure(site, spread, &kinds[i], n);
+  }
 }
 
-static const char usage[] = "bench_level3 [--double 16384] [--complex 8192] [--peak 66.9]\n" BENCH_OPTIONS;
+static const char usage[] =
+    "bench_level3 [--real 16384] [--complex 8192] [--types d,z,s,c] [--peak 66.9]\n" BENCH_OPTIONS;
 
 int main(int argc, char **argv) {
   return bench_run("level3", usage, argc, argv, measure_site);
