@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # compute-sanitizer over the tool's commands on the first NVIDIA device: memcheck, and racecheck for what teams share.
 #
-#   sanitizer.sh DAVIT [PYTHON]      DAVIT is linked with the static library (static_tool.c); PYTHON has NumPy (python3)
+#   sanitizer.sh DAVIT LEVEL3 [PYTHON]   DAVIT and LEVEL3 are linked with the static library (static_tool.c,
+#                                        static_level3.c); PYTHON has NumPy (python3)
 #
 # ctest runs it as `sanitizer`. Where there is no compute-sanitizer, or no NVIDIA device, it says so and exits with 77.
 #
@@ -9,8 +10,8 @@
 # (docs/scan.md); hazards of scans are left out of account, all others are not.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
-[ $# -ge 1 ] || { sed -n '2,4p' "$0" >&2; exit 2; }
-davit=$(realpath "$1") python=${2:-python3}
+[ $# -ge 2 ] || { sed -n '2,5p' "$0" >&2; exit 2; }
+davit=$(realpath "$1") level3=$(realpath "$2") python=${3:-python3}
 
 command -v compute-sanitizer >/dev/null || { echo "no compute-sanitizer"; exit 77; }
 device=$("$davit" devices --json | "$python" -c 'import json, sys
@@ -41,19 +42,24 @@ for name, count, least, most in (("query", 3, 300, 1500), ("targets", 300, 1, 70
 PYTHON
 
 failed=0
-check() { # what of racecheck's errors is left out of account; then the command
-  local expected=$1 tool log
-  shift
+watch() { # what of racecheck's errors is left out of account; a name; then the command
+  local expected=$1 name=$2 tool log
+  shift 2
   for tool in memcheck racecheck; do
     log=$tool.log
-    if ! compute-sanitizer --tool $tool --report-api-errors no "$davit" "$@" --devices "$device" >$log 2>&1; then
-      echo "$tool: davit $* failed:" && tail -5 $log && failed=1
+    if ! compute-sanitizer --tool $tool --report-api-errors no "$@" >$log 2>&1; then
+      echo "$tool: $name failed:" && tail -5 $log && failed=1
     elif grep -E '^=+ +(Error|Invalid|Uninitialized|Leaked)' $log | grep -v -E "$expected" >found.log; then
-      echo "$tool: davit $*:" && head -5 found.log && failed=1
+      echo "$tool: $name:" && head -5 found.log && failed=1
     else
-      echo "$tool: davit $*: clean"
+      echo "$tool: $name: clean"
     fi
   done
+}
+check() {
+  local expected=$1
+  shift
+  watch "$expected" "davit $*" "$davit" "$@" --devices "$device"
 }
 none='^$' scans='_(scan|segmented)_region'
 check "$none" reduce vector.npy
@@ -69,4 +75,6 @@ check "$none" closest few.npy --algorithm brute
 check "$none" align query.fa targets.fa -o out.tsv
 check "$none" detect stream.npy --effect long.npy short.npy --permutations 20 -o out.tsv
 check "$none" detect stream.npy --effect long.npy short.npy --permutations 20 --round -o out.tsv
+check "$none" gemm matrix.npy matrix.npy --transa T --tile 256 -o out.npy
+watch "$none" "level 3" "$level3" "$device"
 exit $failed
