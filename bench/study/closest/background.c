@@ -4,9 +4,10 @@
 #include <davit/event.h>
 #include <davit/timer.h>
 
+#include "bench/study/closest/product.inc"
 #include "bench/study/common/kernel.h"
 
-enum { THREADS = 256, SIDE = 16, STREAM_BLOCKS = 100, STREAM_THREADS = 512 };
+enum { THREADS = 256, STREAM_BLOCKS = 100, STREAM_THREADS = 512 };
 
 /* ---- shapes ---- */
 
@@ -42,42 +43,6 @@ STUDY_INLINE void picture(int64_t team, int64_t side, int64_t width, int64_t hei
     if (i < width && j < height)
       out[j * width + i] = 2 * in[j * width + i];
   }
-}
-
-STUDY_INLINE void product(int64_t team, int64_t n, const float *a, const float *b, float *c) {
-  const int64_t across = (n + SIDE - 1) / SIDE;
-  PHASE(t, SIDE * SIDE) {
-    const int64_t col = team % across * SIDE + t % SIDE, row = team / across * SIDE + t / SIDE;
-    float sum = 0;
-    for (int64_t k = 0; k < n && row < n && col < n; k++)
-      sum += a[row * n + k] * b[k * n + col];
-    if (row < n && col < n)
-      c[row * n + col] = sum;
-  }
-}
-
-STUDY_INLINE void product_tiled(int64_t team, int64_t n, const float *a, const float *b, float *c) {
-  SHARED(float, left, SIDE *SIDE);
-  SHARED(float, right, SIDE *SIDE);
-  PRIVATE(float, sum, SIDE *SIDE);
-  const int64_t across = (n + SIDE - 1) / SIDE, col0 = team % across * SIDE, row0 = team / across * SIDE;
-  PHASE(t, SIDE * SIDE)
-  OWN(sum, t) = 0;
-  for (int64_t k0 = 0; k0 < n; k0 += SIDE) {
-    PHASE(t, SIDE * SIDE) {
-      const int64_t row = row0 + t / SIDE, col = col0 + t % SIDE, k = k0 + t % SIDE, l = k0 + t / SIDE;
-      left[t] = row < n && k < n ? a[row * n + k] : 0;
-      right[t] = l < n && col < n ? b[l * n + col] : 0;
-    }
-    BARRIER();
-    PHASE(t, SIDE * SIDE)
-    for (int k = 0; k < SIDE; k++)
-      OWN(sum, t) += left[t / SIDE * SIDE + k] * right[k * SIDE + t % SIDE];
-    BARRIER();
-  }
-  PHASE(t, SIDE * SIDE)
-  if (row0 + t / SIDE < n && col0 + t % SIDE < n)
-    c[(row0 + t / SIDE) * n + col0 + t % SIDE] = OWN(sum, t);
 }
 
 STUDY_INLINE void scalar_add(int64_t team, int64_t a, int64_t b, int32_t *c) {

@@ -52,6 +52,7 @@
 
 #include "bench/study/tests/closest.h"
 
+#include "bench/study/align/launch.h"
 #include "bench/study/closest/closest.h"
 #include "bench/study/common/kernel.h"
 #include "bench/study/dense/point.h"
@@ -307,5 +308,97 @@ CASE(test_sorts) {
     sort_batches(STUDY_BY_Y, N / 512, 512, right);
     near_kernels[sort][STUDY_BY_Y](NULL, N / TILE, N, 512, 2, 512, p, is);
     assert_memory_equal(is, right, sizeof is);
+  }
+}
+
+/* ---- the introduction's product of matrices ---- */
+
+#include "bench/study/closest/product.inc"
+
+#undef PARAMETERS
+#undef ARGUMENTS
+#define PARAMETERS int64_t n, const float *a, const float *b, float *c
+#define ARGUMENTS n, a, b, c
+GRID(product_in_tiles, SIDE *SIDE, (a, b, c), product_tiled(team, n, a, b, c))
+GRID(product_as_it_is, SIDE *SIDE, (a, b, c), product(team, n, a, b, c))
+
+/* Small whole numbers, so that the sums are exact. */
+CASE(test_matrix_product) {
+  enum { N = 53, TEAMS = 16 };
+  uint64_t seed = 17;
+  float *a = host_memory(2 * N * N, sizeof *a), *b = a + N * N, right[N * N] = {0}, is[N * N];
+  for (int i = 0; i < 2 * N * N; i++)
+    a[i] = (float)random_below(&seed, 64) - 31;
+  for (int i = 0; i < N; i++)
+    for (int k = 0; k < N; k++)
+      for (int j = 0; j < N; j++)
+        right[i * N + j] += a[i * N + k] * b[k * N + j];
+  EACH_ORDER(down) {
+    product_in_tiles(NULL, TEAMS, N, a, b, is);
+    assert_memory_equal(is, right, sizeof right);
+    memset(is, 0, sizeof is);
+    product_as_it_is(NULL, TEAMS, N, a, b, is);
+    assert_memory_equal(is, right, sizeof right);
+  }
+}
+#undef PARAMETERS
+#undef ARGUMENTS
+
+/* ---- V5 of the alignment ---- */
+
+#define TEAM_BARRIER() dvt_barrier()
+#include "bench/study/align/tiles.inc"
+
+static void align_by_tiles(void *task) {
+  align_unit_by_tiles(task, dvt_team(), dvt_thread(), 32);
+}
+
+/* Several tiles, more runs than threads, and patterns that end inside a tile; orders of the host's. */
+CASE(test_tiles) {
+  enum {
+    WIDTH = 3,
+    WINDOW = 12,
+    WINDOWS = 3,
+    EFFECTS = 2,
+    RUNS = 37,
+    TILE_COLUMNS = 5,
+    UNITS = WINDOWS * EFFECTS
+  };
+  const int64_t starts[EFFECTS + 1] = {0, 17, 31};
+  uint64_t seed = 19;
+  float *movie = host_memory(WINDOWS * WINDOW * WIDTH, sizeof *movie),
+        *patterns = host_memory(starts[EFFECTS] * WIDTH, sizeof *patterns);
+  uint16_t *orders = host_memory((RUNS - 1) * WINDOW, sizeof *orders);
+  float scores[2][UNITS * RUNS];
+  for (int i = 0; i < WINDOWS * WINDOW * WIDTH; i++)
+    movie[i] = (float)random_unit(&seed);
+  for (int i = 0; i < starts[EFFECTS] * WIDTH; i++)
+    patterns[i] = (float)random_unit(&seed);
+  for (int r = 1; r < RUNS; r++)
+    dvt_permutation(5, (uint64_t)r, WINDOW, &orders[(r - 1) * WINDOW]);
+  study_align_task task = {.movie = movie,
+                           .patterns = patterns,
+                           .starts = starts,
+                           .orders = orders,
+                           .scores = scores[0],
+                           .window = WINDOW,
+                           .count = UNITS,
+                           .width = WIDTH,
+                           .effects = EFFECTS,
+                           .runs = RUNS,
+                           .tile_columns = TILE_COLUMNS,
+                           .threshold = 50,
+                           .open = 33,
+                           .extend = 33};
+  task.slot_floats = study_align_full_floats(WINDOW, 17);
+  task.matrices = host_memory(task.slot_floats, sizeof(float));
+  study_align_cpu_serial(&task);
+  task.slot_floats = RUNS * study_align_tile_run_floats(WINDOW, TILE_COLUMNS);
+  task.matrices = host_memory(UNITS * task.slot_floats, sizeof(float));
+  task.scores = scores[1];
+  EACH_ORDER(down) {
+    memset(scores[1], 0, sizeof scores[1]);
+    emulator_run(UNITS, 32, align_by_tiles, &task);
+    assert_memory_equal(scores[1], scores[0], sizeof scores[0]);
   }
 }
