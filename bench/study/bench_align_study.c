@@ -7,8 +7,8 @@
  * 62 features a frame, each effect in every third window with noise. 775 windows are two hours. Where the
  * device is the CPU, it is short.
  *
- * Times are medians of the repeats after one that is not counted; the rows have means and the best as well. A
- * program's time has unit vectors, the host's permutations, copies both ways and launches, no allocation.
+ * Times are medians of the repeats after one that is not counted (program.h), and the parts of a time those of
+ * that run; the rows have means and the best as well. A program's time has unit vectors, the host's permutations, copies both ways and launches, no allocation.
  * GCUPS are 10^9 cells of all alignments a second. `natural` random numbers are the device's for V1, V3 and
  * V4, the host's for V2 and V5. V4a takes half as many units a launch until the device's heap has room for
  * them. All scores are compared with the serial ones. */
@@ -164,9 +164,9 @@ static void use_effects(study *s, int count) {
 typedef struct result {
   const program *program;
   study_time ms;
-  study_align_times times; /* of the last run */
+  study_align_times times; /* of the run that ms.median is from */
   study_align_random random;
-  int threads, repeats;
+  int threads;
 } result;
 
 typedef struct job {
@@ -206,7 +206,9 @@ static bool on_host(const program *p) {
 }
 
 static result measure(study *s, const program *p, int threads) {
-  result r = {.program = p, .threads = threads, .repeats = on_host(p) ? s->cpu_repeats : s->o->repeats};
+  result r = {.program = p, .threads = threads};
+  study_options o = *s->o;
+  o.repeats = on_host(p) ? s->cpu_repeats : o.repeats;
   r.random = strcmp(s->random, "host") == 0     ? STUDY_ALIGN_BY_HOST
              : strcmp(s->random, "device") == 0 ? STUDY_ALIGN_BY_DEVICE
                                                 : p->natural;
@@ -214,7 +216,7 @@ static result measure(study *s, const program *p, int threads) {
   j.a.program = p->number;
   j.a.random = r.random;
   j.a.threads = threads;
-  r.ms = study_measure(r.repeats, run_once, &j);
+  r.ms = study_measure(&o, run_once, &j, sizeof j);
   r.times = j.times;
   check(s, p);
   return r;
@@ -235,7 +237,7 @@ static void row(const study *s, const result *r, double serial_ms, double cpu_ms
   bench_number("pattern", (double)s->effects[0].frames);
   study_number("effects", 0, s->input.effect_count);
   bench_number("runs", s->options.permutations + 1);
-  bench_number("repeats", r->repeats);
+  study_number("repeats", 0, r->ms.repeats);
   study_number("ms", 2, r->ms.median);
   bench_number("mean_ms", r->ms.mean);
   bench_number("best_ms", r->ms.best);
@@ -309,19 +311,21 @@ static void table_effects(void *context) {
 
 static const study_table tables[] = {{"programs", .measure = table_programs},
                                      {"effects", .measure = table_effects},
-                                     {"scores", .measure = table_scores}};
+                                     {"scores", .measure = table_scores},
+                                     STUDY_REGION};
 
 static const char usage[] =
-    "bench_align_study [--device 0] [--tables programs,effects,scores] [--windows 775] "
-    "[--window 200] [--pattern 108]\n"
+    "bench_align_study [--device 0] [--tables programs,effects,scores,region] [--windows 775] [--window "
+    "200]\n"
+    "                  [--pattern 108]\n"
     "                  [--permutations 100] [--effects 1,2,3,4,5,6] [--random "
     "natural|host|device] [--threads 0]\n"
     "                  [--movie FILE] [--patterns FILE,...] [--program all|V1,V2,V3,V4a,V4b,V5]\n"
     "                  [--threshold 50] [--penalty 33] [--rounded 0] [--seed 1]\n"
-    "                  [--repeats 10] [--cpu-repeats 3]\n";
+    "                  [--repeats 10] [--cpu-repeats 3] [--cell-seconds 60]\n";
 
 int main(int argc, char **argv) {
-  const study_options o = study_options_read(usage, argc, argv, 10, 3);
+  const study_options o = study_options_read(usage, argc, argv, 10, 3, 60);
   study s = {.o = &o, .random = bench_option("random", "natural"), .options = study_align_defaults()};
   const int64_t windows = bench_whole("windows", o.site.gpu ? 775 : 4), pattern = bench_whole("pattern", 108);
   s.cpu_repeats = bench_count("cpu-repeats", 3);

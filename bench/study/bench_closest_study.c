@@ -4,11 +4,14 @@
  * kernel, the limit of 8 flagged blocks, load balance; and the layouts and streams of the introduction. Where
  * the device is the CPU, sizes are small.
  *
- * Times are medians of the repeats after one that is not counted; the rows have the means as well. A
- * program's time is without allocations and with its copies, unless a column says `kernels`; parts of a time
- * are those of the last run. All pairs on one core take n^2 steps: beyond --cpu-most points their time is
- * that of --cpu-most times the square of the ratio, and one_core_measured is 0. Every result is compared with
- * P4's. */
+ * Times are medians of the repeats after one that is not counted (program.h); the rows have means as well, and
+ * how many repeats there were: --repeats as long as they fit into --cell-seconds. Parts of a time are those of
+ * the median run. A program's time is without allocations and with its copies, unless a column says `kernels`.
+ * All pairs on one core take n^2 steps: beyond --cpu-most points their time is that of the largest measured
+ * size times the square of the ratio, and one_core_measured is 0. With --together N, N cells of P1 and P2 run
+ * at the same time, each on a core, where one takes longer than --cell-seconds. A size is left out if a run
+ * would take longer than --patience seconds (0: none is), as a smaller size says. Every result is compared
+ * with P4's. */
 #include <davit/davit.h>
 #include <math.h>
 #include <stdlib.h>
@@ -22,10 +25,12 @@
 typedef struct study {
   const study_options *o;
   int64_t cpu_most;
+  double patience_ms; /* 0: no end to it */
+  int together;
   study_points source;
   int64_t n; /* of the points below */
   study_point *points;
-  float right;
+  float right; /* NAN: not known yet */
 } study;
 
 static void row(const study *s) {
@@ -37,17 +42,27 @@ static void row(const study *s) {
 static void times(const char *key, const char *mean_key, study_time ms) {
   study_number(key, 3, ms.median);
   bench_number(mean_key, ms.mean);
+  study_number("repeats", 0, ms.repeats);
+}
+
+/* The repeats of two times in one row. */
+static int fewer(study_time a, study_time b) {
+  return a.repeats < b.repeats ? a.repeats : b.repeats;
 }
 
 static void use_points(study *s, int64_t n) {
-  study_closest right;
   if (s->n == n)
     return;
   free(s->points);
   s->points = study_host_memory(n, sizeof *s->points);
   s->n = n;
+  s->right = NAN; /* not known yet */
   bench_check(study_points_make(&s->source, n, s->points), "points");
-  bench_check(study_closest_divide_cpu(n, s->points, 8, &right, NULL), "P4");
+}
+
+static void use_right(study *s) {
+  study_closest right;
+  bench_check(study_closest_divide_cpu(s->n, s->points, 8, &right, NULL), "P4");
   s->right = right.distance;
 }
 
@@ -101,11 +116,54 @@ static double run_divide(void *argument) {
   return j->report.total_ms;
 }
 
-static study_time measure(double (*run)(void *), job *j, int repeats, const char *program) {
-  const study_time ms = study_measure(repeats, run, j);
-  if (j->result.distance != j->s->right)
-    study_give_up("%s, n %lld: %.9g, not %.9g", program, (long long)j->s->n, (double)j->result.distance,
-                  (double)j->s->right);
+/* The last time of each program, for the next size. */
+typedef struct known_time {
+  const char *program;
+  int64_t n;
+  double ms;
+} known_time;
+static known_time known[8];
+
+static known_time *known_of(const char *program) {
+  known_time *k = known;
+  while (k->program && strcmp(k->program, program) != 0)
+    k++;
+  k->program = program;
+  return k;
+}
+
+/* What a run over n points is expected to take, from a smaller one; 0: not known. */
+static double expected_ms(const char *program, int64_t n) {
+  const known_time *k = known_of(program);
+  const bool all_pairs = program[1] < '4'; /* P1, P2, P3 */
+  return k->n > 0 ? k->ms * pow((double)n / (double)k->n, all_pairs ? 2 : 1.1) : 0;
+}
+
+/* Whether a size is left out, because a run would take longer than --patience. */
+static bool too_long(const study *s, const char *program, int64_t n) {
+  const double ms = expected_ms(program, n);
+  if (s->patience_ms <= 0 || ms <= s->patience_ms)
+    return false;
+  study_remark("%s, n %lld: left out, as a run would take %.0f s", program, (long long)n, 1e-3 * ms);
+  return true;
+}
+
+/* The first result of P4 is what the others are compared with. */
+static void check(job *j, const char *program) {
+  study *s = j->s;
+  if (isnan(s->right) && strcmp(program, "P4") == 0)
+    s->right = j->result.distance;
+  else if (isnan(s->right))
+    use_right(s);
+  if (j->result.distance != s->right)
+    study_give_up("%s, n %lld: %.9g, not %.9g", program, (long long)s->n, (double)j->result.distance,
+                  (double)s->right);
+}
+
+static study_time measure(double (*run)(void *), job *j, const char *program) {
+  const study_time ms = study_measure(j->s->o, run, j, sizeof *j);
+  check(j, program);
+  *known_of(program) = (known_time){program, j->s->n, ms.median};
   return ms;
 }
 
@@ -114,33 +172,19 @@ static job job_of(study *s, int64_t n) {
   return (job){.s = s, .cutoff = 8, .divide = {.base = 128}};
 }
 
-/* Repeats of what runs on one core: runs of minutes are not repeated. */
-static int few(const study *s, int64_t n) {
-  return !s->o->site.gpu ? s->o->repeats : n < 1 << 22 ? 3 : 1;
-}
-
-/* Those of P3 on the device, whose runs take a second with 2^21 points and four times that with 2^22. */
-static int of_brute(const study *s, int64_t n) {
-  const int most = n < 1 << 21 ? s->o->repeats : n < 1 << 22 ? 3 : 1;
-  return most < s->o->repeats ? most : s->o->repeats;
-}
-
-/* P1, or what it would take. */
+/* P1, or what it would take by the largest that was measured. */
 static double one_core(const study *s, bool *measured) {
-  static int64_t known_n;
-  static double known_ms;
-  *measured = s->n <= s->cpu_most;
-  if (known_n != (*measured ? s->n : s->cpu_most)) {
+  const known_time *k = known_of("P1");
+  *measured = s->n <= s->cpu_most || k->n == s->n;
+  if (k->n != s->n && (*measured || k->n < s->cpu_most)) {
     study most = *s;
     most.points = NULL;
     most.n = 0;
     job j = job_of(&most, *measured ? s->n : s->cpu_most);
-    known_ms = measure(run_cpu, &j, s->o->site.gpu ? 1 : s->o->repeats, "P1").median;
-    known_n = most.n;
+    measure(run_cpu, &j, "P1");
     free(most.points);
   }
-  const double ratio = (double)s->n / (double)known_n;
-  return known_ms * ratio * ratio;
+  return expected_ms("P1", s->n);
 }
 
 /* ---- tables ---- */
@@ -180,33 +224,50 @@ static void average_rows(const averages *a, const char *table, int sizes) {
   }
 }
 
-/* Tables 3.1 and 3.2: all pairs on one core, plain and in blocks. */
-static void table_blocked(void *context) {
+/* P1 (b 0) or P2. */
+static double run_all_pairs(void *argument) {
+  const job *j = argument;
+  return j->b ? run_blocked(argument) : run_cpu(argument);
+}
+
+/* All cells of a size at the same time, so many as --together says, each on a core and once. */
+static void measure_together(const study *s, int count, job *jobs, study_time *times) {
+#pragma omp parallel for num_threads(s->together) schedule(dynamic, 1)
+  for (int c = 0; c < count; c++) {
+    const double ms = run_all_pairs(&jobs[c]);
+    times[c] = (study_time){ms, ms, ms, 1};
+  }
+  for (int c = 0; c < count; c++)
+    check(&jobs[c], jobs[c].b ? "P2" : "P1");
+  *known_of("P1") = (known_time){"P1", s->n, times[0].median};
+}
+
+/* Tables 3.1 and 3.2 for one size: all pairs on one core, plain and in blocks. */
+static void table_blocked(void *context, int64_t n) {
   study *s = context;
-  const bench_values sizes = sizes_of(s, "cpu", "8192,16384,32768,65536", "2048,4096"),
-                     blocks = sizes_of(s, "blocks", "128,256,512,1024,2048,4096,8192,16384,32768",
-                                       "128,512,2048,4096");
-  study_begin_table("blocked", "P1 (b 0) and P2: all pairs on one core by block size, and the gain over P1");
-  for (int i = 0; i < sizes.count; i++) {
-    bool measured;
-    use_points(s, sizes.at[i]);
-    s->cpu_most = s->cpu_most > s->n ? s->cpu_most : s->n;
-    const double plain = one_core(s, &measured);
-    row(s);
-    study_number("b", 0, 0);
-    study_number("ms", 2, plain);
-    study_number("gain", 2, 1);
-    for (int b = 0; b < blocks.count; b++) {
-      job j = job_of(s, s->n);
-      j.b = blocks.at[b];
-      if (j.b > s->n)
-        continue;
-      const study_time t = measure(run_blocked, &j, s->n < 1 << 18 ? few(s, s->n) : 1, "P2");
-      row(s);
-      study_number("b", 0, (double)j.b);
-      times("ms", "mean_ms", t);
-      study_number("gain", 2, plain / t.median);
+  const bench_values blocks = sizes_of(
+      s, "blocks", "128,256,512,1024,2048,4096,8192,16384,32768,65536,131072,262144", "128,512,2048,4096");
+  const bool together = s->together > 1 && expected_ms("P1", n) > s->o->cell_ms;
+  job jobs[BENCH_MOST + 1] = {job_of(s, n)};
+  study_time ms[BENCH_MOST + 1];
+  int count = 1;
+  if (too_long(s, "P1", n))
+    return;
+  for (int b = 0; b < blocks.count; b++)
+    if (blocks.at[b] <= n) {
+      jobs[count] = jobs[0];
+      jobs[count++].b = blocks.at[b];
     }
+  if (together)
+    measure_together(s, count, jobs, ms);
+  for (int c = 0; c < count; c++) {
+    if (!together)
+      ms[c] = measure(run_all_pairs, &jobs[c], c ? "P2" : "P1");
+    row(s);
+    study_number("b", 0, (double)jobs[c].b);
+    times("ms", "mean_ms", ms[c]);
+    study_number("together", 0, together ? (count < s->together ? count : s->together) : 1);
+    study_number("gain", 2, ms[0].median / ms[c].median);
   }
 }
 
@@ -216,7 +277,7 @@ static double brute_row(study *s, int64_t n, int threads, int64_t teams) {
   job j = job_of(s, n);
   const double cpu = one_core(s, &measured);
   j.brute = (study_brute){threads, teams, false};
-  const study_time ms = measure(run_brute, &j, of_brute(s, n), "P3");
+  const study_time ms = measure(run_brute, &j, "P3");
   row(s);
   study_number("threads", 0, threads);
   study_number("teams", 0, (double)(teams ? teams : study_brute_candidates(&j.brute, n)));
@@ -238,12 +299,13 @@ static void table_brute(void *context) {
                      teams = bench_list("teams", "0");
   averages all = {0};
   study_begin_table("brute", "P3: all pairs on the device by threads of a team, beside one core");
-  for (int i = 0; i < sizes.count; i++)
+  int measured = 0;
+  for (int i = 0; i < sizes.count && !too_long(s, "P3", sizes.at[i]); i++, measured++)
     for (int t = 0; t < threads.count; t++)
       for (int g = 0; g < teams.count; g++)
         add_speedup(&all, t * teams.count + g, threads.at[t],
                     brute_row(s, sizes.at[i], (int)threads.at[t], teams.at[g]));
-  average_rows(&all, "brute-average", sizes.count);
+  average_rows(&all, "brute-average", measured);
 }
 
 /* Fig 3.9: equal work for all threads. */
@@ -251,12 +313,14 @@ static void table_balance(void *context, int64_t n) {
   study *s = context;
   study_time ms[2];
   int64_t fewest[2], most[2];
+  if (too_long(s, "P3b", n))
+    return;
   for (int balanced = 0; balanced < 2; balanced++) {
     job j = job_of(s, n);
     j.brute = (study_brute){256, 0, balanced};
     const int64_t rows = study_brute_rows(&j.brute, s->n);
     int64_t *comparisons = study_host_memory(rows, sizeof *comparisons);
-    ms[balanced] = measure(run_brute, &j, of_brute(s, n), "P3b");
+    ms[balanced] = measure(run_brute, &j, "P3b");
     bench_check(
         study_closest_brute(&j.brute, s->o->site.device, s->n, s->points, &j.result, comparisons, NULL),
         "P3b");
@@ -270,6 +334,7 @@ static void table_balance(void *context, int64_t n) {
   row(s);
   study_number("rows_ms", 3, ms[0].median);
   study_number("balanced_ms", 3, ms[1].median);
+  study_number("repeats", 0, fewer(ms[0], ms[1]));
   study_number("rows_minimum", 0, (double)fewest[0]);
   study_number("rows_maximum", 0, (double)most[0]);
   study_number("balanced_minimum", 0, (double)fewest[1]);
@@ -282,17 +347,16 @@ static void table_divide_cpu(void *context) {
   const bench_values sizes = sizes_of(s, "divide-cpu", DIVIDE_CPU_SIZES),
                      cutoffs = bench_sizes("cutoff", "3,8");
   study_begin_table("divide-cpu", "P4: divide and conquer on one core");
-  for (int i = 0; i < sizes.count; i++)
+  for (int i = 0; i < sizes.count && !too_long(s, "P4", sizes.at[i]); i++)
     for (int c = 0; c < cutoffs.count; c++) {
       job j = job_of(s, sizes.at[i]);
       j.cutoff = (int)cutoffs.at[c];
-      const study_time ms = measure(run_divide_cpu, &j, few(s, sizes.at[i]), "P4");
-      const double share = j.divide_cpu.sort_ms / (j.divide_cpu.sort_ms + j.divide_cpu.search_ms);
+      const study_time ms = measure(run_divide_cpu, &j, "P4");
       row(s);
       study_number("cutoff", 0, j.cutoff);
-      study_number("search_ms", 2, ms.median * (1 - share));
+      study_number("search_ms", 2, j.divide_cpu.search_ms);
       times("ms", "mean_ms", ms);
-      study_number("sort_percent", 1, 100 * share);
+      study_number("sort_percent", 1, 100 * j.divide_cpu.sort_ms / ms.median);
       bench_number("comparisons", (double)j.divide_cpu.comparisons);
     }
 }
@@ -304,13 +368,14 @@ static void table_divide(void *context) {
                      bases = sizes_of(s, "base", "64,128,256,512", "64,128,256");
   averages all = {0};
   study_begin_table("divide", "P5: divide and conquer on the device by base = threads of a team, beside P4");
-  for (int i = 0; i < sizes.count; i++) {
+  int measured = 0;
+  for (int i = 0; i < sizes.count && !too_long(s, "P4", sizes.at[i]); i++, measured++) {
     job cpu = job_of(s, sizes.at[i]);
-    const double one = measure(run_divide_cpu, &cpu, few(s, sizes.at[i]), "P4").median;
+    const double one = measure(run_divide_cpu, &cpu, "P4").median;
     for (int b = 0; b < bases.count; b++) {
       job j = job_of(s, sizes.at[i]);
       j.divide.base = (int)bases.at[b];
-      const study_time ms = measure(run_divide, &j, s->o->repeats, "P5");
+      const study_time ms = measure(run_divide, &j, "P5");
       add_speedup(&all, b, bases.at[b], one / ms.median);
       row(s);
       study_number("base", 0, (double)bases.at[b]);
@@ -322,16 +387,18 @@ static void table_divide(void *context) {
       study_number("sort_percent", 1, 100 * study_divide_sum(&j.report).sort_ms / j.report.total_ms);
     }
   }
-  average_rows(&all, "divide-average", sizes.count);
+  average_rows(&all, "divide-average", measured);
 }
 
 static double without_sort(const study_divide_shares *sum) {
   return sum->brute_ms + sum->reduce_ms + sum->strip_ms + sum->compare_ms;
 }
 
-static void share_row(const study *s, const char *kernel, double ms, double all, double without) {
+static void share_row(const study *s, const char *kernel, int repeats, double ms, double all,
+                      double without) {
   row(s);
   study_text("kernel", kernel);
+  study_number("repeats", 0, repeats);
   study_number("ms", 3, ms);
   study_number("percent", 1, 100 * ms / all);
   study_number("percent_without_sort", 1, 100 * ms / without);
@@ -341,14 +408,14 @@ static void share_row(const study *s, const char *kernel, double ms, double all,
 static void table_kernels(void *context, int64_t n) {
   study *s = context;
   job j = job_of(s, n);
-  measure(run_divide, &j, s->o->repeats, "P5");
+  const int repeats = measure(run_divide, &j, "P5").repeats;
   const study_divide_shares sum = study_divide_sum(&j.report);
   const double without = without_sort(&sum), all = without + sum.sort_ms;
-  share_row(s, "bitonicSort", sum.sort_ms, all, NAN);
-  share_row(s, "bruteForce", sum.brute_ms, all, without);
-  share_row(s, "minDistReduction", sum.reduce_ms, all, without);
-  share_row(s, "findVerticalStrip", sum.strip_ms, all, without);
-  share_row(s, "compareStripPoints", sum.compare_ms, all, without);
+  share_row(s, "bitonicSort", repeats, sum.sort_ms, all, NAN);
+  share_row(s, "bruteForce", repeats, sum.brute_ms, all, without);
+  share_row(s, "minDistReduction", repeats, sum.reduce_ms, all, without);
+  share_row(s, "findVerticalStrip", repeats, sum.strip_ms, all, without);
+  share_row(s, "compareStripPoints", repeats, sum.compare_ms, all, without);
 }
 
 /* The sums of the counts of all steps. */
@@ -377,7 +444,7 @@ static void table_limit(void *context, int64_t n) {
     j.divide.unlimited = v >= NO_LIMIT;
     j.divide.every_block = v == EVERY_BLOCK;
     j.divide.strip_test = v == MERGED ? STUDY_STRIP_MERGED : STUDY_STRIP_SEPARATE;
-    measure(run_divide, &j, s->o->repeats, "P5");
+    const study_time ms = measure(run_divide, &j, "P5");
     const study_divide_shares sum = study_divide_sum(&j.report);
     j.divide.counting = v != MERGED;
     if (j.divide.counting)
@@ -385,6 +452,7 @@ static void table_limit(void *context, int64_t n) {
     const study_step all = counts_of(&j.report);
     row(s);
     study_text("variant", names[v]);
+    times("ms", "mean_ms", ms);
     study_number("without_sort_ms", 3, without_sort(&sum));
     study_number("compare_ms", 3, sum.compare_ms);
     study_number("tests", 0, v != MERGED ? (double)all.tests : NAN);
@@ -401,11 +469,11 @@ static void table_sorts(void *context, int64_t n) {
   for (int k = 0; k < STUDY_SORTS; k++) {
     job j = job_of(s, n);
     j.divide.sort = (study_sort)k;
-    const study_time ms = measure(run_divide, &j, s->o->repeats, "P5");
+    const study_time ms = measure(run_divide, &j, "P5");
     row(s);
     study_text("sort", names[k]);
     study_number("sort_ms", 3, study_divide_sum(&j.report).sort_ms);
-    study_number("ms", 3, ms.median);
+    times("ms", "mean_ms", ms);
     study_number("comparators", 0, (double)j.report.comparators);
     study_number("launches_by_x", 0, (double)study_sort_launches(j.divide.sort, j.report.n));
   }
@@ -425,7 +493,7 @@ static void table_combinations(void *context, int64_t n) {
     j.divide.strip_test = merged ? STUDY_STRIP_MERGED : STUDY_STRIP_SEPARATE;
     j.divide.unlimited = limit > 0;
     j.divide.every_block = limit == 2;
-    const study_time ms = measure(run_divide, &j, s->o->repeats, "P5");
+    const study_time ms = measure(run_divide, &j, "P5");
     const study_divide_shares sum = study_divide_sum(&j.report);
     row(s);
     study_text("sort", sorts[sort]);
@@ -448,13 +516,13 @@ static void table_crossover(void *context) {
   for (int i = 0; i < sizes.count; i++) {
     job all = job_of(s, sizes.at[i]), divide = all;
     all.brute = (study_brute){256, 0, false};
-    const double p3 = measure(run_brute, &all, s->o->repeats, "P3").median,
-                 p5 = measure(run_divide, &divide, s->o->repeats, "P5").median;
-    from = p5 > p3 ? 0 : from ? from : s->n;
+    const study_time p3 = measure(run_brute, &all, "P3"), p5 = measure(run_divide, &divide, "P5");
+    from = p5.median > p3.median ? 0 : from ? from : s->n;
     row(s);
-    study_number("p3_ms", 3, p3);
-    study_number("p5_ms", 3, p5);
-    study_number("p3_by_p5", 2, p3 / p5);
+    study_number("p3_ms", 3, p3.median);
+    study_number("p5_ms", 3, p5.median);
+    study_number("repeats", 0, fewer(p3, p5));
+    study_number("p3_by_p5", 2, p3.median / p5.median);
   }
   study_begin_table("crossover-from", "the size from which on P5 is faster than P3");
   study_row();
@@ -498,15 +566,19 @@ static void table_layouts(void *context) {
   for (int points = 0; points < 2; points++)
     for (int l = 0; l < STUDY_LAYOUTS; l += 1 + points) {
       double ms[2] = {NAN, NAN};
+      int repeats = 0;
       j.layout = (study_layout)l;
       for (int one = 0; one < 2 - points; one++) {
         j.pixels = points ? NULL : one ? study_red : study_grey;
-        ms[one] = study_measure(s->o->repeats, run_layout, &j).median;
+        const study_time is = study_measure(s->o, run_layout, &j, 0);
+        ms[one] = is.median;
+        repeats = is.repeats;
       }
       study_row();
       study_text("data", points ? "points" : "pixels");
       study_text("layout", names[l]);
       study_number("n", 0, (double)n);
+      study_number("repeats", 0, repeats);
       study_number("all_ms", 4, ms[0]);
       study_number("one_ms", 4, ms[1]);
     }
@@ -537,11 +609,11 @@ static void table_streams(void *context) {
   study_begin_table("streams", "two streams: copy in, kernel, copy out of two halves, between events");
   for (int order = 0; order < 2; order++) {
     streams.breadth_first = order;
-    const double ms = study_measure(s->o->repeats, run_streams, &streams).median;
+    const study_time ms = study_measure(s->o, run_streams, &streams, 0);
     study_row();
     study_text("order", names[order]);
     study_number("n", 0, (double)n);
-    study_number("ms", 3, ms);
+    times("ms", "mean_ms", ms);
   }
   bench_check(davit_queue_destroy(streams.queue), "queue");
   study_free(blocks, 4);
@@ -553,6 +625,7 @@ typedef struct memory_job {
   int64_t n;
   const void *from;
   void *to;
+  void *unified;
 } memory_job;
 
 static double run_copy(void *argument) {
@@ -577,16 +650,40 @@ static double run_product(void *argument) {
   return 1e3 * (bench_now() - start);
 }
 
-static void memory_row(const char *kind, const char *work, double bytes, double ms) {
+/* The norms of what the CPU has just written, and of what the device has read before. */
+static double run_norms_of_new(void *argument) {
+  const memory_job *j = argument;
+  memset(j->unified, 0, (size_t)j->n * sizeof(study_point));
+  return run_norms(argument);
+}
+
+static void memory_row(const char *kind, const char *work, double bytes, const study_options *o,
+                       double (*run)(void *), memory_job *j) {
+  const study_time ms = study_measure(o, run, j, 0);
   study_row();
   study_text("memory", kind);
   study_text("work", work);
-  study_number("ms", 3, ms);
-  study_number("gbs", 1, 1e-6 * bytes / ms);
+  times("ms", "mean_ms", ms);
+  study_number("gbs", 1, 1e-6 * bytes / ms.median);
 }
 
-/* The kinds of memory of the introduction: host memory that is paged, pinned, and mapped; the device's; what
- * a team shares. */
+/* Memory that host and device share, and that moves to whoever reads it. */
+static void unified_rows(const study *s, int64_t n, void *there) {
+  const int device = s->o->site.device;
+  const double bytes = (double)n * sizeof(study_point);
+  void *unified = study_unified_memory(device, (size_t)bytes);
+  if (!unified) {
+    study_remark("no unified memory: the OpenMP runtime has none for this device");
+    return;
+  }
+  memory_job j = {s, n, unified, there, unified};
+  memory_row("unified", "kernel that reads what the CPU wrote", bytes, s->o, run_norms_of_new, &j);
+  memory_row("unified", "kernel that reads it again", bytes, s->o, run_norms, &j);
+  study_unified_free(device, unified);
+}
+
+/* The kinds of memory of the introduction: host memory that is paged, pinned, and mapped; the device's; unified
+ * memory; what a team shares. */
 static void table_memory(void *context) {
   static const char *const names[] = {"pageable", "pinned", "device"};
   const study *s = context;
@@ -600,17 +697,17 @@ static void table_memory(void *context) {
   for (int k = 0; k < 3; k++) {
     bench_check(davit_malloc((size_t)bytes, places[k], &memory[k]), "memory");
     bench_check(davit_fill((size_t)bytes, 0, memory[k]), "fill");
-    memory_job to = {s, n, memory[k], there}, from = {s, n, there, memory[k]};
-    memory_row(names[k], "copy to the device", bytes, study_measure(s->o->repeats, run_copy, &to).median);
-    memory_row(names[k], "copy from the device", bytes, study_measure(s->o->repeats, run_copy, &from).median);
+    memory_job to = {s, n, memory[k], there, NULL}, from = {s, n, there, memory[k], NULL};
+    memory_row(names[k], "copy to the device", bytes, s->o, run_copy, &to);
+    memory_row(names[k], "copy from the device", bytes, s->o, run_copy, &from);
     if (k > 0) /* pinned memory is mapped: kernels reach it over the link */
-      memory_row(k == 1 ? "mapped" : names[k], "kernel that reads it", bytes,
-                 study_measure(s->o->repeats, run_norms, &to).median);
+      memory_row(k == 1 ? "mapped" : names[k], "kernel that reads it", bytes, s->o, run_norms, &to);
   }
+  unified_rows(s, n, there);
   for (int tiled = 0; tiled < 2; tiled++) {
-    memory_job j = {s, side, tiled ? s : NULL, square};
-    memory_row(tiled ? "shared" : "global", "product of matrices", 8 * pow((double)side, 3),
-               study_measure(s->o->repeats, run_product, &j).median);
+    memory_job j = {s, side, tiled ? s : NULL, square, NULL};
+    memory_row(tiled ? "shared" : "global", "product of matrices", 8 * pow((double)side, 3), s->o,
+               run_product, &j);
   }
   for (int k = 0; k < 3; k++)
     bench_check(davit_free(memory[k]), "free");
@@ -619,13 +716,14 @@ static void table_memory(void *context) {
 }
 
 static const study_table tables[] = {
-    {"blocked", .measure = table_blocked},
+    {"blocked", NULL, "P1 (b 0) and P2: all pairs on one core by block size, and the gain over P1", "cpu",
+     "8192,16384,32768,65536,131072,262144,524288", "2048,4096", table_blocked},
     {"brute", .measure = table_brute},
     {"balance", NULL, "P3, and P3b with equal work; the fewest and the most comparisons of a thread", "brute",
      BRUTE_SIZES, table_balance},
     {"divide-cpu", .measure = table_divide_cpu},
     {"divide", .measure = table_divide},
-    {"kernels", NULL, "P5: shares of the kernels, base 128, the last run", "kernels", "1048576", "16384",
+    {"kernels", NULL, "P5: shares of the kernels, base 128, in the median run", "kernels", "1048576", "16384",
      table_kernels},
     {"limit", NULL, "P5: the limit of 8 flagged blocks, base 128; the work of compareStripPoints", "limit",
      "131072,1048576", "4096,16384", table_limit},
@@ -635,24 +733,27 @@ static const study_table tables[] = {
     {"crossover", .measure = table_crossover},
     {"layouts", .measure = table_layouts},
     {"memory", .measure = table_memory},
-    {"streams", .measure = table_streams}};
+    {"streams", .measure = table_streams},
+    STUDY_REGION};
 
 static const char usage[] =
     "bench_closest_study [--device 0] [--tables "
-    "blocked,brute,balance,divide-cpu,divide,kernels,limit,sorts,combinations,\n"
-    "                     crossover,layouts,memory,streams]\n"
+    "blocked,brute,balance,divide-cpu,divide,kernels,limit,sorts,\n"
+    "                     combinations,crossover,layouts,memory,streams,region]\n"
     "                    [--cpu 8192,...] [--brute 65536,...] [--threads 64,128,256,512,1024] [--teams 0]\n"
-    "                    [--blocks 128,512,...] [--divide 131072,...] [--divide-cpu 131072,...]\n"
-    "                    [--base 64,128,256,512] [--cutoff 8] [--cpu-most 131072] [--elements 16777216]\n"
-    "                    [--limit 131072,...] [--sorts 131072,...] [--combinations 1048576] [--crossover "
-    "1024,...]\n"
-    "                    [--kernels 1048576] [--distribution uniform|signed|normal] [--v 1] [--seed 1]\n"
-    "                    [--repeats 10]\n";
+    "                    [--blocks 128,256,...] [--divide 131072,...] [--divide-cpu 131072,...]\n"
+    "                    [--base 64,128,256,512] [--cutoff 3,8] [--cpu-most 131072] [--elements 16777216]\n"
+    "                    [--limit 131072,...] [--sorts 131072,...] [--combinations 1048576]\n"
+    "                    [--crossover 1024,...] [--kernels 1048576] [--distribution uniform|signed|normal]\n"
+    "                    [--v 1] [--seed 1] [--repeats 10] [--cell-seconds 10] [--patience 0] [--together "
+    "1]\n";
 
 int main(int argc, char **argv) {
   static const char *const names[STUDY_DISTRIBUTIONS] = {"uniform", "signed", "normal"};
-  const study_options o = study_options_read(usage, argc, argv, 10, 3);
+  const study_options o = study_options_read(usage, argc, argv, 10, 3, 10);
   study s = {.o = &o, .cpu_most = bench_whole("cpu-most", o.site.gpu ? 131072 : 8192)};
+  s.patience_ms = 1e3 * atof(bench_option("patience", "0"));
+  s.together = bench_count("together", 1);
   const char *distribution = bench_option("distribution", names[0]);
   int number = 0; /* the points' error names a distribution that does not exist */
   while (number < STUDY_DISTRIBUTIONS && strcmp(names[number], distribution) != 0)

@@ -4,11 +4,12 @@
  * report's kernels corrected, and the library's own operation; and the kernels by the size of their teams.
  * Where the device is the CPU, sizes are small.
  *
- * Times are medians of the repeats after one that is not counted, by the host's clock. Kernels: all launches
- * of a run, each waited for; with copies: those to the device and back as well, no allocation. The library's
- * operation finds its data on the device. The handout's covariance goes down columns, n³ / 2 steps: beyond
- * --covariance-most its time is that of --covariance-most times the cube of the ratio, and handout_measured
- * is 0; from 1025 on it is measured once. Rates are those of 17 flops and 16 bytes an element, 4 flops and 16
+ * Times are medians of the repeats after one that is not counted (program.h), by the host's clock; the parts of
+ * the kernels are those of the run with their median. Kernels: all launches of a run, each waited for (table
+ * region: what each of them costs); with copies: those to the device and back as well, no allocation. The
+ * library's operation finds its data on the device. The handout's covariance goes down columns, n³ / 2 steps:
+ * beyond --covariance-most its time is that of --covariance-most times the cube of the ratio, and
+ * handout_measured is 0. Rates are those of 17 flops and 16 bytes an element, 4 flops and 16
  * bytes (A twice), 2 n³ flops and 24 n² bytes, whatever a program really does: the loops and the library
  * multiply one triangle of the covariance, and the library reads atax's A once. If --memory-mb (2^20 bytes;
  * 0: what is free) has no room for a size, the program ends before anything is allocated. Every result is
@@ -226,57 +227,75 @@ static sample run_product(problem *p) {
   return since(start);
 }
 
-/* The median of each part, apart. With one repeat there is no run before it. */
-static sample measure_times(problem *p, run once, int repeats) {
-  double each[PARTS][BENCH_MOST];
-  sample median;
+/* WHOLE of all runs, the one that is not counted among them. */
+typedef struct wholes {
+  int count;
+  double ms[BENCH_MOST + 1];
+} wholes;
+
+typedef struct repeated {
+  problem *p;
+  run once;
+  int part;    /* whose median counts */
+  sample last; /* in the end that of the median run */
+  wholes *wholes;
+} repeated;
+
+static double run_repeated(void *argument) {
+  repeated *r = argument;
+  memcpy(r->p->host.a, r->p->input, bytes_of_array(r->p, STUDY_A));
+  bench_rest();
+  r->last = r->once(r->p);
+  r->wholes->ms[r->wholes->count++] = r->last.ms[WHOLE];
+  return r->last.ms[r->part];
+}
+
+typedef struct measured {
+  sample ms;
+  int repeats;
+} measured;
+
+/* WHOLE is a median of its own. */
+static measured measure_part(problem *p, run once, int part) {
+  wholes all = {.count = 0};
+  repeated r = {.p = p, .once = once, .part = part, .wholes = &all};
   memset(p->host.out, 0, bytes_of_array(p, STUDY_OUT));
-  for (int i = repeats > 1 ? -1 : 0; i < repeats; i++) {
-    memcpy(p->host.a, p->input, bytes_of_array(p, STUDY_A));
-    bench_rest();
-    const sample one = once(p);
-    for (int part = 0; part < PARTS; part++)
-      each[part][i < 0 ? 0 : i] = one.ms[part];
-  }
-  for (int part = 0; part < PARTS; part++)
-    median.ms[part] = bench_median(each[part], repeats);
-  return median;
+  const int repeats = study_measure(p->s->o, run_repeated, &r, sizeof r).repeats;
+  r.last.ms[WHOLE] = bench_median(all.ms + all.count - repeats, repeats);
+  return (measured){r.last, repeats};
 }
 
-static sample measure(problem *p, run once) {
-  return measure_times(p, once, p->s->o->repeats);
+static measured measure(problem *p, run once) {
+  return measure_part(p, once, WHOLE);
 }
 
-/* The handout's program, or what it would take. */
-static double handout(problem *p, bool *measured) {
+/* The handout's program, or what it would take: then repeats are 0. */
+static measured handout(problem *p) {
   static double known_ms, known_n;
   const double most = (double)p->s->covariance_most;
-  *measured = number_of(p) != STUDY_COVARIANCE || p->n <= p->s->covariance_most;
-  if (*measured) {
-    const bool long_run = number_of(p) == STUDY_COVARIANCE && p->n > 1024;
-    const double ms = measure_times(p, run_handout, long_run ? 1 : p->s->o->repeats).ms[WHOLE];
+  if (number_of(p) != STUDY_COVARIANCE || p->n <= p->s->covariance_most) {
+    const measured is = measure(p, run_handout);
     check(p, "handout");
-    return ms;
+    return is;
   }
   if (known_n != most) {
     problem smaller = open_problem(p->s, p->e, p->s->covariance_most);
-    known_ms = handout(&smaller, measured);
+    known_ms = handout(&smaller).ms.ms[WHOLE];
     known_n = most;
     close_problem(&smaller);
-    *measured = false;
   }
-  return known_ms * pow((double)p->n / known_n, 3);
+  return (measured){{{known_ms * pow((double)p->n / known_n, 3)}}, 0};
 }
 
 /* ---- rows ---- */
 
-static void row(const problem *p, const char *program, double ms) {
+static void row(const problem *p, const char *program, double ms, int repeats) {
   study_row();
   bench_text("exercise", p->e->name);
   study_text("program", program);
   study_number("n", 0, (double)p->n);
   bench_number("device", p->s->o->site.device);
-  bench_number("repeats", p->s->o->repeats);
+  study_number("repeats", 0, repeats);
   study_number("ms", 3, ms);
   study_number("gflops", 1, 1e-6 * flops_of(p) / ms);
   study_number("gbs", 1, 1e-6 * bytes_of(p) / ms);
@@ -296,48 +315,50 @@ static void kernels_apart(const problem *p, const sample *kernels) {
 
 /* ---- tables ---- */
 
-typedef struct reference {
-  double handout; /* ms */
-  bool measured;
-} reference;
-
-static void program(const problem *p, const reference *r, const char *name, double ms) {
-  row(p, name, ms);
-  study_number("speedup", 2, r->handout / ms);
-  study_number("handout_measured", 0, r->measured);
+/* A row beside the handout's time. */
+static void program(const problem *p, const measured *reference, const char *name, double ms, int repeats) {
+  row(p, name, ms, repeats);
+  study_number("speedup", 2, reference->ms.ms[WHOLE] / ms);
+  study_number("handout_measured", 0, reference->repeats > 0);
 }
 
-static double loops(problem *p, int threads, const char *name) {
+static void whole_program(const problem *p, const measured *reference, const char *name, const measured *is) {
+  program(p, reference, name, is->ms.ms[WHOLE], is->repeats);
+}
+
+static void loops(problem *p, const measured *reference, int threads, const char *name) {
   p->threads = threads;
-  const double ms = measure(p, run_loops).ms[WHOLE];
+  const measured is = measure(p, run_loops);
   check(p, name);
-  return ms;
+  whole_program(p, reference, name, &is);
+}
+
+/* The kernels, which are measured and checked, and their row. */
+static measured kernels(problem *p, const measured *reference, const char *name) {
+  const measured is = measure_part(p, run_kernels, KERNELS);
+  check(p, name);
+  program(p, reference, name, is.ms.ms[KERNELS], is.repeats);
+  kernels_apart(p, &is.ms);
+  return is;
 }
 
 static void rows_of(problem *p) {
-  reference r;
-  r.handout = handout(p, &r.measured);
-  program(p, &r, "handout", r.handout);
-  program(p, &r, "one core", loops(p, 1, "one core"));
-  program(p, &r, "all cores", loops(p, p->s->threads, "all cores"));
-  const sample kernels = measure(p, run_kernels);
-  check(p, "kernels");
-  program(p, &r, "kernels", kernels.ms[KERNELS]);
-  kernels_apart(p, &kernels);
-  program(p, &r, "kernels with copies", kernels.ms[WHOLE]);
+  const measured reference = handout(p);
+  whole_program(p, &reference, "handout", &reference);
+  loops(p, &reference, 1, "one core");
+  loops(p, &reference, p->s->threads, "all cores");
+  const measured full = kernels(p, &reference, "kernels");
+  whole_program(p, &reference, "kernels with copies", &full);
   if (number_of(p) == STUDY_COVARIANCE) {
     p->host.symmetric = true;
-    const sample half = measure(p, run_kernels);
+    kernels(p, &reference, "symmetric kernels");
     p->host.symmetric = false;
-    check(p, "symmetric kernels");
-    program(p, &r, "symmetric kernels", half.ms[KERNELS]);
-    kernels_apart(p, &half);
   }
   send(p);
-  const double library = measure(p, run_product).ms[WHOLE];
+  const measured library = measure(p, run_product);
   fetch(p);
   check(p, "library");
-  program(p, &r, "library", library);
+  whole_program(p, &reference, "library", &library);
 }
 
 static void each_size(const study *s, const exercise *e, int64_t n) {
@@ -370,12 +391,12 @@ static void table_blocks(void *context) {
     problem p = open_problem(s, e, bench_largest(&sizes));
     for (int i = 0; i < blocks.count; i++) {
       p.block = (int)blocks.at[i];
-      const sample kernels = measure(&p, run_kernels);
+      const measured is = measure_part(&p, run_kernels, KERNELS);
       check(&p, "kernels");
-      row(&p, "kernels", kernels.ms[KERNELS]);
+      row(&p, "kernels", is.ms.ms[KERNELS], is.repeats);
       study_number("block", 0, p.block);
       study_number("threads", 0, number_of(&p) == STUDY_ATAX ? p.block : p.block * p.block);
-      kernels_apart(&p, &kernels);
+      kernels_apart(&p, &is.ms);
     }
     close_problem(&p);
   }
@@ -403,18 +424,19 @@ static const study_table tables[] = {
     {"convolution", NULL, BY_SIZE, "convolution", CONVOLUTION_SIZES, each_convolution},
     {"atax", NULL, BY_SIZE, "atax", ATAX_SIZES, each_atax},
     {"covariance", NULL, BY_SIZE, "covariance", COVARIANCE_SIZES, each_covariance},
-    {"blocks", .measure = table_blocks}};
+    {"blocks", .measure = table_blocks},
+    STUDY_REGION};
 
 static const char usage[] =
-    "bench_dense_study [--device 0] [--tables convolution,atax,covariance,blocks] [--convolution 4096,...]\n"
-    "                  [--atax 4096,...] [--covariance 1024,...] [--sides 8,16,32] [--blocks "
-    "16,32,64,128,256,512]\n"
-    "                  [--covariance-most 1024] [--memory-mb 0] [--threads 0] [--peak TFLOPS] [--repeats 5]\n"
-    "                  [--seed 1]\n";
+    "bench_dense_study [--device 0] [--tables convolution,atax,covariance,blocks,region]\n"
+    "                  [--convolution 4096,...] [--atax 4096,...] [--covariance 1024,...] [--sides 8,16,32]\n"
+    "                  [--blocks 16,32,64,128,256,512] [--covariance-most 3000] [--memory-mb 0] [--threads "
+    "0]\n"
+    "                  [--peak TFLOPS] [--repeats 5] [--cell-seconds 30] [--seed 1]\n";
 
 int main(int argc, char **argv) {
-  const study_options o = study_options_read(usage, argc, argv, 5, 5);
-  const int64_t most = bench_whole("covariance-most", 1024);
+  const study_options o = study_options_read(usage, argc, argv, 5, 5, 30);
+  const int64_t most = bench_whole("covariance-most", o.site.gpu ? 3000 : 1024);
   study s = {.o = &o,
              .threads = (int)bench_whole("threads", 0),
              .covariance_most = most < 1 ? 1 : most,

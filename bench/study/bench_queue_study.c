@@ -430,7 +430,7 @@ static const char usage[] =
     "that the program starts itself.\n";
 
 int main(int argc, char **argv) {
-  const study_options o = study_options_read(usage, argc, argv, 1, 1);
+  const study_options o = study_options_read(usage, argc, argv, 1, 1, 0);
   const settings s = configure(&o);
   if (bench_option("backend", NULL))
     return serve(&s);

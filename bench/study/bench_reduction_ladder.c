@@ -130,7 +130,7 @@ static double run_launches(void *argument) {
 }
 
 static double time_of(void (*run)(job *), job *j, int count) {
-  return study_measure(j->p->o->repeats, run_launches, &(launches){run, j, count}).median;
+  return study_measure(j->p->o, run_launches, &(launches){run, j, count}, 0).median;
 }
 
 static void check_result(const job *j, const char *name) {
@@ -450,9 +450,9 @@ static const char usage[] =
     "bench_reduction_ladder [--device 0] [--tables ladder,blocks,operators,model,scans]\n"
     "                       [--n 4194304,67108864,268435456] [--block 256] [--each 8,64]\n"
     "                       [--blocks 64,128,256,512,1024] [--elements 67108864] [--model-each 256,...]\n"
-    "                       [--repeats 5] [--launches 20]\n";
+    "                       [--repeats 5] [--cell-seconds 0] [--launches 20]\n";
 
 int main(int argc, char **argv) {
-  study_options o = study_options_read(usage, argc, argv, 5, 5);
+  study_options o = study_options_read(usage, argc, argv, 5, 5, 0);
   return study_measure_tables(&o, "reduction_ladder", sizeof tables / sizeof *tables, tables, &o);
 }

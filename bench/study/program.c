@@ -7,14 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/study/reduce/reduce.h"
+
 /* ---- options ---- */
 
-study_options study_options_read(const char *usage, int argc, char **argv, int gpu_repeats, int cpu_repeats) {
+study_options study_options_read(const char *usage, int argc, char **argv, int gpu_repeats, int cpu_repeats,
+                                 double cell_seconds) {
   study_options o;
   bench_options(usage, argc, argv);
   bench_let_threads_sleep(argv);
   bench_check(study_site_of(bench_device(), &o.site), "device");
   o.repeats = bench_count("repeats", o.site.gpu ? gpu_repeats : cpu_repeats);
+  const char *seconds = bench_option("cell-seconds", NULL);
+  o.cell_ms = 1e3 * (seconds ? atof(seconds) : cell_seconds);
   return o;
 }
 
@@ -134,6 +139,37 @@ static void measure_sizes(const study_options *o, const study_table *table, void
     table->each(context, sizes.at[i]);
 }
 
+/* One region by itself, as a program meets it behind other work, and one of many in a row. */
+static double run_region(void *argument) {
+  const study_site *site = argument;
+  const double start = bench_now();
+  bench_check(study_empty_grid(site->device, 1, NULL, NULL), "region");
+  return 1e3 * (bench_now() - start);
+}
+
+static double run_regions(void *argument) {
+  const int count = 20;
+  const study_site *site = argument;
+  const double start = bench_now();
+  for (int i = 0; i < count; i++)
+    bench_check(study_empty_grid(site->device, 1, NULL, NULL), "region");
+  return 1e3 * (bench_now() - start) / count;
+}
+
+static void measure_region(const study_options *o) {
+  study_options often = *o;
+  often.repeats = BENCH_MOST;
+  const study_time one = study_measure(&often, run_region, &often.site, 0),
+                   row = study_measure(&often, run_regions, &often.site, 0);
+  study_begin_table("region", "a launch that does nothing, waited for, by the host's clock");
+  study_row();
+  bench_number("device", o->site.device);
+  study_number("repeats", 0, one.repeats);
+  study_number("us", 2, 1e3 * one.median);
+  study_number("best_us", 2, 1e3 * one.best);
+  study_number("in_a_row_us", 2, 1e3 * row.median);
+}
+
 int study_measure_tables(const study_options *o, const char *program, int count, const study_table *tables,
                          void *context) {
   bool chosen[BENCH_MOST];
@@ -144,6 +180,8 @@ int study_measure_tables(const study_options *o, const char *program, int count,
       continue;
     if (t->measure)
       t->measure(context);
+    else if (!t->each)
+      measure_region(o);
     else
       measure_sizes(o, t, context);
   }
@@ -153,16 +191,44 @@ int study_measure_tables(const study_options *o, const char *program, int count,
 
 /* ---- times ---- */
 
-study_time study_measure(int repeats, double (*run)(void *argument), void *argument) {
-  double each[BENCH_MOST], sum = 0;
-  if (repeats > 1)
-    (void)run(argument);
+/* Repeats beside a run of `ms` that is not counted; 0: that run is the result. */
+static int repeats_beside(const study_options *o, double ms) {
+  if (o->cell_ms <= 0 || ms * o->repeats <= o->cell_ms)
+    return o->repeats;
+  return (int)(o->cell_ms / ms);
+}
+
+typedef struct timed_run {
+  double ms;
+  int number;
+} timed_run;
+
+static int faster_first(const void *a, const void *b) {
+  const timed_run *x = a, *y = b;
+  return x->ms != y->ms ? (x->ms > y->ms) - (x->ms < y->ms)
+                        : (x->number > y->number) - (x->number < y->number);
+}
+
+study_time study_measure(const study_options *o, double (*run)(void *argument), void *argument,
+                         size_t bytes) {
+  timed_run each[BENCH_MOST];
+  char *const left = study_host_memory(BENCH_MOST, bytes); /* what each run left in *argument */
+  bench_rest();
+  each[0] = (timed_run){run(argument), 0};
+  memcpy(left, argument, bytes);
+  const int repeats = o->repeats > 1 ? repeats_beside(o, each[0].ms) : 0;
+  double sum = repeats ? 0 : each[0].ms;
   for (int i = 0; i < repeats; i++) {
     bench_rest();
-    sum += each[i] = run(argument);
+    sum += (each[i] = (timed_run){run(argument), i}).ms;
+    memcpy(left + (size_t)i * bytes, argument, bytes);
   }
-  const double median = bench_median(each, repeats); /* sorts */
-  return (study_time){median, sum / repeats, each[0]};
+  const int count = repeats ? repeats : 1;
+  qsort(each, (size_t)count, sizeof *each, faster_first);
+  const timed_run median = each[(count - 1) / 2];
+  memcpy(argument, left + (size_t)median.number * bytes, bytes);
+  free(left);
+  return (study_time){median.ms, sum / count, each[0].ms, count};
 }
 
 void study_give_up(const char *format, ...) {

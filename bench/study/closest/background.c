@@ -3,6 +3,9 @@
 
 #include <davit/event.h>
 #include <davit/timer.h>
+#include <dlfcn.h>
+#include <omp.h>
+#include <string.h>
 
 #include "bench/study/closest/product.inc"
 #include "bench/study/common/kernel.h"
@@ -198,6 +201,33 @@ davit_status study_red(int device, study_layout layout, int64_t n, const uint8_t
 davit_status study_norms(int device, bool soa, int64_t n, const float *points, float *out) {
   return launch(soa ? norms_soa : norms_aos, device, study_quotient_up(n, THREADS), n, 0, 0, points, points,
                 out);
+}
+
+/* ---- unified memory ---- */
+
+/* The host is a device of OpenMP as well. */
+static int omp_device(int device) {
+  return device == DAVIT_HOST ? omp_get_initial_device() : device;
+}
+
+/* LLVM's OpenMP runtime has the function; one without offload does not. */
+static void *find_function(const char *name, void *function, size_t bytes) {
+  void *found = dlsym(RTLD_DEFAULT, name);
+  memcpy(function, &found, bytes);
+  return found;
+}
+
+void *study_unified_memory(int device, size_t bytes) {
+  void *(*allocate)(size_t bytes, int device);
+  return find_function("llvm_omp_target_alloc_shared", &allocate, sizeof allocate)
+             ? allocate(bytes, omp_device(device))
+             : NULL;
+}
+
+void study_unified_free(int device, void *memory) {
+  void (*release)(void *memory, int device);
+  if (find_function("llvm_omp_target_free_shared", &release, sizeof release))
+    release(memory, omp_device(device));
 }
 
 /* ---- streams ---- */

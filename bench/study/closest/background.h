@@ -113,6 +113,13 @@ davit_status study_red(int device, study_layout layout, int64_t n, const uint8_t
 /* out[i] = |x| + |y| of point i: points side by side, or all x and then all y. */
 davit_status study_norms(int device, bool soa, int64_t n, const float *points, float *out);
 
+/* ---- unified memory ---- */
+
+/* Memory that the host and the device reach under one address, and that moves to whoever uses it; the OpenMP
+ * runtime's (CUDA: managed memory). NULL where there is none. It is not memory of davit. */
+void *study_unified_memory(int device, size_t bytes);
+void study_unified_free(int device, void *memory);
+
 /* ---- streams: copy in, kernel, copy out, of halves in two sub-queues ---- */
 
 typedef struct study_streams {

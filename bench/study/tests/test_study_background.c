@@ -232,6 +232,28 @@ CASE(test_norms) {
   }
 }
 
+/* ---- unified memory ---- */
+
+/* The device reads what the host wrote, and the host what the device wrote, under one address. */
+CASE(test_unified_memory) {
+  enum { N = 1003 };
+  float *x = numbers(2 * N, 9);
+  EACH_PLACE(device) {
+    float *points = study_unified_memory(device, sizeof(float) * 3 * N);
+    if (!points)
+      continue; /* an OpenMP runtime without offload */
+    float *out = points + 2 * N;
+    for (int round = 0; round < 2; round++) {
+      for (int i = 0; i < 2 * N; i++)
+        points[i] = x[i] + (float)round;
+      CHECK(study_norms(device, false, N, points, out));
+      for (int i = 0; i < N; i++)
+        assert_true(out[i] == fabsf(points[2 * i]) + fabsf(points[2 * i + 1]));
+    }
+    study_unified_free(device, points);
+  }
+}
+
 /* ---- streams ---- */
 
 CASE(test_streams) {
