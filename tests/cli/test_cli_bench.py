@@ -134,7 +134,7 @@ def test_study_files():
             file.writeframes(part.tobytes())
     rows = align_files("movie.wav", "effect.wav")
     found = scores_of(rows)
-    expect({row["table"] for row in rows} == {"programs", "effects", "scores"} and len(found) == 4, f"all tables: {rows}")
+    expect({row["table"] for row in rows} == {"programs", "effects", "scores", "region"} and len(found) == 4, f"all tables: {rows}")
     expect(max(found, key=found.get) == (2, 0) and 0 < min(found.values()), f"the effect's window: {found}")
     found = scores_of(align_files("movie.wav", "effect.wav", "--tables", "scores", "--threshold", "99.9"))
     expect(found.pop((2, 0)) >= 400 and set(found.values()) == {0}, f"equal frames alone: {found}")
@@ -195,6 +195,100 @@ def test_queue_study():
         else:
             expect(row["calls"] == 3 and row["warmups"] == 1 and row["error"] <= 1e-9, f"calls: {row}")
             expect(row["min_ms"] <= row["mean_ms"] <= row["max_ms"] and row["gflops"] > 0, f"times: {row}")
+
+
+def study_rows(name, *options):
+    """The rows of a program of the study on the CPU, by table, which people see as well; None where it is not built."""
+    program = os.path.join(os.path.dirname(DAVIT), f"bench_{name}")
+    if not os.path.exists(program):
+        return None
+    run = subprocess.run([program, "--json", "--device", "-1", *map(str, options)], capture_output=True, timeout=LIMIT_S, text=True)
+    expect(run.returncode == 0, f"{name}: {run}")
+    tables = {}
+    for row in json.loads(run.stdout)["rows"]:
+        tables.setdefault(row["table"], []).append(row)
+    heads = {line.partition(":")[0] for line in run.stderr.splitlines() if line[:1].isalpha()}
+    expect(tables.keys() <= heads, f"{name}: tables {tables.keys()}, heads {heads}")
+    for row in tables.get("region", []):
+        expect(row["us"] >= row["best_us"] >= 0 and row["in_a_row_us"] >= 0, f"an empty region: {row}")
+    return tables
+
+
+def test_dense_study():
+    """All programs of the three exercises; parts are those of the kernels' time in their row."""
+    tables = study_rows("dense_study", "--convolution", 100, "--atax", 90, "--covariance", "20,33", "--covariance-most", 20,
+                        "--sides", "8,16", "--blocks", "32,64", "--repeats", 4, "--peak", 0.001)
+    if tables is None:
+        return
+    expect(list(tables) == ["convolution", "atax", "covariance", "blocks", "region"], f"tables: {tables.keys()}")
+    programs = ["handout", "one core", "all cores", "kernels", "kernels with copies", "symmetric kernels", "library"]
+    parts = {"convolution": ["kernel_ms"], "atax": ["rows_ms", "columns_ms"], "covariance": ["means_ms", "centre_ms", "product_ms"]}
+    for name, keys in parts.items():
+        rows = tables[name]
+        found = [row["program"] for row in rows if row["n"] == rows[0]["n"]]
+        expect(found == [p for p in programs if name == "covariance" or p != "symmetric kernels"], f"{name}: {found}")
+        for row in rows + tables["blocks"]:
+            if row["exercise"] == name and "kernels" in row["program"].split() and "copies" not in row["program"]:
+                whole = sum(row[key] for key in keys)
+                expect(abs(whole - row["ms"]) <= 1e-6 * whole, f"{name}: the parts of {row}")
+            expect(row["of_peak"] > 0 and row["of_copy"] > 0 and row["gflops"] > 0, f"rates: {row}")
+    measured = {(row["n"], row["program"]): row for row in tables["covariance"]}
+    expect(measured[20, "handout"]["handout_measured"] == 1 and measured[20, "handout"]["repeats"] == 4, "the handout, measured")
+    expect(measured[33, "handout"]["handout_measured"] == 0 and measured[33, "handout"]["repeats"] == 0, "the handout, calculated")
+    expect(len(tables["blocks"]) == 6, f"sizes of teams: {tables['blocks']}")
+
+
+def test_closest_study():
+    """All tables; the parts of a row are of one run; options that choose sizes."""
+    sizes = {"--cpu": 300, "--blocks": "128,256,512", "--brute": "300,600", "--threads": "64,128", "--divide": 1024, "--base": "64,128",
+             "--divide-cpu": "1024,2000", "--cutoff": "3,8", "--kernels": 1024, "--limit": "1000,1024", "--sorts": "512,1024",
+             "--combinations": 1024, "--crossover": "256,512", "--elements": 4096, "--repeats": 3}
+    tables = study_rows("closest_study", *(word for pair in sizes.items() for word in pair))
+    if tables is None:
+        return
+    count = {name: len(rows) for name, rows in tables.items()}
+    expect(count == {"blocked": 3, "brute": 4, "brute-average": 3, "balance": 2, "divide-cpu": 4, "divide": 2, "divide-average": 3,
+                     "kernels": 5, "limit": 8, "sorts": 4, "combinations": 12, "crossover": 2, "crossover-from": 1, "layouts": 5,
+                     "memory": 12, "streams": 2, "region": 1}, f"rows: {count}")
+    expect([row["n"] for row in tables["sorts"]] == [512, 512, 1024, 1024], "--sorts")
+    expect([row["n"] for row in tables["limit"]] == 4 * [1000] + 4 * [1024], "--limit")
+    expect({row["n"] for row in tables["kernels"]} == {1024}, "--kernels")
+    for name, rows in tables.items():
+        for row in rows:
+            expect(row.get("repeats", 3 if "average" in name or "from" in name else 0) in (3, 64), f"{name}, repeats: {row}")
+    for row in tables["sorts"] + tables["combinations"]:
+        expect(0 < row["sort_ms"] < row["ms"], f"sorting is a part of the whole: {row}")
+    for row in tables["brute"]:
+        expect(0 < row["kernels_ms"] + row["transfer_ms"] <= row["ms"] * (1 + 1e-6), f"parts of P3: {row}")
+    for row in tables["divide-cpu"]:
+        share = row["search_ms"] / row["ms"] + row["sort_percent"] / 100
+        expect(abs(share - 1) < 1e-6, f"parts of P4: {row}")
+    kinds = [(row["memory"], row["work"]) for row in tables["memory"]]
+    expect([kind for kind, _ in kinds] == ["pageable"] * 2 + ["pinned"] * 2 + ["mapped"] + ["device"] * 3 + ["unified"] * 2 +
+           ["global", "shared"] and len(set(kinds)) == 12, f"kinds of memory: {kinds}")
+    expect(all(row["ms"] > 0 and row["gbs"] > 0 for row in tables["memory"]), "rates of memory")
+    chosen = study_rows("closest_study", "--tables", "blocked", "--cpu", "20000,40000,80000", "--blocks", "128,256", "--repeats", 3,
+                        "--cell-seconds", 1e-6, "--together", 2, "--patience", 1e-3)["blocked"]
+    expect([row["n"] for row in chosen] == 3 * [20000] and {row["repeats"] for row in chosen} == {1}, f"--patience: {chosen}")
+    chosen = study_rows("closest_study", "--tables", "blocked", "--cpu", "1000,4000", "--blocks", "128,256", "--repeats", 3,
+                        "--cell-seconds", 1e-6, "--together", 2)["blocked"]
+    expect([row["together"] for row in chosen] == [1, 1, 1, 2, 2, 2], f"--together: {chosen}")
+
+
+def test_align_study():
+    """Both tables: every program, and every number of effects."""
+    tables = study_rows("align_study", "--windows", 2, "--window", 40, "--pattern", 20, "--permutations", 5, "--effects", "1,2",
+                        "--repeats", 3, "--cpu-repeats", 2)
+    if tables is None:
+        return
+    expect(list(tables) == ["programs", "effects", "region"], f"tables: {tables.keys()}")
+    programs = [row["program"] for row in tables["programs"]]
+    expect(programs == ["S", "CPU", "CPU", "V1", "V2", "V3", "V4a", "V4b", "V5"], f"programs: {programs}")
+    expect([(row["program"], row["effects"]) for row in tables["effects"]] == [("S", 1), ("V2", 1), ("S", 2), ("V2", 2)], "effects")
+    for row in tables["programs"] + tables["effects"]:
+        parts = row["prepare_ms"] + row["transfer_ms"] + row["kernel_ms"]
+        expect(abs(parts - row["ms"]) <= 1e-6 * row["ms"], f"the parts of a run: {row}")
+        expect(row["repeats"] == (2 if row["program"] in ("S", "CPU") else 3) and row["gcups"] > 0, f"repeats: {row}")
 
 
 def test_several_gpus():
