@@ -352,9 +352,13 @@ def speedup_panel(exercise, rows, left, top):
 
 def study_plot():
     parts = legend([("davit", "the kernels"), ("copy", "with copies"), ("peer", "the report's, on its card")], 16, 49)
+    cards = []
     for i, exercise in enumerate(REPORT):
-        parts += speedup_panel(exercise, tables.results("dense-study", exercise)[1], i * WIDTH, HEAD)
-    return document("speed-up over the handout's serial program, H200, by size", 3 * WIDTH, HEAD + HEIGHT, parts)
+        names, rows = tables.results("dense-study", exercise)
+        cards.append(tables.machine_of(names[0]).upper())
+        parts += speedup_panel(exercise, rows, i * WIDTH, HEAD)
+    title = f"speed-up over the handout's serial program, {' and '.join(tables.in_order(cards))}, by size"
+    return document(title, 3 * WIDTH, HEAD + HEIGHT, parts)
 
 
 QUEUE_PLOT = ROOT / "bench/study/docs/queue-rates.svg"

@@ -14,16 +14,27 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "bench/mpi"))
 import model
 
+CARDS = ("h200", "h100")  # the newest result on one of them counts
+
 BLOCK = re.compile(r"(<!-- figures:([\w-]+) -->\n).*?(<!-- end -->)", re.S)
 
 
-def results(benchmark, table, machine="h200"):
-    """(the newest day's files that have the table, the table's rows): a long table is measured in several runs"""
+def machine_of(name):
+    return re.search(r"-(\w+)\.json$", name)[1]
+
+
+def results(benchmark, table, machines=CARDS):
+    """(the newest day's files that have the table, the table's rows): a long table is measured in several runs, all of them on
+    one of the machines"""
     names, found = [], []
-    for path in sorted((ROOT / "bench/results").glob(f"????-??-??-{benchmark}*-{machine}.json"), reverse=True):
+    for path in sorted((ROOT / "bench/results").glob(f"????-??-??-{benchmark}*.json"), reverse=True):
+        if machine_of(path.name) not in machines:
+            continue
         rows = [row for row in json.loads(path.read_text())["rows"] if row.get("table", "ladder") == table]
         if names and names[0][:10] != path.name[:10]:
             break
+        if names and machine_of(names[0]) != machine_of(path.name):
+            continue
         if rows:
             names, found = [path.name, *names], rows + found
     return names, found
@@ -52,10 +63,10 @@ def pick(rows, **wanted):
     return next((row for row in rows if all(row.get(k) == v for k, v in wanted.items())), None)
 
 
-def made_from(benchmark, table, make, machine="h200"):
+def made_from(benchmark, table, make, machines=CARDS):
     """A function that makes a block: the table, and the file that it is from."""
     def block():
-        names, rows = results(benchmark, table, machine)
+        names, rows = results(benchmark, table, machines)
         if not rows:
             program = "bench_" + benchmark.replace("-", "_")
             return f"No result has this table yet; `{program} --tables {table}` measures it."
@@ -88,25 +99,38 @@ def ladder(rows):
     return markdown(heads, lines)
 
 
-def by_column(row_key, column_key, cell, head="{}"):
-    """Rows and columns by two keys."""
+def runs_of(rows):
+    """How many runs the times of the rows are medians of."""
+    return ", ".join(str(count) for count in in_order(row["repeats"] for row in rows if row and "repeats" in row))
+
+
+def by_column(row_key, column_key, cell, head="{}", runs_below=False):
+    """Rows and columns by two keys, and the runs of each line, or below each column."""
     def make(rows):
         columns = in_order(row[column_key] for row in rows)
         lines = []
+        heads = [row_key] + [head.format(column) for column in columns]
         for name in in_order(row[row_key] for row in rows):
             found = [pick(rows, **{row_key: name, column_key: column}) for column in columns]
-            lines.append([name] + [cell(row) if row else "" for row in found])
-        return markdown([row_key] + [head.format(column) for column in columns], lines)
+            lines.append([name] + [cell(row) if row else "" for row in found] + [runs_of(found)])
+        if runs_below or not runs_of(rows):
+            lines = [line[:-1] for line in lines]
+        else:
+            heads.append("runs")
+        if runs_below and runs_of(rows):
+            lines.append(["runs"] + [runs_of(row for row in rows if row[column_key] == column) for column in columns])
+        return markdown(heads, lines)
     return make
 
 
 def plain(*columns):
-    """A line for each row; a column is (head, key, format)."""
+    """A line for each row; a column is (head, key, format). The last one has the runs, where rows have them."""
     def make(rows):
+        all_columns = columns + (("runs", "repeats", ""),) * bool(runs_of(rows))
         def cell(value, form):
             return "" if value is None else digits(value) if form == "digits" else format(value, form)
-        return markdown([head for head, _, _ in columns],
-                        [[cell(row.get(key), form) for _, key, form in columns] for row in rows])
+        return markdown([head for head, _, _ in all_columns],
+                        [[cell(row.get(key), form) for _, key, form in all_columns] for row in rows])
     return make
 
 
@@ -114,29 +138,29 @@ RATE = lambda row: f"{row['gbs']:.0f} ({row['of_copy']:.2f})"
 
 # ---- dense ----
 
-def dense(machine):
-    def block():
-        lines, names = [], []
-        for exercise in ("convolution", "atax", "covariance"):
-            of_exercise, rows = results("dense-study", exercise, machine)
-            names += of_exercise
-            for n in in_order(row["n"] for row in rows):
-                get = lambda program: pick(rows, program=program, n=n)
-                handout = get("handout")
-                with_factor = lambda row: f"{digits(row['ms'])} ({digits(row['speedup'])})" if row else ""
-                kernels = get("kernels")
-                peak = kernels.get("of_peak" if exercise == "covariance" else "of_copy")
-                rates = f"{kernels['gbs']:.0f}"
-                if exercise == "atax":
-                    rates += f": rows {kernels['rows_gbs']:.0f}, columns {kernels['columns_gbs']:.0f}"
-                lines.append([exercise, n, ("" if handout["handout_measured"] else "~") + digits(handout["ms"]),
-                              *(with_factor(get(p)) for p in ("one core", "all cores", "kernels", "symmetric kernels",
-                                                              "kernels with copies", "library")),
-                              f"{kernels['gflops']:.0f}", rates, "" if peak is None else f"{peak:.2f}"])
-        heads = ["ms (×)", "n", "handout", "one core", "all cores", "kernels", "symmetric", "with copies", "library",
-                 "kernels: GFLOP/s", "GB/s", "of the peak"]
-        return f"{markdown(heads, lines)}\n\n{files(in_order(names))}"
-    return block
+def dense():
+    lines, names = [], []
+    for exercise in ("convolution", "atax", "covariance"):
+        of_exercise, rows = results("dense-study", exercise)
+        names += of_exercise
+        for n in in_order(row["n"] for row in rows):
+            get = lambda program: pick(rows, program=program, n=n)
+            handout = get("handout")
+            with_factor = lambda row: f"{digits(row['ms'])} ({digits(row['speedup'])})" if row else ""
+            kernels = get("kernels")
+            peak = kernels.get("of_peak" if exercise == "covariance" else "of_copy")
+            rates = f"{kernels['gbs']:.0f}"
+            if exercise == "atax":
+                rates += f": rows {kernels['rows_gbs']:.0f}, columns {kernels['columns_gbs']:.0f}"
+            measured = handout["handout_measured"]
+            lines.append([exercise, n, ("" if measured else "~") + digits(handout["ms"]),
+                          *(with_factor(get(p)) for p in ("one core", "all cores", "kernels", "symmetric kernels",
+                                                          "kernels with copies", "library")),
+                          f"{kernels['gflops']:.0f}", rates, "" if peak is None else f"{peak:.2f}",
+                          f"{handout['repeats'] if measured else '–'}, {kernels['repeats']}"])
+    heads = ["ms (×)", "n", "handout", "one core", "all cores", "kernels", "symmetric", "with copies", "library",
+             "kernels: GFLOP/s", "GB/s", "of the peak", "runs: handout, kernels"]
+    return f"{markdown(heads, lines)}\n\n{files(in_order(names))}"
 
 
 def dense_blocks(rows):
@@ -166,6 +190,16 @@ def averages(column):
         sizes = len(in_order(row["n"] for row in rows))
         return markdown([column, f"×, average of {sizes} sizes"], lines + [["all", mean(rows)]])
     return make
+
+
+def gains(rows):
+    """The gain of the blocks over P1 by n: of each size the mean over the blocks and the largest."""
+    lines = []
+    for n in in_order(row["n"] for row in rows):
+        of = [100 * (row["gain"] - 1) for row in rows if row["n"] == n and row["b"]]
+        if of:
+            lines.append([n, len(of), f"{sum(of) / len(of):+.1f}", f"{max(of):+.1f}"])
+    return markdown(["n", "block sizes", "mean gain, %", "largest, %"], lines)
 
 
 # ---- alignment: the source's milliseconds and speed-ups ----
@@ -342,11 +376,11 @@ def tuned(rows):
 
 def tune_block(machine):
     def block():
-        names, rows = results("tune", "searches", machine)
+        names, rows = results("tune", "searches", (machine,))
         if not rows:
             return f"No result has this table yet; `bench/tune.py` measures it on an {machine.upper()}."
-        _, model_rows = results("tune", "model", machine)
-        figures = results("tune", "figures", machine)[1]
+        _, model_rows = results("tune", "model", (machine,))
+        figures = results("tune", "figures", (machine,))[1]
         text = f"{tuned(rows)}\n\n{files(names)}"
         if figures:
             text += "\n\nFigures of gemm's model: " + ", ".join(f"`{row['parameter']}` {row['value']}" for row in figures) + "."
@@ -360,31 +394,34 @@ def tune_block(machine):
 
 
 TABLES = {
-    "ladder": made_from(LADDER, "ladder", ladder, "h100"),
-    "ladder-blocks": made_from(LADDER, "blocks", by_column("kernel", "block", RATE, "b = {}"), "h100"),
+    "ladder": made_from(LADDER, "ladder", ladder, ("h100",)),
+    "ladder-blocks": made_from(LADDER, "blocks", by_column("kernel", "block", RATE, "b = {}"), ("h100",)),
     "ladder-operators": made_from(LADDER, "operators", plain(
         ("operator", "operator", ""), ("type", "type", ""), ("K1", "k1_gbs", ".0f"), ("K2", "k2_gbs", ".0f"),
         ("K3", "k3_gbs", ".0f"), ("K4", "k4_gbs", ".0f"), ("K5", "k5_gbs", ".0f"),
         ("K5 shuffles", "k5_shuffles_gbs", ".0f"),
-        ("K6", "k6_gbs", ".0f"), ("K6 shuffles", "k6_shuffles_gbs", ".0f")), "h100"),
+        ("K6", "k6_gbs", ".0f"), ("K6 shuffles", "k6_shuffles_gbs", ".0f")), ("h100",)),
     "ladder-model": made_from(LADDER, "model", plain(
         ("elements a thread", "each", ""), ("threads", "workers", ""), ("cost n + p log2 p", "cost", ".0f"),
         ("measured, µs", "kernel_us", "digits"), ("by the model, µs", "model_us", "digits"),
-        ("measured / model", "measured_by_model", ".2f"), ("cost-optimal", "optimal", "")), "h100"),
-    "ladder-scans": made_from(LADDER, "scans", by_column("kernel", "n", RATE, "n = {}: GB/s (of a copy)"), "h100"),
-    "dense": dense("h200"),
+        ("measured / model", "measured_by_model", ".2f"), ("cost-optimal", "optimal", "")), ("h100",)),
+    "ladder-scans": made_from(LADDER, "scans", by_column("kernel", "n", RATE, "n = {}: GB/s (of a copy)"), ("h100",)),
+    "dense": dense,
     "dense-blocks": made_from("dense-study", "blocks", dense_blocks),
+    "dense-region": made_from("dense-study", "region", plain(
+        ("by itself, µs", "us", "digits"), ("the fastest, µs", "best_us", "digits"), ("one of 20 in a row, µs", "in_a_row_us", "digits"))),
     "closest-blocked": made_from(CLOSEST, "blocked", by_column(
-        "b", "n", lambda row: digits(row["ms"]), "n = {}"), "cpu"),
+        "b", "n", lambda row: digits(row["ms"]), "n = {}", runs_below=True), ("cpu",)),
     "closest-brute": made_from(CLOSEST, "brute", lambda rows: best_of_line(rows, "n", "threads")),
     "closest-brute-average": made_from(CLOSEST, "brute", averages("threads")),
     "closest-balance": made_from(CLOSEST, "balance", plain(("n", "n", ""), ("rows", "rows_ms", "digits"),
                                                            ("balanced", "balanced_ms", "digits"))),
     "closest-divide-cpu": made_from(CLOSEST, "divide-cpu", plain(
         ("n", "n", ""), ("leaf", "cutoff", ""), ("search", "search_ms", "digits"), ("total", "ms", "digits"),
-        ("sort %", "sort_percent", ".0f")), "cpu"),
+        ("sort %", "sort_percent", ".0f")), ("cpu",)),
     "closest-divide": made_from(CLOSEST, "divide", lambda rows: best_of_line(rows, "n", "base")),
     "closest-divide-average": made_from(CLOSEST, "divide", averages("base")),
+    "closest-blocked-gain": made_from(CLOSEST, "blocked", gains, ("cpu",)),
     "closest-kernels": made_from(CLOSEST, "kernels", plain(
         ("kernel", "kernel", ""), ("ms", "ms", "digits"), ("%", "percent", ".1f"),
         ("% without sorts", "percent_without_sort", ".1f"))),
@@ -410,8 +447,8 @@ TABLES = {
     "closest-streams": made_from(CLOSEST, "streams", plain(("order", "order", ""), ("ms", "ms", "digits"))),
     "align-programs": made_from("align-study", "programs", align_programs),
     "align-effects": made_from("align-study", "effects", align_effects),
-    "align-programs-cpu": made_from("align-study", "programs", align_programs, "cpu"),
-    "align-effects-cpu": made_from("align-study", "effects", align_effects, "cpu"),
+    "align-programs-cpu": made_from("align-study", "programs", align_programs, ("cpu",)),
+    "align-effects-cpu": made_from("align-study", "effects", align_effects, ("cpu",)),
     "queue-dgemm": made_from("queue-study", "dgemm", queue_rates),
     "queue-dgemv": made_from("queue-study", "dgemv", queue_rates),
     "queue-daxpy": made_from("queue-study", "daxpy", queue_rates),

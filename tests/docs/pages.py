@@ -12,6 +12,9 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.dont_write_bytecode = True
+sys.path.append(str(ROOT / "bench"))
+import tables
 problems = []
 
 
@@ -59,13 +62,39 @@ def check_statuses():
         expect(status == "DAVIT_STATUS_COUNT" or f"| `{status}` |" in page, f"docs/errors.md does not explain {status}")
 
 
+def points_of(cell):
+    """The numbers of a row: "3, 4", "14 – 17"."""
+    numbers = []
+    for part in cell.split(","):
+        first, _, last = part.partition("–")
+        numbers += range(int(first), int(last or first) + 1)
+    return numbers
+
+
 def check_points():
-    """Every test that the study's README names is a case of some program."""
+    """The study's README has a row for every point of a source, and what it names is there: the cases of some program, the
+    groups of the tool's tests, and as figures blocks of the pages, drawings and pages."""
     cases = {name for path in [*(ROOT / "tests").glob("*.c"), *(ROOT / "bench/study/tests").glob("*.c")]
              for name in re.findall(r"^CASE\((\w+)\)", path.read_text(), re.M)}
+    groups = re.findall(r"^def test_(\w+)", (ROOT / "tests/cli/test_cli_bench.py").read_text(), re.M)
+    blocks = {name for path in (ROOT / "bench/study/docs").glob("*.md") for name in tables.BLOCK.findall(path.read_text())}
+    blocks = {name for _, name, _ in blocks}
     page = (ROOT / "bench/study/README.md").read_text()
     for name in set(re.findall(r"`(test_\w+)`", page)) - cases:
         expect(name.startswith("test_study_"), f"bench/study/README.md: there is no case {name}")
+    for name in re.findall(r"`tests/cli/test_cli_bench.py`: (\w+)", page):
+        expect(name in groups, f"bench/study/README.md: there is no group {name}")
+    sources = re.findall(r"^### ([^\n]*)\n\nPoints 1 to (\d+)\.(.*?)(?=^##)", page, re.M | re.S)
+    expect(len(sources) == 5, f"bench/study/README.md has points of {len(sources)} sources")
+    for title, count, text in sources:
+        rows = [re.split(r" *\| *", line.strip("| ")) for line in re.findall(r"^\| \d.*", text, re.M)]
+        found = [number for row in rows for number in points_of(row[0])]
+        expect(sorted(found) == list(range(1, int(count) + 1)), f"bench/study/README.md, {title}: points {found}")
+        for name in (name for row in rows for name in re.split(r"[,;] ", row[-1])):
+            there = name in blocks if re.fullmatch(r"[a-z]+(-[a-z]+)*", name) else \
+                (ROOT / name).exists() if re.fullmatch(r"docs/[\w-]+\.md", name) else \
+                (ROOT / "bench/study/docs" / name[1:-1]).exists() if re.fullmatch(r"`[\w-]+\.svg`", name) else True
+            expect(there, f"bench/study/README.md, {title}: there is no figure {name}")
 
 
 def check_figures():
