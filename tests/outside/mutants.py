@@ -2,13 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Seeds faults, one at a time, and runs the test that has to notice each.
 
-    mutants.py [--list] [--only NAME[,NAME...]] [--folder FOLDER] [--log FILE]
+    mutants.py [--list | --check] [--only NAME[,NAME...] | --stale] [--folder FOLDER] [--log FILE]
 
 A fault is one edit of a source in a copy of the working tree, which FOLDER keeps (build-mutants), so that a second
 run builds only what the edits touch. For each fault the test's program is built and run: it must build, and fail or
 not end within five minutes. First the tests must pass as they are. Prints a table; the exit status is 1 if a fault
 survives, does not build, or has no place any more. --log keeps the last verdict on each fault in a file,
-tests/outside/mutants.log. A whole run takes 20 minutes and more on two cores, so it is run by hand.
+tests/outside/mutants.log. A whole run takes an hour and more on two cores, so it is run by hand.
+
+--check builds and runs nothing: each fault must have one place in its file, and a line of that file in mutants.log,
+which must end with the summary of its lines (ctest runs it as `mutants`). --stale chooses the faults whose file was
+committed on a later day than their verdict.
 """
 import argparse
 import dataclasses
@@ -23,6 +27,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+LOG = ROOT / "tests/outside/mutants.log"
 LIMIT_S = 300
 ENVIRONMENT = {"KMP_BLOCKTIME": "0", "DAVIT_TUNING_FILE": "", "DAVIT_TEST_SCALE": "0.5",
                "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
@@ -35,11 +40,10 @@ class Mutant:
     old: str
     new: str
     test: str
-    which: int = 0  # of several places that have the text
 
 
-def study(name, path, old, new, test, which=0):
-    return Mutant(name, "bench/study/" + path, old, new, "study_" + test, which)
+def study(name, path, old, new, test):
+    return Mutant(name, "bench/study/" + path, old, new, "study_" + test)
 
 
 MUTANTS = [
@@ -69,10 +73,14 @@ MUTANTS = [
           "values[t - offset] : IDENTITY;", "barriers"),
     study("p2-no-warp-barrier", "reduce/scan.inc", "values[t - d] : IDENTITY;\n    WARP_BARRIER();",
           "values[t - d] : IDENTITY;", "barriers"),
-    study("p1-swaps-operands", "reduce/scan.inc", "values[t] = COMBINE(OWN(left, t), right);",
-          "values[t] = COMBINE(right, OWN(left, t));", "scan"),
-    study("p3-total-without-prefix", "reduce/scan.inc", "totals[team] = COMBINE(prefix, warp);",
-          "totals[team] = warp;", "scan"),
+    study("p1-swaps-operands", "reduce/scan.inc",
+          "NOTE_COMBINE(t, t - offset, t);\n      T right = values[t];\n      values[t] = COMBINE(OWN(left, t), right);",
+          "NOTE_COMBINE(t, t - offset, t);\n      T right = values[t];\n      values[t] = COMBINE(right, OWN(left, t));", "scan"),
+    study("p3-total-without-prefix", "reduce/scan.inc",
+          "y[first + t] = OWN(own, t);\n    if (totals && t == NAME(threads) - 1) {\n"
+          "      T prefix = warp_totals[t / 32], warp = values[t];\n      totals[team] = COMBINE(prefix, warp);",
+          "y[first + t] = OWN(own, t);\n    if (totals && t == NAME(threads) - 1) {\n"
+          "      T warp = values[t];\n      totals[team] = warp;", "scan"),
     study("p4-no-shift", "reduce/scan.c", "  if (tiles > 1 && status == DAVIT_SUCCESS)",
           "  if (tiles > 2 && status == DAVIT_SUCCESS)", "scan"),
     # ---- the study: dense kernels ----
@@ -148,8 +156,10 @@ MUTANTS = [
     Mutant("reduce-begins-sums-again", "offload/kernel/tree.inc", "i < NAME(section_groups),", "true,", "reduce"),
     Mutant("reduce-section-runs-on", "offload/kernel/tree.inc", "stop = end < size ? end : size;", "stop = size;",
            "reduce_stream"),
-    Mutant("copy-columns-at-wrong-pitch", "src/runtime/copy.c", "c.source + j * c.source_pitch, c.row_bytes",
-           "c.source + j * c.destination_pitch, c.row_bytes", "memory"),
+    Mutant("copy-columns-at-wrong-pitch", "src/runtime/copy.c", "c->source + from_row + from_col * c->source_pitch",
+           "c->source + from_row + from_col * c->destination_pitch", "memory"),
+    Mutant("copy-past-caches-at-wrong-pitch", "src/runtime/copy.c", "c->source + from_row + j * c->source_pitch",
+           "c->source + from_row + j * c->destination_pitch", "memory"),
     Mutant("stencil-transposed", "offload/stencil_host.inc", "a + k % 3 - 1 + (k / 3 - 1) * lda",
            "a + k / 3 - 1 + (k % 3 - 1) * lda", "stencil"),
     Mutant("stencil-last-block", "offload/stencil_host.inc", "dvt_at_most(down.end - i, BLOCK)",
@@ -183,7 +193,7 @@ MUTANTS = [
     Mutant("scores-of-the-next-target", "src/align.c", "d->score[from->which] = &s->scores[k];",
            "d->score[from->which] = &s->scores[k > 0 ? k - 1 : k];", "align_database"),
     Mutant("ties-of-scores", "ref/detect.c", "null_scores[r] >= score", "null_scores[r] > score", "detect_oracle"),
-    Mutant("quiet-bands-count", "ref/detect_white.c", "w->gain[k] + least)", "w->gain[k])", "detect_oracle"),
+    Mutant("quiet-bands-count", "ref/detect_white.c", "w->gain[k] + least) - w->centre", "w->gain[k]) - w->centre", "detect_oracle"),
     Mutant("weight-above-1", "ref/detect_white.c", "fmin(mean > 0 ? length / mean : 0, 1)", "(mean > 0 ? length / mean : 0)",
            "detect_oracle"),
     Mutant("effect-without-its-background", "ref/detect_white.c", "w->gain[k] + usual)", "w->gain[k])", "detect_oracle"),
@@ -289,7 +299,7 @@ MUTANTS = [
     Mutant("mpi-head-does-not-cut", "src/mpi/operator.c", " || second == DVT_CARRY_CUT", "", "mpi_reduce"),
     Mutant("mpi-wrong-last-head", "src/mpi/scan.c", ": end - length + i;", ": end - length;", "mpi_reduce"),
     Mutant("mpi-offset-of-a-block", "src/mpi/deal.c", " - (distance == 0 ? deal->offset : 0)", "", "mpi_matrix"),
-    Mutant("mpi-beta-again", "src/mpi/multiply.c", "t == 0 ? beta : 1", "beta", "mpi_matrix"),
+    Mutant("mpi-beta-again", "src/mpi/multiply.c", "alpha, t == 0 ? beta : 1", "alpha, beta", "mpi_matrix"),
     Mutant("mpi-first-of-slab", "src/mpi/strip.c", "slab + (size_t)(first * s->width) * s->bytes", "slab", "mpi_matrix"),
     Mutant("mpi-one-turn-again-and-again", "src/mpi/strip.c", "turn_of(s, strip, t + i)", "turn_of(s, strip, t)", "mpi_matrix"),
     Mutant("mpi-upper-rest", "src/mpi/trsm.c", "(dvt_band){0, first, 0}", "(dvt_band){0, after, 0}",
@@ -349,13 +359,8 @@ MUTANTS = [
 
 
 def edited(text, mutant):
-    """The text with the fault, or None where it has no such place."""
-    at = -1
-    for _ in range(mutant.which + 1):
-        at = text.find(mutant.old, at + 1)
-        if at < 0:
-            return None
-    return text[:at] + mutant.new + text[at + len(mutant.old):]
+    """The text with the fault, or None where it has not one such place."""
+    return text.replace(mutant.old, mutant.new) if text.count(mutant.old) == 1 else None
 
 
 class Bench:
@@ -448,27 +453,77 @@ def line_of(mutant, verdict, how):
     return f"{mutant.name:<30} {mutant.path:<36} test_{mutant.test:<17} {verdict:<10} {date:<11} {how}".rstrip()
 
 
+def lines_by_fault(path):
+    """The line of each fault in the log."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    return {line.split()[0]: line for line in lines if line.split()}
+
+
+def date_of(line):
+    return re.search(r" (\d{4}-\d\d-\d\d)\b", line)[1]
+
+
+def summary(lines):
+    """The last line of the log but for the machine."""
+    caught, endless = (sum(words in line for line in lines) for words in (" caught ", "does not end"))
+    return (f"{caught} of {len(MUTANTS)} caught, {endless} of them because the test does not end; "
+            f"the oldest verdict is of {min(map(date_of, lines))}")
+
+
 def keep(path, lines):
     """Puts the lines into the log, in place of older ones of the same faults."""
-    old = path.read_text().splitlines() if path.exists() else []
-    known = {line.split()[0]: line for line in old if line.split()}
-    known.update(lines)
+    known = {**lines_by_fault(path), **lines}
     kept = [known[m.name] for m in MUTANTS if m.name in known]
-    caught = sum(" caught " in line for line in kept)
-    path.write_text("\n".join([HEAD, *kept, f"{caught} of {len(MUTANTS)} caught; {machine()}"]) + "\n")
+    path.write_text("\n".join([HEAD, *kept, f"{summary(kept)}; {machine()}"]) + "\n")
+
+
+def is_stale(mutant, line):
+    committed = subprocess.run(["git", "log", "-1", "--format=%cs", "--", mutant.path], cwd=ROOT, capture_output=True,
+                               text=True, check=True).stdout.strip()
+    return not line or committed > date_of(line)
+
+
+def problems(log):
+    """What is wrong with the faults' places and with the log."""
+    known = lines_by_fault(log)
+    for m in MUTANTS:
+        path = ROOT / m.path
+        places = path.read_text().count(m.old) if path.exists() else 0
+        if places != 1:
+            yield f"{m.name} has {places} places in {m.path}, not one"
+        if m.name not in known:
+            yield f"{m.name} has no line in {log.name}"
+        elif known[m.name].split()[1:3] != [m.path, f"test_{m.test}"]:
+            yield f"{m.name} is in {m.path}, for test_{m.test}; {log.name} has another file or test: run it again"
+        elif " caught " not in known[m.name]:
+            yield f"{m.name} is not caught"
+    first, *lines, last = log.read_text().splitlines()
+    if [line.split()[0] for line in lines] != [m.name for m in MUTANTS if m.name in known]:
+        yield f"{log.name} has other faults, or in another order"
+    elif not last.startswith(summary(lines) + "; "):
+        yield f"{log.name} ends with another summary than '{summary(lines)}'"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--check", action="store_true")
     parser.add_argument("--only", default="")
+    parser.add_argument("--stale", action="store_true")
     parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build-mutants")
     parser.add_argument("--log", type=pathlib.Path)
     options = parser.parse_args()
+    if options.check:
+        found = list(problems(LOG))
+        print("\n".join(found))
+        return 1 if found else 0
     names = options.only.split(",") if options.only else [m.name for m in MUTANTS]
     chosen = [m for m in MUTANTS if m.name in names]
     if len(chosen) != len(names):
         sys.exit(f"no such fault: {', '.join(set(names) - {m.name for m in MUTANTS})}")
+    if options.stale:
+        known = lines_by_fault(LOG)
+        chosen = [m for m in chosen if is_stale(m, known.get(m.name))]
     if options.list:
         for m in chosen:
             print(f"{m.name:<30} {m.path:<36} test_{m.test}")
