@@ -518,31 +518,64 @@ static void set_shape(dvt_plan_shape *shape, int64_t m, int64_t n, int64_t k) {
   shape->pitch[DVT_B] = (size_t)k * 8;
 }
 
-/* More devices are never predicted to be slower, no choice beats the floors, and every chosen plan is right.
- * */
+/* A routine on a card or several: shapes up to 60000, of a call that finds its operands on the host, and so much
+ * memory that all of it fits, or less. */
+static dvt_plan_shape shape_to_choose_for(dvt_routine routine, int64_t m, int64_t n, int64_t k, size_t bytes,
+                                          int devices) {
+  dvt_plan_shape shape = large_shape(0, devices);
+  shape.rule = dvt_rule_of(routine);
+  set_shape(&shape, m, n, k);
+  shape.side = m < n ? 'L' : 'R';
+  shape.uplo = k < n ? 'L' : 'U';
+  make_square(&shape, routine);
+  set_shape(&shape, shape.length[DVT_DIM_M], shape.length[DVT_DIM_N], shape.length[DVT_DIM_K]);
+  for (int d = 0; d < devices; d++) {
+    shape.device[d].bytes = bytes;
+    shape.device[d].resident[DVT_B] = routine == DVT_SYRK || routine == DVT_HERK; /* there is none */
+  }
+  return shape;
+}
+
+/* The best choice is no worse than one of fewer devices, and no faster than the floors; its plan is right. Returns
+ * its score. */
+static double check_choice(const dvt_plan_shape *shape, double before, int *evicting) {
+  const dvt_model model = made_up_model(shape->devices);
+  dvt_chosen chosen;
+  dvt_prediction floors = {0};
+  dvt_plan plan;
+  assert_int_equal(dvt_choose(&model, shape, 0, false, &chosen), DAVIT_SUCCESS);
+  dvt_model_floors(&model, shape, shape->devices, &floors);
+  const dvt_candidate *best = &chosen.candidate[0];
+  if (!(best->score <= before && best->seconds >= floors.floor_arithmetic &&
+        best->seconds >= floors.floor_link))
+    fail_msg("%s m %lld n %lld k %lld, %d devices of %zu bytes: score %g, before %g, %g s, floors %g and %g",
+             shape->rule->name, (long long)shape->length[0], (long long)shape->length[1],
+             (long long)shape->length[2], shape->devices, shape->device[0].bytes, best->score, before,
+             best->seconds, floors.floor_arithmetic, floors.floor_link);
+  assert_int_equal(dvt_plan_build(shape, &best->choice, &plan), DAVIT_SUCCESS);
+  check_plan(shape, &plan);
+  *evicting += plan.evictions > 0;
+  dvt_plan_free(&plan);
+  return best->score;
+}
+
+/* Every other shape is one of gemm, the rest are of all routines in turn. */
 CASE(test_choices_for_random_shapes) {
+  static const size_t memories[] = {(size_t)1 << 40, (size_t)64 << 30, (size_t)4 << 30};
+  const int trials = scaled(400);
+  int evicting = 0;
   seed = 11;
-  for (int trial = 0; trial < scaled(40); trial++) {
-    double before = INFINITY;
-    const int64_t m = random_length(8000), n = random_length(8000), k = random_length(8000);
-    for (int devices = 1; devices <= 4; devices++) {
-      const dvt_model model = made_up_model(devices);
-      dvt_plan_shape shape = large_shape(0, devices);
-      dvt_chosen chosen;
-      dvt_prediction floors = {0};
-      dvt_plan plan;
-      set_shape(&shape, m, n, k);
-      assert_int_equal(dvt_choose(&model, &shape, 0, false, &chosen), DAVIT_SUCCESS);
-      dvt_model_floors(&model, &shape, devices, &floors);
-      const dvt_candidate *best = &chosen.candidate[0];
-      assert_true(best->score <= before);
-      assert_true(best->seconds >= floors.floor_arithmetic && best->seconds >= floors.floor_link);
-      before = best->score;
-      assert_int_equal(dvt_plan_build(&shape, &best->choice, &plan), DAVIT_SUCCESS);
-      check_plan(&shape, &plan);
-      dvt_plan_free(&plan);
+  for (int trial = 0; trial < trials; trial++) {
+    const dvt_routine routine = trial % 2 ? (dvt_routine)(trial / 2 % DVT_ROUTINES) : DVT_GEMM;
+    const int64_t m = random_length(60000), n = random_length(60000), k = random_length(60000);
+    const size_t bytes = memories[random_below(&seed, COUNT(memories))];
+    double score = INFINITY;
+    for (int devices = 1; devices <= (trial % 16 ? 8 : DVT_PLAN_DEVICES); devices++) {
+      const dvt_plan_shape shape = shape_to_choose_for(routine, m, n, k, bytes, devices);
+      score = check_choice(&shape, score, &evicting);
     }
   }
+  assert_true(evicting > 0 || trials < 20);
 }
 
 /* A small C and a long k: k is divided, and the devices share the work of the link. */

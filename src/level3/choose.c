@@ -9,16 +9,26 @@
 #include "src/base/error.h"
 #include "src/level3/rule.h"
 
-enum { MOST_CANDIDATES = 8192, MOST_PLAYED = 24, MOST_LENGTHS = 8, MOST_TILES = 10, LONGEST = 16384 };
+/* One number of devices has at most 18 grids (12 devices have), and a grid 6 lengths for each dimension, with and
+ * without short tiles. */
+enum {
+  MOST_CANDIDATES = 18 * 6 * 6 * 6 * 2,
+  MOST_PLAYED = 24,
+  MOST_LENGTHS = 6,
+  MOST_TILES = 10,
+  LONGEST = 16384
+};
+_Static_assert(DVT_PLAN_DEVICES <= 16, "more devices have more grids");
 
 typedef struct search {
   const dvt_model *model;
   const dvt_plan_shape *shape;
   dvt_dealing dealing;
   uint8_t same[DVT_DIMS];
-  int64_t tile; /* given, or 0 */
-  int count;
-  dvt_candidate candidate[MOST_CANDIDATES];
+  int64_t tile;                             /* given, or 0 */
+  int added;                                /* all candidates so far */
+  int count;                                /* those of one number of devices */
+  dvt_candidate candidate[MOST_CANDIDATES]; /* these */
 } search;
 
 static int devices_of(const dvt_plan_choice *choice) {
@@ -31,10 +41,8 @@ static void set_seconds(dvt_candidate *c, double seconds) {
 }
 
 static void add(search *s, const dvt_plan_choice *choice) {
-  if (s->count == MOST_CANDIDATES)
-    return;
-  dvt_candidate *c = &s->candidate[s->count];
-  *c = (dvt_candidate){.choice = *choice, .rank = s->tile ? -devices_of(choice) : 0, .number = s->count++};
+  dvt_candidate *c = &s->candidate[s->count++];
+  *c = (dvt_candidate){.choice = *choice, .rank = s->tile ? -devices_of(choice) : 0, .number = s->added++};
   set_seconds(c, dvt_model_guess(s->model, s->shape, choice));
 }
 
@@ -130,18 +138,13 @@ static void add_grid(search *s, const int grid[DVT_DIMS]) {
   add(s, &choice);
 }
 
-static void add_grids(search *s) {
-  const int most = s->shape->devices;
-  for (int used = 1; used <= most; used++) {
-    if (used > 4 && used < most && used % 2)
-      continue;
-    for (int rows = 1; rows <= used; rows++)
-      for (int cols = 1; rows * cols <= used; cols++)
-        if (used % (rows * cols) == 0) {
-          const int grid[DVT_DIMS] = {rows, cols, used / (rows * cols)};
-          add_grid(s, grid);
-        }
-  }
+static void add_grids(search *s, int devices) {
+  for (int rows = 1; rows <= devices; rows++)
+    for (int cols = 1; rows * cols <= devices; cols++)
+      if (devices % (rows * cols) == 0) {
+        const int grid[DVT_DIMS] = {rows, cols, devices / (rows * cols)};
+        add_grid(s, grid);
+      }
 }
 
 /* ---- the best ---- */
@@ -181,41 +184,48 @@ static bool are_alike(const dvt_plan_choice *a, const dvt_plan_choice *b) {
          a->tile[DVT_DIM_N] == b->tile[DVT_DIM_N];
 }
 
-/* Of each number of devices the candidates that look best are played, the more of them the longer the work
- * is; for one that does not fit the next. Of the longest work a quarter of MOST_PLAYED at most are alike: the guess
- * knows little of what tiles in k and first and last tiles do, so that many that differ in these alone would leave no
- * room for others. What is found for a number of devices does not depend on how many there are. */
-static davit_status choose(const search *s, dvt_chosen *chosen) {
-  davit_status status = DAVIT_SUCCESS;
-  bool refused = false;
-  chosen->count = 0;
-  for (int devices = 1; devices <= s->shape->devices; devices++) {
-    dvt_plan_choice done[MOST_PLAYED];
-    int played = 0, most = 1;
-    for (int i = 0; i < s->count && played < most; i++) {
-      dvt_candidate one = s->candidate[i];
-      if (devices_of(&one.choice) != devices)
-        continue;
-      if (played == 0)
-        most = one.seconds < 300e-6 ? 2 : one.seconds < 3e-3 ? 4 : one.seconds < 20e-3 ? 6 : MOST_PLAYED;
-      int alike = 0;
-      for (int j = 0; j < played; j++)
-        alike += are_alike(&done[j], &one.choice);
-      if (most == MOST_PLAYED && alike == MOST_PLAYED / 4)
-        continue;
-      status = play(s, &one);
-      if (status == DAVIT_SUCCESS) {
-        done[played++] = one.choice;
-        keep(chosen, &one);
-      }
-      if (status != DAVIT_SUCCESS && status != DAVIT_OUT_OF_DEVICE_MEMORY)
-        return status;
-      refused |= status != DAVIT_SUCCESS;
+/* Those that look best are played, the more of them the longer the work is; for one that does not fit the next. Of
+ * the longest work a quarter of MOST_PLAYED at most are alike: the guess knows little of what tiles in k and first and
+ * last tiles do, so that many that differ in these alone would leave no room for others. */
+static davit_status play_best(search *s, dvt_chosen *chosen, davit_status *refused) {
+  dvt_plan_choice done[MOST_PLAYED];
+  int played = 0, most = 1;
+  qsort(s->candidate, (size_t)s->count, sizeof *s->candidate, by_score);
+  for (int i = 0; i < s->count && played < most; i++) {
+    dvt_candidate one = s->candidate[i];
+    if (played == 0)
+      most = one.seconds < 300e-6 ? 2 : one.seconds < 3e-3 ? 4 : one.seconds < 20e-3 ? 6 : MOST_PLAYED;
+    int alike = 0;
+    for (int j = 0; j < played; j++)
+      alike += are_alike(&done[j], &one.choice);
+    if (most == MOST_PLAYED && alike == MOST_PLAYED / 4)
+      continue;
+    const davit_status status = play(s, &one);
+    if (status == DAVIT_SUCCESS) {
+      done[played++] = one.choice;
+      keep(chosen, &one);
+    } else if (status == DAVIT_OUT_OF_DEVICE_MEMORY) {
+      *refused = status;
+    } else {
+      return status;
     }
   }
+  return DAVIT_SUCCESS;
+}
+
+/* What is found for a number of devices does not depend on how many there are. */
+static davit_status choose(search *s, dvt_chosen *chosen) {
+  davit_status refused = DAVIT_SUCCESS;
+  chosen->count = 0;
+  for (int devices = 1; devices <= s->shape->devices; devices++) {
+    s->count = 0;
+    add_grids(s, devices);
+    DVT_TRY(play_best(s, chosen, &refused));
+  }
   if (chosen->count == 0)
-    return refused ? status : davit_fail(DAVIT_INTERNAL_ERROR, "no grid of devices suits the shape");
-  if (refused) /* a candidate that does not fit is no failure of the call */
+    return refused != DAVIT_SUCCESS ? refused
+                                    : davit_fail(DAVIT_INTERNAL_ERROR, "no grid of devices suits the shape");
+  if (refused != DAVIT_SUCCESS) /* a candidate that does not fit is no failure of the call */
     dvt_error_clear();
   return DAVIT_SUCCESS;
 }
@@ -231,8 +241,6 @@ static davit_status find(const dvt_model *model, const dvt_plan_shape *shape, in
   s->tile = tile;
   s->dealing = shape->rule->dealing(shape);
   shape->rule->layout(shape, rows, cols, s->same);
-  add_grids(s);
-  qsort(s->candidate, (size_t)s->count, sizeof *s->candidate, by_score);
   davit_status status = choose(s, chosen);
   free(s);
   return status;
