@@ -184,8 +184,11 @@ static davit_status enqueue_strip(dvt_ring *r, queue *q, int role, const strip *
                                         c.row_bytes, c.cols);
   if (span)
     dvt_span_end(span, stream, false);
-  if (status == DAVIT_SUCCESS)
+  if (status == DAVIT_SUCCESS) {
     status = dvt_stream_mark(stream, mark);
+    if (status != DAVIT_SUCCESS) /* nobody else waits for the copy before its buffer is freed */
+      (void)dvt_stream_synchronize(stream);
+  }
   if (status == DAVIT_SUCCESS)
     status = count_strip(r, q, s->index);
   pthread_mutex_unlock(&q->enqueueing);
