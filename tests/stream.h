@@ -44,16 +44,25 @@ struct dvt_mark {
 static struct device_calls {
   atomic_int all, notifications, queries, waits;
   atomic_int in_callbacks; /* where none is allowed */
+  atomic_int until_lost;   /* counts down to the one that fails, once; 0: none does */
 } device_calls;
 
 static _Thread_local bool in_callback;
 static pthread_mutex_t streams_lock = PTHREAD_MUTEX_INITIALIZER;
 static dvt_stream *free_streams;
 
-static davit_status device_call(void) {
+static void count_call(void) {
   atomic_fetch_add(&device_calls.all, 1);
   atomic_fetch_add(&device_calls.in_callbacks, in_callback);
-  return DAVIT_SUCCESS;
+}
+
+/* One that asks for no more than an answer does not fail; one that fails has enqueued nothing. */
+static davit_status device_call(void) {
+  count_call();
+  int left = atomic_load(&device_calls.until_lost);
+  while (left > 0 && !atomic_compare_exchange_weak(&device_calls.until_lost, &left, left - 1)) {
+  }
+  return left == 1 ? davit_fail(DAVIT_DEVICE_LOST, "the stream is lost") : DAVIT_SUCCESS;
 }
 
 void dvt_mark_free(dvt_mark *mark) {
@@ -180,17 +189,20 @@ davit_status dvt_stream_query(dvt_stream *s, bool *idle) {
   pthread_mutex_lock(&s->lock);
   *idle = s->unfinished == 0;
   pthread_mutex_unlock(&s->lock);
-  return device_call();
+  count_call();
+  return DAVIT_SUCCESS;
 }
 
 davit_status dvt_stream_mark(dvt_stream *s, dvt_mark **mark) {
+  *mark = NULL;
+  DVT_TRY(device_call());
   *mark = dvt_allocate(1, sizeof **mark);
   if (!*mark)
     return DAVIT_OUT_OF_HOST_MEMORY;
   (*mark)->stream = s;
   atomic_store(&(*mark)->references, 2);
   push(s, (item){.reached = *mark});
-  return device_call();
+  return DAVIT_SUCCESS;
 }
 
 davit_status dvt_stream_mark_timed(dvt_stream *s, dvt_mark **mark) {
@@ -198,16 +210,18 @@ davit_status dvt_stream_mark_timed(dvt_stream *s, dvt_mark **mark) {
 }
 
 davit_status dvt_stream_wait(dvt_stream *s, dvt_mark *mark) {
+  DVT_TRY(device_call());
   atomic_fetch_add(&mark->references, 1);
   atomic_fetch_add(&device_calls.waits, 1);
   push(s, (item){.awaited = mark});
-  return device_call();
+  return DAVIT_SUCCESS;
 }
 
 davit_status dvt_mark_query(dvt_mark *mark, bool *reached) {
   *reached = atomic_load(&mark->reached);
   atomic_fetch_add(&device_calls.queries, 1);
-  return device_call();
+  count_call();
+  return DAVIT_SUCCESS;
 }
 
 davit_status dvt_mark_wait(dvt_mark *mark) {
@@ -217,10 +231,11 @@ davit_status dvt_mark_wait(dvt_mark *mark) {
 }
 
 davit_status dvt_mark_notify(dvt_mark *mark, dvt_notify function, void *argument) {
+  DVT_TRY(device_call());
   atomic_fetch_add(&mark->references, 1);
   atomic_fetch_add(&device_calls.notifications, 1);
   push(mark->stream->side, (item){.awaited = mark, .notify = function, .argument = argument});
-  return device_call();
+  return DAVIT_SUCCESS;
 }
 
 davit_status dvt_mark_elapsed(dvt_mark *start, dvt_mark *stop, double *milliseconds) {
@@ -243,10 +258,11 @@ static void run_copy(void *argument) {
 
 davit_status dvt_stream_copy(dvt_stream *s, void *destination, size_t destination_pitch, const void *source,
                              size_t source_pitch, size_t row_bytes, size_t cols) {
+  DVT_TRY(device_call());
   device_copy *c = malloc(sizeof *c);
   *c = (device_copy){destination, source, destination_pitch, source_pitch, row_bytes, cols};
   push(s, (item){.run = run_copy, .argument = c});
-  return device_call();
+  return DAVIT_SUCCESS;
 }
 
 davit_status dvt_stream_copy_peer(dvt_stream *s, int source_device, void *destination,

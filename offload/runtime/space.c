@@ -22,20 +22,24 @@ static bool on_host(int place) {
 }
 
 #ifdef DAVIT_WITH_CUDA
+/* Not a device that shares the host's memory, though one has streams in tests, and so a number. */
+static bool is_nvidia(int place) {
+  return !on_host(place) && dvt_device_find(place)->ordinal >= 0;
+}
+_Static_assert(sizeof(cudaIpcMemHandle_t) == DVT_SPACE_HANDLE, "CUDA's handles");
+
 static int first_ordinal(void) {
   int count;
   const dvt_device *devices = dvt_devices(&count);
-  for (int i = 1; i <= count; i++)
-    if (devices[i].ordinal >= 0)
-      return devices[i].ordinal;
+  for (int i = 0; i < count; i++)
+    if (is_nvidia(i))
+      return devices[i + 1].ordinal;
   return -1;
 }
-#endif
 
-#ifdef DAVIT_WITH_CUDA
 /* Whether CUDA allocates at the place: the OpenMP runtime would print when a device is full. */
 static bool is_cuda(int place) {
-  return place >= 0 ? dvt_device_find(place)->ordinal >= 0 : place == DAVIT_PINNED && first_ordinal() >= 0;
+  return is_nvidia(place) || (place == DAVIT_PINNED && first_ordinal() >= 0);
 }
 
 static void *cuda_alloc(size_t bytes, int place) {
@@ -135,13 +139,6 @@ davit_status dvt_space_unpin(void *pointer) {
 #endif
   return DAVIT_SUCCESS;
 }
-
-#ifdef DAVIT_WITH_CUDA
-static bool is_nvidia(int place) {
-  return place >= 0 && dvt_device_find(place)->ordinal >= 0;
-}
-_Static_assert(sizeof(cudaIpcMemHandle_t) == DVT_SPACE_HANDLE, "CUDA's handles");
-#endif
 
 davit_status dvt_space_export(const void *pointer, int place, unsigned char handle[DVT_SPACE_HANDLE]) {
 #ifdef DAVIT_WITH_CUDA

@@ -5,8 +5,8 @@
 
 static atomic_int remaining[DVT_INJECTIONS];
 
-void dvt_inject(dvt_injection kind, int n) {
-  atomic_store(&remaining[kind], n);
+int dvt_inject(dvt_injection kind, int n) {
+  return atomic_exchange(&remaining[kind], n);
 }
 
 /* Counts down to 0 and no further, also if several threads count. */

@@ -16,9 +16,10 @@ typedef enum dvt_injection {
   DVT_INJECTIONS
 } dvt_injection;
 
-/* The n-th (from 1) passage fails, once, or every one with DVT_INJECT_ALWAYS; 0 disarms. */
+/* The n-th (from 1) passage fails, once, or every one with DVT_INJECT_ALWAYS; 0 disarms. Returns what was armed
+ * before: 0 if that failure has happened. */
 enum { DVT_INJECT_ALWAYS = -1 };
-void dvt_inject(dvt_injection kind, int n);
+int dvt_inject(dvt_injection kind, int n);
 
 /* True when this passage is to fail. */
 bool dvt_injected(dvt_injection kind);
