@@ -363,6 +363,12 @@ def edited(text, mutant):
     return text.replace(mutant.old, mutant.new) if text.count(mutant.old) == 1 else None
 
 
+def failure(said):
+    """The first case that a program names as failed, or nothing."""
+    failed = re.search(r"\[  FAILED  \] (\w+)|^(\w+) +FAILED", said, re.M)
+    return failed and (failed[1] or failed[2])
+
+
 class Bench:
     """A copy of the tree and its build."""
 
@@ -418,10 +424,10 @@ class Bench:
         try:
             done = subprocess.run(words, cwd=self.build, env=environment, timeout=LIMIT_S, capture_output=True, text=True,
                                   errors="replace")
-        except subprocess.TimeoutExpired:
-            return False, "does not end"
-        failed = re.findall(r"\[  FAILED  \] (\w+)|^(\w+) +FAILED", done.stdout + done.stderr, re.M)
-        return done.returncode == 0, "".join(failed[0]) if failed else f"ends with {done.returncode}"
+        except subprocess.TimeoutExpired as e:
+            said = b"".join(part or b"" for part in (e.stdout, e.stderr)).decode(errors="replace")
+            return False, failure(said) or "does not end"
+        return done.returncode == 0, failure(done.stdout + done.stderr) or f"ends with {done.returncode}"
 
     def verdict(self, mutant):
         path = self.source / mutant.path
