@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that the figures in tables of *.md files are those of the results that the page names.
 
-    figures.py SOURCE_DIR [--list]
+    figures.py SOURCE_DIR [--list | --newest]
 
 A table belongs to the files in bench/results that are named between the heading above it and its end, or, where none
 is, in the sections above that one; under a heading like "How fast" it must have some. Checked are numbers with a unit
@@ -14,6 +14,9 @@ A comment above a table leaves it out, and says why; blocks that bench/plot.py w
 looks at those):
 
     <!-- figures: the report's own -->
+
+With --newest the names are checked instead: a page that names bench/results/DATE-NAME.json names the newest file of that
+NAME, too.
 """
 import json
 import pathlib
@@ -154,11 +157,30 @@ def load(source, names, cache={}):
     return rows
 
 
+def documents_of(source):
+    return [path for path in sorted(source.rglob("*.md"))
+            if not any(part.startswith((".", "build")) for part in path.relative_to(source).parts)]
+
+
+def outdated(source):
+    newest = {}
+    for path in sorted((source / "bench/results").glob("????-??-??-*.json")):
+        newest[path.name[10:]] = path.name
+    for document in documents_of(source):
+        named = {}  # the line of the first mention
+        for number, line in enumerate(document.read_text().split("\n"), 1):
+            for m in RESULT.finditer(line):
+                if m[1]:
+                    named.setdefault(m[0], number)
+        for name in sorted(named):
+            last = newest.get(name[10:], name)
+            if last > name and last not in named:
+                yield f"{document.relative_to(source)}:{named[name]}: names {name}, and not {last}"
+
+
 def problems(source, verbose):
-    documents = [path for path in sorted(source.rglob("*.md"))
-                 if not any(part.startswith((".", "build")) for part in path.relative_to(source).parts)]
     checked = 0
-    for document in documents:
+    for document in documents_of(source):
         text = FENCE.sub(lambda m: "\n" * m[0].count("\n"), document.read_text())
         for number, stack, exempt, lines, speaks_of_speed in tables_of(text):
             heads = cells_of(lines[0])
@@ -184,7 +206,8 @@ def problems(source, verbose):
 
 
 def main():
-    found = list(problems(pathlib.Path(sys.argv[1]).resolve(), "--list" in sys.argv))
+    source = pathlib.Path(sys.argv[1]).resolve()
+    found = list(outdated(source) if "--newest" in sys.argv else problems(source, "--list" in sys.argv))
     print("\n".join(found))
     return 1 if found else 0
 
