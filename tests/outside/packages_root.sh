@@ -44,8 +44,21 @@ echo "== use"
 inside 'davit version
   davit demo
   [ -e /usr/share/doc/davit/docs/gemm.md ] || [ -n "'"$CLEAN"'" ] # a minimal Debian leaves documentation out
-  [ -e /usr/share/bash-completion/completions/davit ]
-  update-alternatives --query "$(update-alternatives --get-selections | sed -n "s/^\(libblas\.so\.3-[^ ]*\).*/\1/p")" | grep -q "^Alternative: /usr/lib.*/davit/libblas.so.3"'
+  [ -e /usr/share/bash-completion/completions/davit ]'
+
+echo "== as the BLAS of Debian's programs"
+[ -z "$CLEAN" ] || inside 'apt-get -qq -y --no-install-recommends install python3-numpy' >"$WORK/apt" 2>&1 || { tail -30 "$WORK/apt"; exit 1; }
+inside 'name=$(update-alternatives --get-selections | sed -n "s/^\(libblas\.so\.3-[^ ]*\).*/\1/p")
+  ours=$(update-alternatives --query "$name" | sed -n "s/^Alternative: \(\/usr\/lib.*\/davit\/libblas\.so\.3\)$/\1/p")
+  update-alternatives --set "$name" "$ours"'
+if inside '/usr/bin/python3 -c "import numpy"' 2>/dev/null; then
+  inside 'DAVIT_BLAS_LOG=/tmp/calls /usr/bin/python3 -c "import numpy; a = numpy.full((70, 70), 2.0); assert (a @ a.T.copy() == 280).all()"
+    grep "^libdavit_blas.*: dgemm" /tmp/calls'
+else
+  echo "left out: there is no NumPy"
+fi
+
+echo "== as a library"
 printf '#include <davit/davit.h>\nint main(void) { double a = 2, c = 0; return davit_dgemm(78, 78, 1, 1, 1, 1, &a, 1, &a, 1, 0, &c, 1, 0) || c != 4; }\n' \
   >"$root/tmp/product.c"
 if inside 'command -v cc pkg-config >/dev/null'; then
