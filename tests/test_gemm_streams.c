@@ -93,7 +93,7 @@ static int64_t order_of(const dvt_level3 *g) {
   return g->side == 'R' ? g->n : g->m;
 }
 
-/* Half the problems of gemm have too little memory for all tiles; a routine with a triangle needs more of it. */
+/* A third of those with a length of tiles has memory for some tiles alone: gemm for 3 at least, others need more. */
 static problem random_problem(uint64_t *seed, dvt_routine routine) {
   static const double scalars[] = {0, 1, -1, 0.7};
   const bool summed = routine == DVT_GEMM || routine == DVT_SYRK || routine == DVT_SYR2K;
@@ -120,7 +120,7 @@ static problem random_problem(uint64_t *seed, dvt_routine routine) {
                                      .tile = random_below(seed, 3) ? 32 << random_below(seed, 3) : 0,
                                      .cache_bytes = (size_t)1 << 28,
                                      .separate_memory = true};
-  const int least = routine == DVT_GEMM ? 3 : 18;
+  const int least = routine == DVT_GEMM ? 3 : 12;
   if (p.options.tile && random_below(seed, 3) == 0)
     p.options.cache_bytes = (size_t)((least + random_below(seed, 20)) * p.options.tile * p.options.tile) * 8;
   return p;
@@ -255,7 +255,7 @@ static void try_random(dvt_routine routine, int trials, uint64_t seed) {
     assert_true(counted == (trial % 2 ? report.products : 0));
     evictions += report.evictions;
   }
-  assert_true(evictions > 0 || trials < 20);
+  assert_true(evictions > 0 || trials < 30);
 }
 
 CASE(test_random_products) {
