@@ -37,7 +37,9 @@ def comparisons_of(comparisons):
     for which, one in zip(("", "other_"), comparisons):
         row |= {f"{which}n": one["n"], f"{which}candidate": words_of(one["candidate"]["values"]),
                 f"{which}candidate_us": 1e6 * one["candidate"]["seconds"],
+                f"{which}candidate_noise_us": 1e6 * one["candidate"]["noise"],
                 f"{which}candidate_own_us": 1e6 * one["own"]["seconds"],
+                f"{which}candidate_own_noise_us": 1e6 * one["own"]["noise"],
                 f"{which}candidate_ratio": one["own"]["seconds"] / one["candidate"]["seconds"]}
     return row
 
