@@ -74,8 +74,8 @@ def main():
     parser.add_argument("file")
     parser.add_argument("--seconds", type=float, default=180)
     parser.add_argument("--devices")
-    parser.add_argument("names", nargs="*", default=list(CAPABILITIES))
-    options = parser.parse_args()
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_intermixed_args()  # names may follow the options
     names = options.names or list(CAPABILITIES)
     pathlib.Path(options.file).unlink(missing_ok=True)
     os.environ["DAVIT_TUNING_FILE"] = ""
