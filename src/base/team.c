@@ -187,6 +187,7 @@ static unsigned long long last,
 static atomic_bool ending; /* the process ends; then only this thread may have a team */
 static pthread_t ender;
 static _Thread_local int held; /* threads of the calling thread's outermost team */
+static _Thread_local enum { UNKNOWN, MAIN, OTHER } role;
 
 /* With the lock held: waits until it is the caller's turn and no more than `most` threads are busy. */
 static void take_turn(int most) {
@@ -225,6 +226,7 @@ static void let_teams_begin(void) {
 
 static void forget_teams(void) {
   pthread_cond_init(&changed, NULL);
+  role = UNKNOWN;
   busy = held = 0;
   ending = false;
   last = admitted = 0;
@@ -282,7 +284,9 @@ void dvt_team_end(const dvt_team *team) {
 }
 
 bool dvt_team_may_lead(void) {
-  return gettid() == getpid() && !atomic_load(&ending) && !omp_in_parallel();
+  if (role == UNKNOWN) /* two system calls, a thirtieth of a short loop */
+    role = gettid() == getpid() ? MAIN : OTHER;
+  return role == MAIN && !atomic_load(&ending) && !omp_in_parallel();
 }
 
 bool dvt_team_is_held(void) {
