@@ -7,8 +7,8 @@
  * times the rate that cuBLAS sustains on one of them in this run; link = bytes that must cross the host link
  * (A and B in, C out; each once) at 55 GB/s per device and direction.
  *
- * The result of every row of davit's is checked: C x against op(A) (op(B) x) for a random x, which davit_dgemv()
- * computes. `error` is the largest difference over eps times the largest element; the program ends with a
+ * The result of every row of davit's is checked, which begins with NaN in all of C: C x against op(A) (op(B) x) for a
+ * random x, which davit_dgemv() computes. `error` is the largest difference over eps times the largest element; the program ends with a
  * failure if that is more than n + k, the bound for sums of positive numbers in any order. */
 #include <math.h>
 #include <stdio.h>
@@ -155,6 +155,7 @@ static double run_davit(const setup *s, int64_t tile) {
     devices[i] = i;
   davit_level3_options options = {
       .devices = devices, .device_count = s->devices, .tile = tile, .report = &report};
+  bench_check(davit_fill((size_t)(s->p.m * s->p.n) * element(s->p.type), 0xff, s->c), "fill"); /* NaN */
   for (int i = 0; i <= s->repeats; i++) {
     double start = bench_now();
     bench_check(multiply(s, &options), "gemm");
@@ -201,52 +202,75 @@ static char *memory(const char *place, char type, size_t bytes) {
   return pointer;
 }
 
+/* What shapes together say of one number of devices. */
+typedef struct summary {
+  int devices, compared, before; /* before: the number of devices that `slower` compares with */
+  double logarithms, least;      /* of cuBLASXt's time over davit's */
+  double slower;                 /* the largest ratio to the time on `before` devices */
+} summary;
+
+static void add_ratio(summary *of, double ratio) {
+  of->least = of->compared == 0 || ratio < of->least ? ratio : of->least;
+  of->logarithms += log(ratio);
+  of->compared++;
+}
+
+static void print(const summary *of) {
+  if (of->before > 0)
+    fprintf(stderr, "%d devices: at most %.2f times the time of %d\n", of->devices, of->slower, of->before);
+  if (of->compared > 1)
+    fprintf(stderr, "%d devices: cuBLASXt over davit, geometric mean %.2f, minimum %.2f\n", of->devices,
+            exp(of->logarithms / of->compared), of->least);
+}
+
+/* One shape on so many devices, with each of the tiles; the time with the last of these. */
+static double run_shape(const setup *s, const bench_values *tiles, summary *of) {
+  double mine = 0;
+  for (int t = 0; t < tiles->count; t++)
+    mine = run_davit(s, tiles->at[t]);
+  const bool square = s->p.m == s->p.n && s->p.n == s->p.k;
+  if (strcmp(s->place, "device") == 0 && square && s->devices == 1 && !s->alone && peer_cublas_gemm) {
+    double one = peer_cublas_gemm(s->p.type, s->p.n, 20);
+    row(s, "cublas", s->p.n, one, &one, 1, -1);
+  }
+  const double xt = strcmp(s->place, "pinned") == 0 ? run_xt(s) : -1;
+  if (xt > 0)
+    add_ratio(of, xt / mine);
+  return mine;
+}
+
 /* All shapes with operands cut from one piece of memory, which takes a while to pin. */
 static void run(setup s, const peer_product *shapes, int count, const bench_values *tiles,
                 const bench_values *counts) {
   int present = 0;
   size_t most = 0;
-  double ratios[BENCH_MOST] = {0}, least[BENCH_MOST], slower[BENCH_MOST] = {0};
+  summary of[BENCH_MOST] = {{0}};
   bench_check(davit_device_count(&present), "devices");
   for (int i = 0; i < count; i++)
     most = bytes_of(&shapes[i]) > most ? bytes_of(&shapes[i]) : most;
   char *all = memory(s.place, shapes[0].type, most + 1024);
-  int compared = 0;
   for (int i = 0; i < count; i++) {
+    const summary *former = NULL;
     double before = 0;
+    s.p = shapes[i];
+    s.a = all;
+    s.b = s.a + (size_t)(s.p.m * s.p.k) * element(s.p.type);
+    s.c = s.b + (size_t)(s.p.k * s.p.n) * element(s.p.type);
     for (int d = 0; d < counts->count; d++) {
-      s.p = shapes[i];
-      s.devices = (int)counts->at[d];
+      s.devices = of[d].devices = (int)counts->at[d];
       if (s.devices > present)
         continue;
-      s.a = all;
-      s.b = s.a + (size_t)(s.p.m * s.p.k) * element(s.p.type);
-      s.c = s.b + (size_t)(s.p.k * s.p.n) * element(s.p.type);
-      double mine = 0;
-      for (int t = 0; t < tiles->count; t++)
-        mine = run_davit(&s, tiles->at[t]);
-      if (before > 0)
-        slower[d] = fmax(slower[d], mine / before);
+      const double mine = run_shape(&s, tiles, &of[d]);
+      if (former) {
+        of[d].before = former->devices;
+        of[d].slower = fmax(of[d].slower, mine / before);
+      }
+      former = &of[d];
       before = mine;
-      const bool square = s.p.m == s.p.n && s.p.n == s.p.k;
-      if (strcmp(s.place, "device") == 0 && square && s.devices == 1 && !s.alone && peer_cublas_gemm) {
-        double one = peer_cublas_gemm(s.p.type, s.p.n, 20);
-        row(&s, "cublas", s.p.n, one, &one, 1, -1);
-      }
-      const double xt = strcmp(s.place, "pinned") == 0 ? run_xt(&s) : -1;
-      if (xt > 0) {
-        least[d] = ratios[d] == 0 || xt / mine < least[d] ? xt / mine : least[d];
-        ratios[d] += log(xt / mine);
-        compared += d == 0;
-      }
     }
   }
-  for (int d = 1; d < counts->count && count > 1; d++)
-    fprintf(stderr, "%d devices: at most %.2f times the time of %d\n", (int)counts->at[d], slower[d],
-            (int)counts->at[d - 1]);
-  for (int d = 0; d < counts->count && compared > 1; d++)
-    fprintf(stderr, "%d devices: cuBLASXt over davit, geometric mean %.2f, minimum %.2f\n",
-            (int)counts->at[d], exp(ratios[d] / compared), least[d]);
+  for (int d = 0; d < counts->count && count > 1; d++)
+    print(&of[d]);
   davit_free(all);
   bench_check(davit_memory_trim(DAVIT_PINNED), "trim");
 }

@@ -27,7 +27,8 @@ typedef struct peer_product {
 /* C = op(A) op(B); seconds, negative on failure. */
 double peer_cublasxt_gemm(const peer_product *p, int64_t block, const void *a, const void *b, void *c);
 
-/* cuBLAS itself on one device, operands on the device, n × n: the median of `repeats`, at most BENCH_MOST, in seconds. */
+/* cuBLAS itself on one device, operands on the device, n × n: the median of `repeats`, at most BENCH_MOST, in
+ * seconds. */
 double peer_cublas_gemm(char type, int64_t n, int repeats);
 
 /* Flops per second of one device that multiplies tiles of 4096 for `seconds`, over the second half of them.
