@@ -80,11 +80,14 @@ static int64_t block_of(const search *s, const int grid[DVT_DIMS], int dim) {
   return larger((length + grid[dim] - 1) / grid[dim], 1);
 }
 
-/* Lengths to try for a dimension of a block: at most MOST_TILES tiles, and the whole of it. */
+/* Lengths to try for a dimension of a block: at most MOST_TILES tiles, and the whole of it. Of MOST_TILES times the
+ * shortest and more, the shortest is none. */
 static int lengths_of(int64_t block, int64_t lengths[MOST_LENGTHS]) {
   static const int64_t some[] = {512, 1024, 2048, 3072, 4096, 8192};
+  enum { SOME = sizeof some / sizeof *some };
+  _Static_assert(SOME <= MOST_LENGTHS && MOST_TILES * 512 <= 8192, "not all of them and the whole");
   int count = 0;
-  for (size_t i = 0; i < sizeof some / sizeof *some; i++)
+  for (int i = 0; i < SOME; i++)
     if (some[i] < block && block <= MOST_TILES * some[i])
       lengths[count++] = some[i];
   lengths[count++] = block <= LONGEST ? block : LONGEST;
