@@ -144,13 +144,9 @@ static double figure(int device, const char *name) {
   return 0;
 }
 
-/* Pageable memory passes through buffers that davit's threads fill: so many of them copy at the rate that
- * docs/gemm.md gives, and no faster than the links and than the host's memory. */
+/* Pageable memory passes through buffers that davit's threads fill: no faster than they copy, than the links, and than
+ * the host's memory. */
 static void read_rates(void) {
-  davit_device_info host = {.compute_units = 1};
-  dvt_library.davit_device_describe(DAVIT_HOST, &host);
-  const double copy = host.compute_units * figure(DAVIT_HOST, "thread copy"),
-               most = figure(DAVIT_HOST, "copy"), memory = figure(DAVIT_HOST, "host");
   double links = 0;
   rates = (dvt_rates){.thread = figure(DAVIT_HOST, "thread rate")};
   for (int i = 0; i < count; i++)
@@ -158,7 +154,7 @@ static void read_rates(void) {
       rates.gpus += figure(devices[i], "rate");
       links += figure(devices[i], "up");
     }
-  rates.link = fmin(fmin(links, memory), copy / (1 + copy / most));
+  rates.link = fmin(fmin(links, figure(DAVIT_HOST, "host")), figure(DAVIT_HOST, "all threads copy"));
 }
 
 static void start(void) {

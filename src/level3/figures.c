@@ -98,6 +98,12 @@ static const figure of_machine[] = {
     {DVT_TUNE_GEMM_ENQUEUE, offsetof(machine, enqueue), NANO, "enqueue", "s"}};
 enum { OF_MACHINE = sizeof of_machine / sizeof *of_machine };
 
+/* All of davit's threads together: bytes a second that they copy to and from pageable memory. */
+static double copy_of_threads(const machine *m) {
+  const double threads = dvt_threads();
+  return threads * m->thread_copy / (1 + threads * m->thread_copy / m->copy);
+}
+
 /* Puts the table's figures of the device in place of those in `into`. */
 static void take_measured(int device, const figure *figures, int count, void *into) {
   for (int i = 0; i < count; i++) {
@@ -149,9 +155,8 @@ void dvt_model_of(const int *devices, int count, davit_type type, dvt_model *mod
     if (type == DAVIT_COMPLEX_FLOAT || type == DAVIT_COMPLEX_DOUBLE)
       model->device[i].rate /= 4; /* four products of real numbers for one */
   }
-  const double threads = dvt_threads();
   model->host_total = m.host;
-  model->host_copy = threads * m.thread_copy / (1 + threads * m.thread_copy / m.copy);
+  model->host_copy = copy_of_threads(&m);
   model->enqueue = m.enqueue;
   model->enqueue_beside = 8e-6;
   model->react = 4e-6;
@@ -262,6 +267,14 @@ static void describe(int device, const figure *f, const void *in, davit_level3_f
   snprintf(to->unit, sizeof to->unit, "%s", f->unit);
 }
 
+/* What follows from two of the others. */
+static void describe_threads(const machine *m, davit_level3_figure *to) {
+  *to = (davit_level3_figure){.name = "all threads copy",
+                              .unit = "bytes/s",
+                              .value = copy_of_threads(m),
+                              .measured = dvt_tuned(DAVIT_HOST, DVT_TUNE_GEMM_THREAD_COPY, 0) > 0};
+}
+
 davit_status davit_level3_figures(int device, int capacity, davit_level3_figure *figures, int *count) {
   DVT_TRY(dvt_check_list("figures", capacity, figures, count));
   DVT_TRY(dvt_start());
@@ -269,12 +282,14 @@ davit_status davit_level3_figures(int device, int capacity, davit_level3_figure 
   const dvt_device *found = dvt_device_find(device);
   const machine m = machine_now();
   const dvt_model_device d = device_of(found);
-  *count = found->shares_host_memory ? OF_MACHINE : OF_DEVICE;
+  *count = found->shares_host_memory ? OF_MACHINE + 1 : OF_DEVICE;
   for (int i = 0; i < *count && i < capacity; i++) {
-    if (found->shares_host_memory)
+    if (!found->shares_host_memory)
+      describe(device, &of_device[i], &d, &figures[i]);
+    else if (i < OF_MACHINE)
       describe(DAVIT_HOST, &of_machine[i], &m, &figures[i]);
     else
-      describe(device, &of_device[i], &d, &figures[i]);
+      describe_threads(&m, &figures[i]);
   }
   return DAVIT_SUCCESS;
 }

@@ -142,21 +142,66 @@ class Programs:
         output, _ = self.python(program, self.preload, {"DAVIT_BLAS_LOG": "stderr"})
         self.expect(output.splitlines(), "libdavit_blas .*dgemm NN 40 40 40: host")
 
-    def failures(self):
-        """A libdavit that fails, found before the real one: BLIS computes, unless C may be half written."""
+    def compile(self, *sources):
+        """As a libdavit that is found before the real one."""
+        compiler, files = shutil.which("cc") or shutil.which("clang-19"), []
+        for i, source in enumerate(sources):
+            files.append(self.work / f"false{i}.c")
+            files[i].write_text(source)
+        subprocess.run([compiler, "-w", "-shared", "-fPIC", "-I", Path(__file__).parents[2] / "include", *files, "-o",
+                        self.work / "libdavit.so.0"], check=True)
+
+    def false_library(self, source):
+        """Whose routines compute nothing and return $STATUS."""
         names = [f"davit_{t}{r}" for t in "sdcz" for r in ("gemm", "symm", "syrk", "syr2k", "trmm", "trsm")]
         names += [f"davit_{t}{r}" for t in "cz" for r in ("hemm", "herk", "her2k")]
-        functions = "".join(f"int {name}() {{ return atoi(getenv(\"STATUS\")); }}\n" for name in names)
-        source, false = self.work / "false.c", self.work / "libdavit.so.0"
-        source.write_text("#include <stdlib.h>\n" + functions + """
+        routines = "".join(f"int {name}() {{ return atoi(getenv(\"STATUS\")); }}\n" for name in names)
+        self.compile(source, "#include <stdlib.h>\n" + routines + """
             int davit_device_count(int *count) { *count = 2; return 0; }
             int davit_device_defaults(int n, int *devices, int *count) { *count = 0; return 0; }
-            int davit_device_describe(int device, void *info) { return 0; }
-            int davit_level3_figures(int device, int n, void *figures, int *count) { *count = 0; return 0; }
             const char *davit_last_error(void) { return "out of order"; }
             """)
-        compiler = shutil.which("cc") or shutil.which("clang-19")
-        subprocess.run([compiler, "-w", "-shared", "-fPIC", "-o", false, source], check=True)
+
+    def figures(self):
+        """Of two GPUs with links as fast as $UP says: where calls go, and the times that are predicted."""
+        self.false_library("""
+            #include <davit/level3.h>
+            #include <stdlib.h>
+            #include <string.h>
+            davit_status davit_device_describe(int device, davit_device_info *info) {
+              info->kind = device < 0 ? DAVIT_DEVICE_CPU : DAVIT_DEVICE_NVIDIA;
+              return 0;
+            }
+            davit_status davit_level3_figures(int device, int n, davit_level3_figure *figures, int *count) {
+              static const davit_level3_figure host[] = {{"thread rate", "", 1e9}, {"host", "", 100e9},
+                                                         {"all threads copy", "", 8e9}};
+              davit_level3_figure gpu[] = {{"rate", "", 1e12}, {"down", "", 1}, {"up", "", atof(getenv("UP"))}};
+              memcpy(figures, device < 0 ? host : gpu, sizeof host);
+              *count = 3;
+              return 0;
+            }
+            """)
+        program = """
+            from scipy.linalg import blas
+            a = np.asfortranarray(matrix(700, 700))
+            for _ in range(20):
+                blas.dgemm(1, a, a)
+            """
+        here = "dgemm NN 700 700 700: host, "
+        there = "dgemm NN 700 700 700: devices 0,1, sooner there; [0-9.e-]+ ms, predicted "
+        for up, line in (("3e9", there + "3.61 ms, host 686 ms$"), ("20e9", there + "2.96 ms, host 686 ms$"),
+                         ("1e6", here + r"sooner there; predicted 686 ms, devices 7.84e\+03 ms$")):
+            _, log = self.python(program, self.preload, {"DAVIT_BLAS_DEVICES": "0,1", "UP": up, "STATUS": "0",
+                                                         "BLIS_NUM_THREADS": "1", "LD_LIBRARY_PATH": str(self.work)})
+            self.expect(log, here + "devices are not started for so little; predicted 42.9 ms, devices 1.31 ms$", 12)
+            self.expect(log, line, 7)
+
+    def failures(self):
+        """A libdavit that fails, found before the real one: BLIS computes, unless C may be half written."""
+        self.false_library("""
+            int davit_device_describe(int device, void *info) { return 1; }
+            int davit_level3_figures(int device, int n, void *figures, int *count) { *count = 0; return 0; }
+            """)
         program = """
             import sys
             from scipy.linalg import blas
@@ -180,7 +225,7 @@ class Programs:
                 raise Failed(output)
         output, _ = self.run([*command, "reads C"], self.preload, DEVICES, library, {"STATUS": lost}, status=-6)
         self.expect(output.splitlines(), "dgemm NN 40 40 40: the result is lost: out of order")
-        subprocess.run([compiler, "-w", "-shared", "-fPIC", "-o", false, "-x", "c", "/dev/null"], check=True)
+        self.compile("")
         output, log = self.run(command, self.preload, DEVICES, library, {"STATUS": "0"})
         self.expect(log, "dgemm NN 40 40 40: host, libdavit has no davit_device_count", 2)
 
@@ -367,7 +412,7 @@ class Programs:
         self.expect(log, "zgemm NN 60 50 80: devices 0,1")
 
 
-CASES = ["numpy", "small", "prediction", "wrong_environment", "failures", "threads", "fork", "at_exit", "c", "gomp",
+CASES = ["numpy", "small", "prediction", "wrong_environment", "figures", "failures", "threads", "fork", "at_exit", "c", "gomp",
          "fortran", "ilp64", "lapack"]
 
 
