@@ -492,7 +492,7 @@ def keep(path, lines):
 def is_stale(mutant, line):
     committed = subprocess.run(["git", "log", "-1", "--format=%cs", "--", mutant.path], cwd=ROOT, capture_output=True,
                                text=True, check=True).stdout.strip()
-    return not line or committed > date_of(line)
+    return not line or committed >= date_of(line)
 
 
 def problems(log):
