@@ -8,10 +8,10 @@
  * device is the CPU, it is short.
  *
  * Times are medians of the repeats after one that is not counted (program.h), and the parts of a time those of
- * that run; the rows have means and the best as well. A program's time has unit vectors, the host's permutations, copies both ways and launches, no allocation.
- * GCUPS are 10^9 cells of all alignments a second. `natural` random numbers are the device's for V1, V3 and
- * V4, the host's for V2 and V5. V4a takes half as many units a launch until the device's heap has room for
- * them. All scores are compared with the serial ones. */
+ * that run; the rows have means and the best as well. A program's time has unit vectors, the host's
+ * permutations, copies both ways and launches, no allocation. GCUPS are 10^9 cells of all alignments a second.
+ * `natural` random numbers are the device's for V1, V3 and V4, the host's for V2 and V5. V4a takes half as many
+ * units a launch until the device's heap has room for them. All scores are compared with the serial ones. */
 #include <davit/davit.h>
 #include <math.h>
 #include <omp.h>

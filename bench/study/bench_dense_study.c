@@ -9,13 +9,16 @@
  * region: what each of them costs); with copies: those to the device and back as well, no allocation. The
  * library's operation finds its data on the device. The handout's covariance goes down columns, n³ / 2 steps:
  * beyond --covariance-most its time is that of --covariance-most times the cube of the ratio, and
- * handout_measured is 0. Rates are those of 17 flops and 16 bytes an element, 4 flops and 16
- * bytes (A twice), 2 n³ flops and 24 n² bytes, whatever a program really does: the loops and the library
- * multiply one triangle of the covariance, and the library reads atax's A once. If --memory-mb (2^20 bytes;
- * 0: what is free) has no room for a size, the program ends before anything is allocated. Every result is
- * compared with that of the best loops. of_copy: the rate in bytes by that of a copy on the device (read and
- * written); of_peak: that in flops by
- * --peak (TFLOP/s; known for Hopper). */
+ * handout_measured is 0. Every result is compared with that of the best loops. If --memory-mb (2^20 bytes; 0:
+ * what is free) has no room for a size, the program ends before anything is allocated.
+ *
+ * Rates are those of these flops and bytes, whatever a program really does: the loops and the library multiply
+ * one triangle of the covariance, and the library reads atax's A once.
+ *   convolution  17 flops and 16 bytes an element
+ *   atax         4 flops and 16 bytes (A twice) an element
+ *   covariance   2 n³ flops and 24 n² bytes
+ * of_copy is the rate in bytes divided by that of a copy on the device (read and written); of_peak is the rate
+ * in flops divided by --peak (TFLOP/s; known for Hopper). */
 #include <davit/davit.h>
 #include <math.h>
 #include <stdlib.h>
