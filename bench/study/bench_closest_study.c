@@ -116,27 +116,42 @@ static double run_divide(void *argument) {
   return j->report.total_ms;
 }
 
-/* The last time of each program, for the next size. */
+/* The last time of each program and size. A program takes sizes from six options at most. */
 typedef struct known_time {
   const char *program;
   int64_t n;
   double ms;
 } known_time;
-static known_time known[8];
+enum { PROGRAMS = 7, SIZES = 6 * BENCH_MOST };
+static known_time known[PROGRAMS * SIZES];
+static int known_count;
 
-static known_time *known_of(const char *program) {
-  known_time *k = known;
-  while (k->program && strcmp(k->program, program) != 0)
-    k++;
-  k->program = program;
-  return k;
+/* What was measured for n points, otherwise for the largest size; NULL: nothing. */
+static known_time *known_of(const char *program, int64_t n) {
+  known_time *largest = NULL;
+  for (known_time *k = known; k < known + known_count; k++) {
+    if (strcmp(k->program, program) != 0)
+      continue;
+    if (k->n == n)
+      return k;
+    if (!largest || k->n > largest->n)
+      largest = k;
+  }
+  return largest;
 }
 
-/* What a run over n points is expected to take, from a smaller one; 0: not known. */
+static void remember(const char *program, int64_t n, double ms) {
+  known_time *k = known_of(program, n);
+  if (!k || k->n != n)
+    k = &known[known_count++];
+  *k = (known_time){program, n, ms};
+}
+
+/* What a run over n points is expected to take; 0: not known. */
 static double expected_ms(const char *program, int64_t n) {
-  const known_time *k = known_of(program);
+  const known_time *k = known_of(program, n);
   const bool all_pairs = program[1] < '4'; /* P1, P2, P3 */
-  return k->n > 0 ? k->ms * pow((double)n / (double)k->n, all_pairs ? 2 : 1.1) : 0;
+  return k ? k->ms * pow((double)n / (double)k->n, all_pairs ? 2 : 1.1) : 0;
 }
 
 /* Whether a size is left out, because a run would take longer than --patience. */
@@ -163,7 +178,7 @@ static void check(job *j, const char *program) {
 static study_time measure(double (*run)(void *), job *j, const char *program) {
   const study_time ms = study_measure(j->s->o, run, j, sizeof *j);
   check(j, program);
-  *known_of(program) = (known_time){program, j->s->n, ms.median};
+  remember(program, j->s->n, ms.median);
   return ms;
 }
 
@@ -174,16 +189,17 @@ static job job_of(study *s, int64_t n) {
 
 /* P1, or what it would take by the largest that was measured. */
 static double one_core(const study *s, bool *measured) {
-  const known_time *k = known_of("P1");
-  *measured = s->n <= s->cpu_most || k->n == s->n;
-  if (k->n != s->n && (*measured || k->n < s->cpu_most)) {
+  const int64_t least = s->n < s->cpu_most ? s->n : s->cpu_most;
+  const known_time *k = known_of("P1", s->n);
+  if (!k || (k->n != s->n && (s->n == least || k->n < least))) {
     study most = *s;
     most.points = NULL;
     most.n = 0;
-    job j = job_of(&most, *measured ? s->n : s->cpu_most);
+    job j = job_of(&most, least);
     measure(run_cpu, &j, "P1");
     free(most.points);
   }
+  *measured = known_of("P1", s->n)->n == s->n;
   return expected_ms("P1", s->n);
 }
 
@@ -239,7 +255,7 @@ static void measure_together(const study *s, int count, job *jobs, study_time *t
   }
   for (int c = 0; c < count; c++)
     check(&jobs[c], jobs[c].b ? "P2" : "P1");
-  *known_of("P1") = (known_time){"P1", s->n, times[0].median};
+  remember("P1", s->n, times[0].median);
 }
 
 /* Tables 3.1 and 3.2 for one size: all pairs on one core, plain and in blocks. */

@@ -278,6 +278,15 @@ def test_closest_study():
     chosen = study_rows("closest_study", "--tables", "blocked", "--cpu", "1000,4000", "--blocks", "128,256", "--repeats", 3,
                         "--cell-seconds", 1e-6, "--together", 2)["blocked"]
     expect([row["together"] for row in chosen] == [1, 1, 1, 2, 2, 2], f"--together: {chosen}")
+    one_core_study()
+
+
+def one_core_study():
+    """P1's time is that of a run where some table measured the size, otherwise that of the largest one by n^2."""
+    rows = study_rows("closest_study", "--tables", "blocked,brute", "--cpu", "2000,1000", "--blocks", 128, "--cpu-most", 300,
+                      "--brute", "300,1000,2000,4000", "--threads", 64, "--repeats", 1)["brute"]
+    expect([row["one_core_measured"] for row in rows] == [1, 1, 1, 0], f"--cpu-most: {rows}")
+    expect(abs(rows[3]["one_core_ms"] / rows[2]["one_core_ms"] - 4) < 1e-6, f"P1 by n^2: {rows}")
 
 
 def test_align_study():
