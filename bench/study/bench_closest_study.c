@@ -10,8 +10,8 @@
  * All pairs on one core take n^2 steps: beyond --cpu-most points their time is that of the largest measured
  * size times the square of the ratio, and one_core_measured is 0. With --together N, N cells of P1 and P2 run
  * at the same time, each on a core, where one takes longer than --cell-seconds. A size is left out if a run
- * would take longer than --patience seconds (0: none is), as a smaller size says. Every result is compared
- * with P4's. */
+ * would take longer than --patience seconds (0: none is), by the time of the largest size measured so far; P5
+ * with every block has a time of its own, and only its rows are left out. Every result is compared with P4's. */
 #include <davit/davit.h>
 #include <math.h>
 #include <stdlib.h>
@@ -159,7 +159,7 @@ static bool too_long(const study *s, const char *program, int64_t n) {
   const double ms = expected_ms(program, n);
   if (s->patience_ms <= 0 || ms <= s->patience_ms)
     return false;
-  study_remark("%s, n %lld: left out, as a run would take %.0f s", program, (long long)n, 1e-3 * ms);
+  study_remark("%s, n %lld: left out, as a run would take %.3g s", program, (long long)n, 1e-3 * ms);
   return true;
 }
 
@@ -385,7 +385,8 @@ static void table_divide(void *context) {
   averages all = {0};
   study_begin_table("divide", "P5: divide and conquer on the device by base = threads of a team, beside P4");
   int measured = 0;
-  for (int i = 0; i < sizes.count && !too_long(s, "P4", sizes.at[i]); i++, measured++) {
+  for (int i = 0; i < sizes.count && !too_long(s, "P4", sizes.at[i]) && !too_long(s, "P5", sizes.at[i]);
+       i++, measured++) {
     job cpu = job_of(s, sizes.at[i]);
     const double one = measure(run_divide_cpu, &cpu, "P4").median;
     for (int b = 0; b < bases.count; b++) {
@@ -423,6 +424,8 @@ static void share_row(const study *s, const char *kernel, int repeats, double ms
 /* The share of each kernel of P5; the source has 68 % for compareStripPoints without the sorts. */
 static void table_kernels(void *context, int64_t n) {
   study *s = context;
+  if (too_long(s, "P5", n))
+    return;
   job j = job_of(s, n);
   const int repeats = measure(run_divide, &j, "P5").repeats;
   const study_divide_shares sum = study_divide_sum(&j.report);
@@ -449,18 +452,24 @@ static study_step counts_of(const study_divide_report *report) {
   return all;
 }
 
+/* P5 by whether it tests every block, which takes far longer. */
+static const char *const divide_programs[] = {"P5", "P5 with every block"};
+
 /* The limit of 8 flagged blocks on and off, without flags at all, and where the strip is tested; the counts
  * of a run, which the merged test does not have. */
 static void table_limit(void *context, int64_t n) {
   enum { LIMIT, MERGED, NO_LIMIT, EVERY_BLOCK, VARIANTS };
   static const char *const names[] = {"limit", "limit, merged", "no limit", "every block"};
   study *s = context;
+  const bool left_out[] = {too_long(s, divide_programs[0], n), too_long(s, divide_programs[1], n)};
   for (int v = 0; v < VARIANTS; v++) {
+    if (left_out[v == EVERY_BLOCK])
+      continue;
     job j = job_of(s, n);
     j.divide.unlimited = v >= NO_LIMIT;
     j.divide.every_block = v == EVERY_BLOCK;
     j.divide.strip_test = v == MERGED ? STUDY_STRIP_MERGED : STUDY_STRIP_SEPARATE;
-    const study_time ms = measure(run_divide, &j, "P5");
+    const study_time ms = measure(run_divide, &j, divide_programs[j.divide.every_block]);
     const study_divide_shares sum = study_divide_sum(&j.report);
     j.divide.counting = v != MERGED;
     if (j.divide.counting)
@@ -482,6 +491,8 @@ static void table_limit(void *context, int64_t n) {
 static void table_sorts(void *context, int64_t n) {
   static const char *const names[STUDY_SORTS] = {"bitonic", "odd-even"};
   study *s = context;
+  if (too_long(s, "P5", n))
+    return;
   for (int k = 0; k < STUDY_SORTS; k++) {
     job j = job_of(s, n);
     j.divide.sort = (study_sort)k;
@@ -502,14 +513,17 @@ static void table_combinations(void *context, int64_t n) {
                            *const tests[] = {"separate", "merged"},
                            *const limits[] = {"limit", "no limit", "every block"};
   study *s = context;
+  const bool left_out[] = {too_long(s, divide_programs[0], n), too_long(s, divide_programs[1], n)};
   for (int variant = 0; variant < 12; variant++) {
     const int sort = variant / 6, merged = variant / 3 % 2, limit = variant % 3;
+    if (left_out[limit == 2])
+      continue;
     job j = job_of(s, n);
     j.divide.sort = (study_sort)sort;
     j.divide.strip_test = merged ? STUDY_STRIP_MERGED : STUDY_STRIP_SEPARATE;
     j.divide.unlimited = limit > 0;
     j.divide.every_block = limit == 2;
-    const study_time ms = measure(run_divide, &j, "P5");
+    const study_time ms = measure(run_divide, &j, divide_programs[j.divide.every_block]);
     const study_divide_shares sum = study_divide_sum(&j.report);
     row(s);
     study_text("sort", sorts[sort]);
@@ -529,7 +543,8 @@ static void table_crossover(void *context) {
                "256,512,1024,2048,4096,8192");
   int64_t from = 0; /* P5 is faster at this size and all that follow */
   study_begin_table("crossover", "P3 and P5 on the device; which is faster");
-  for (int i = 0; i < sizes.count; i++) {
+  for (int i = 0; i < sizes.count && !too_long(s, "P3", sizes.at[i]) && !too_long(s, "P5", sizes.at[i]);
+       i++) {
     job all = job_of(s, sizes.at[i]), divide = all;
     all.brute = (study_brute){256, 0, false};
     const study_time p3 = measure(run_brute, &all, "P3"), p5 = measure(run_divide, &divide, "P5");

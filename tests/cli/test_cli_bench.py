@@ -278,6 +278,9 @@ def test_closest_study():
     chosen = study_rows("closest_study", "--tables", "blocked", "--cpu", "1000,4000", "--blocks", "128,256", "--repeats", 3,
                         "--cell-seconds", 1e-6, "--together", 2)["blocked"]
     expect([row["together"] for row in chosen] == [1, 1, 1, 2, 2, 2], f"--together: {chosen}")
+    chosen = study_rows("closest_study", "--tables", "limit,sorts,crossover", "--limit", "512,1024", "--sorts", 512, "--crossover", 256,
+                        "--repeats", 1, "--patience", 1e-9)
+    expect([row["n"] for row in chosen["limit"]] == 4 * [512] and list(chosen) == ["limit", "crossover-from"], f"--patience: {chosen}")
     one_core_study()
 
 
