@@ -237,7 +237,8 @@ CASE(test_model_reads_the_table) {
   assert_true(measured.host_copy == builtin.host_copy);
   assert_true(figure_named(0, "up", &is_measured) == 3e9 && is_measured);
   assert_true(figure_named(DAVIT_HOST, "host", &is_measured) == 5e9 && is_measured);
-  assert_true(figure_named(DAVIT_HOST, "all threads copy", &is_measured) == builtin.host_copy && !is_measured);
+  assert_true(figure_named(DAVIT_HOST, "all threads copy", &is_measured) == builtin.host_copy &&
+              !is_measured);
   dvt_model_of(devices, 2, DAVIT_FLOAT, &measured);
   assert_true(measured.device[0].rate == 9e12);
   dvt_model_of(devices, 2, DAVIT_COMPLEX_DOUBLE, &measured);

@@ -168,7 +168,7 @@ static void measure_region(const study_options *o) {
   study_number("repeats", 0, one.repeats);
   study_number("us", 2, 1e3 * one.median);
   study_number("best_us", 2, 1e3 * one.best);
-  study_number("in_a_row_us", 2, 1e3 * row.median / IN_A_ROW);
+  study_number("in_a_row_us", 2, 1e3 * row.median / (double)IN_A_ROW);
 }
 
 int study_measure_tables(const study_options *o, const char *program, int count, const study_table *tables,
