@@ -6,9 +6,9 @@
 
 A table belongs to the files in bench/results that are named between the heading above it and its end, or, where none
 is, in the sections above that one; under a heading like "How fast" it must have some. Checked are numbers with a unit
-(their own, or that of the head of their column) and numbers with a point. A figure is right if some row of the files has a value that is printed so, in the figure's
-unit; figures of one cell come from one row. A factor may also be the ratio of two values of rows that give other
-figures of the same line, times their devices.
+(their own, or that of the head of their column) and numbers with a point. A figure is right if some row of the files
+has a value that is printed so, in the figure's unit; figures of one cell come from one row. A factor may also be the
+ratio of two values of rows that give other figures of the same line, times their devices.
 
 A comment above a table leaves it out, and says why; blocks that bench/plot.py writes have one (tests/docs/pages.py
 looks at those):
