@@ -7,9 +7,10 @@
  * times the rate that cuBLAS sustains on one of them in this run; link = bytes that must cross the host link
  * (A and B in, C out; each once) at 55 GB/s per device and direction.
  *
- * The result of every row of davit's is checked, which begins with NaN in all of C: C x against op(A) (op(B) x) for a
- * random x, which davit_dgemv() computes. `error` is the largest difference over eps times the largest element; the program ends with a
- * failure if that is more than n + k, the bound for sums of positive numbers in any order. */
+ * The result of every row of davit's is checked, which begins with NaN in all of C: C x against op(A) (op(B) x)
+ * for a random x, which davit_dgemv() computes. `error` is the largest difference over eps times the largest
+ * element; the program ends with a failure if that is more than n + k, the bound for sums of positive numbers in
+ * any order. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +34,14 @@ static size_t element(char type) {
   return type == 'd' ? sizeof(double) : sizeof(float);
 }
 
+static davit_type type_of(char type) {
+  return type == 'd' ? DAVIT_DOUBLE : DAVIT_FLOAT;
+}
+
+static bool is_on_device(const setup *s) {
+  return strcmp(s->place, "device") == 0;
+}
+
 static size_t bytes_of(const peer_product *p) {
   return (size_t)(p->m * p->k + p->k * p->n + p->m * p->n) * element(p->type);
 }
@@ -51,7 +60,6 @@ static void row(const setup *s, const char *who, int64_t tile, double first, dou
                 double error) {
   const peer_product *p = &s->p;
   const double flops = 2 * (double)p->m * (double)p->n * (double)p->k;
-  const bool on_device = strcmp(s->place, "device") == 0;
   double best = times[0];
   for (int i = 1; i < count; i++)
     best = times[i] < best ? times[i] : best;
@@ -74,7 +82,7 @@ static void row(const setup *s, const char *who, int64_t tile, double first, dou
     bench_number("error", error);
   if (s->sustained > 0)
     bench_number("floor_arithmetic_ms", 1e3 * flops / s->sustained / s->devices);
-  if (!on_device) {
+  if (!is_on_device(s)) {
     const double up = (double)((p->m * p->k + p->k * p->n) * (int64_t)element(p->type));
     const double down = (double)(p->m * p->n * (int64_t)element(p->type));
     bench_number("floor_link_ms", 1e3 * (up > down ? up : down) / 55e9 / s->devices);
@@ -110,33 +118,34 @@ static void *allocated(size_t bytes, int place) {
 
 /* A vector where the operands are, or at least within reach of them. */
 static void *vector(const setup *s, int64_t n) {
-  return allocated((size_t)n * element(s->p.type), strcmp(s->place, "device") == 0 ? 0 : DAVIT_PAGEABLE);
+  return allocated((size_t)n * element(s->p.type), is_on_device(s) ? 0 : DAVIT_PAGEABLE);
 }
 
-static double *as_doubles(const setup *s, int64_t n, const void *x) {
-  double *to = allocated((size_t)n * sizeof *to, DAVIT_PAGEABLE);
-  bench_check(davit_copy((size_t)n * element(s->p.type), x, to), "copy");
-  if (s->p.type != 'd')
-    for (int64_t i = n - 1; i >= 0; i--) {
-      float value;
-      memcpy(&value, (const char *)to + (size_t)i * sizeof value, sizeof value);
-      to[i] = (double)value;
-    }
-  return to;
+static void *on_host(const setup *s, int64_t n, const void *x) {
+  const size_t bytes = (size_t)n * element(s->p.type);
+  void *copy = allocated(bytes, DAVIT_PAGEABLE);
+  bench_check(davit_copy(bytes, x, copy), "copy");
+  return copy;
+}
+
+static double at(char type, const void *x, int64_t i) {
+  return type == 'd' ? ((const double *)x)[i] : (double)((const float *)x)[i];
 }
 
 /* The largest difference between C x and op(A) (op(B) x), in eps of the largest element. */
 static double error_of(const setup *s) {
   const peer_product *p = &s->p;
   void *x = vector(s, p->n), *bx = vector(s, p->k), *abx = vector(s, p->m), *cx = vector(s, p->m);
-  bench_check(davit_random(p->type == 'd' ? DAVIT_DOUBLE : DAVIT_FLOAT, p->n, 11, x), "fill");
+  bench_check(davit_random(type_of(p->type), p->n, 11, x), "fill");
   bench_check(apply(s, p->transb, p->k, p->n, s->b, x, bx), "check");
   bench_check(apply(s, p->transa, p->m, p->k, s->a, bx, abx), "check");
   bench_check(apply(s, 'N', p->m, p->n, s->c, x, cx), "check");
-  double *expected = as_doubles(s, p->m, abx), *found = as_doubles(s, p->m, cx), largest = 0, difference = 0;
+  void *expected = on_host(s, p->m, abx), *found = on_host(s, p->m, cx);
+  double largest = 0, difference = 0;
   for (int64_t i = 0; i < p->m; i++) {
-    largest = fmax(largest, fabs(expected[i]));
-    difference = fmax(difference, fabs(found[i] - expected[i]));
+    const double should = at(p->type, expected, i), off = fabs(at(p->type, found, i) - should);
+    largest = fmax(largest, fabs(should));
+    difference = isnan(difference) || off <= difference ? difference : off; /* NaN stays */
   }
   void *all[] = {x, bx, abx, cx, expected, found};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -196,9 +205,7 @@ static char *memory(const char *place, char type, size_t bytes) {
   void *pointer = allocated(bytes, strcmp(place, "device") == 0     ? 0
                                    : strcmp(place, "pageable") == 0 ? DAVIT_PAGEABLE
                                                                     : DAVIT_PINNED);
-  bench_check(
-      davit_random(type == 'd' ? DAVIT_DOUBLE : DAVIT_FLOAT, (int64_t)(bytes / element(type)), 1, pointer),
-      "fill");
+  bench_check(davit_random(type_of(type), (int64_t)(bytes / element(type)), 1, pointer), "fill");
   return pointer;
 }
 
@@ -229,7 +236,7 @@ static double run_shape(const setup *s, const bench_values *tiles, summary *of) 
   for (int t = 0; t < tiles->count; t++)
     mine = run_davit(s, tiles->at[t]);
   const bool square = s->p.m == s->p.n && s->p.n == s->p.k;
-  if (strcmp(s->place, "device") == 0 && square && s->devices == 1 && !s->alone && peer_cublas_gemm) {
+  if (is_on_device(s) && square && s->devices == 1 && !s->alone && peer_cublas_gemm) {
     double one = peer_cublas_gemm(s->p.type, s->p.n, 20);
     row(s, "cublas", s->p.n, one, &one, 1, -1);
   }
