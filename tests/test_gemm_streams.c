@@ -8,6 +8,7 @@
 #include "src/base/inject.h"
 #include "src/level3/add.h"
 #include "src/level3/routine.h"
+#include "src/level3/rule.h"
 #include "tests/dense.h"
 
 /* ---- the BLAS of the streams: stands in for offload/blas_stream.c ---- */
@@ -72,7 +73,6 @@ static int give_streams(void **state) {
 
 /* The routines of real types. */
 static const dvt_routine routines[] = {DVT_GEMM, DVT_SYMM, DVT_SYRK, DVT_SYR2K, DVT_TRMM, DVT_TRSM};
-static const char *const names[] = {"gemm", "symm", "hemm", "syrk", "herk", "syr2k", "her2k", "trmm", "trsm"};
 
 typedef struct problem {
   dvt_level3 g; /* but for the matrices */
@@ -226,9 +226,10 @@ static void expect_result(problem *p) {
     fail_msg(
         "%s side %c uplo %c trans %c%c diag %c m %lld n %lld k %lld alpha %g beta %g places %d %d %d tile "
         "%lld devices %d cache %zu: error %g above %g",
-        names[g.routine], g.side, g.uplo, g.transa, g.transb, g.diag, (long long)g.m, (long long)g.n,
-        (long long)g.k, __real__ g.alpha, __real__ g.beta, p->place[0], p->place[1], p->place[2],
-        (long long)p->options.tile, p->options.device_count, p->options.cache_bytes, sqrt(error), bound);
+        dvt_rule_of(g.routine)->name, g.side, g.uplo, g.transa, g.transb, g.diag, (long long)g.m,
+        (long long)g.n, (long long)g.k, __real__ g.alpha, __real__ g.beta, p->place[0], p->place[1],
+        p->place[2], (long long)p->options.tile, p->options.device_count, p->options.cache_bytes, sqrt(error),
+        bound);
   assert_true(dense_as_image(&p->a) && dense_as_image(&p->b));
 }
 

@@ -656,7 +656,6 @@ typedef struct memory_job {
   int64_t n;
   const void *from;
   void *to;
-  void *unified;
 } memory_job;
 
 static double run_copy(void *argument) {
@@ -684,7 +683,7 @@ static double run_product(void *argument) {
 /* The norms of what the CPU has just written, and of what the device has read before. */
 static double run_norms_of_new(void *argument) {
   const memory_job *j = argument;
-  memset(j->unified, 0, (size_t)j->n * sizeof(study_point));
+  memset((void *)(uintptr_t)j->from, 0, (size_t)j->n * sizeof(study_point));
   return run_norms(argument);
 }
 
@@ -707,7 +706,7 @@ static void unified_rows(const study *s, int64_t n, void *there) {
     study_remark("no unified memory: the OpenMP runtime has none for this device");
     return;
   }
-  memory_job j = {s, n, unified, there, unified};
+  memory_job j = {s, n, unified, there};
   memory_row("unified", "kernel that reads what the CPU wrote", bytes, s->o, run_norms_of_new, &j);
   memory_row("unified", "kernel that reads it again", bytes, s->o, run_norms, &j);
   study_unified_free(device, unified);
@@ -728,7 +727,7 @@ static void table_memory(void *context) {
   for (int k = 0; k < 3; k++) {
     bench_check(davit_malloc((size_t)bytes, places[k], &memory[k]), "memory");
     bench_check(davit_fill((size_t)bytes, 0, memory[k]), "fill");
-    memory_job to = {s, n, memory[k], there, NULL}, from = {s, n, there, memory[k], NULL};
+    memory_job to = {s, n, memory[k], there}, from = {s, n, there, memory[k]};
     memory_row(names[k], "copy to the device", bytes, s->o, run_copy, &to);
     memory_row(names[k], "copy from the device", bytes, s->o, run_copy, &from);
     if (k > 0) /* pinned memory is mapped: kernels reach it over the link */
@@ -736,7 +735,7 @@ static void table_memory(void *context) {
   }
   unified_rows(s, n, there);
   for (int tiled = 0; tiled < 2; tiled++) {
-    memory_job j = {s, side, tiled ? s : NULL, square, NULL};
+    memory_job j = {s, side, tiled ? s : NULL, square};
     memory_row(tiled ? "shared" : "global", "product of matrices", 8 * pow((double)side, 3), s->o,
                run_product, &j);
   }

@@ -77,8 +77,8 @@ def check_points():
     cases = {name for path in [*(ROOT / "tests").glob("*.c"), *(ROOT / "bench/study/tests").glob("*.c")]
              for name in re.findall(r"^CASE\((\w+)\)", path.read_text(), re.M)}
     groups = re.findall(r"^def test_(\w+)", (ROOT / "tests/cli/test_cli_bench.py").read_text(), re.M)
-    blocks = {name for path in (ROOT / "bench/study/docs").glob("*.md") for name in tables.BLOCK.findall(path.read_text())}
-    blocks = {name for _, name, _ in blocks}
+    blocks = {name for path in (ROOT / "bench/study/docs").glob("*.md")
+              for _, name, _ in tables.BLOCK.findall(path.read_text())}
     page = (ROOT / "bench/study/README.md").read_text()
     for name in set(re.findall(r"`(test_\w+)`", page)) - cases:
         expect(name.startswith("test_study_"), f"bench/study/README.md: there is no case {name}")

@@ -12,7 +12,7 @@ tests/outside/mutants.log. A whole run takes 40 minutes and more on two cores, s
 
 --check builds and runs nothing: each fault must have one place in its file, and a line of that file in mutants.log,
 which must end with the summary of its lines (ctest runs it as `mutants`). --stale chooses the faults whose file was
-committed on a later day than their verdict.
+committed on the day of their verdict or later.
 """
 import argparse
 import dataclasses
