@@ -1,29 +1,70 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Says where the time of a product went, from its trace.
+"""Says where the time of a product went, from a trace of its GPUs.
 
-    DAVIT_TRACE=trace.json bench_gemm --alone 1 --sizes 16384 --devices 1 --repeats 1 > gemm.json
-    bench/timeline.py trace.json gemm.json > gemm-timeline.json
+    CUDA_INJECTION64_PATH=build/bin/libdavit_cupti.so DAVIT_CUPTI=trace.json \\
+      bench_gemm --alone 1 --sizes 16384 --devices 2 --repeats 5 > gemm.json
+    bench/timeline.py trace.json gemm.json > gemm-timeline.json       # the last call
+    bench/timeline.py --first trace.json gemm.json                    # the first one
 
-The trace has the calls of one product on one GPU, one after the other; the last one is taken apart. Every moment from
-its first command on the device to the end of its last one belongs to one part, by what the GPU does then. What the
-call takes beside that (the median of gemm.json less this span) is the host's, before the first command and after the
-last. The parts together are the call. Prints a document as the benchmarks do, a row for each part.
+The trace has the calls of one product, one after the other: CUPTI's (bench/cupti_trace.c), which slows the call down
+least, or one of DAVIT_TRACE. One call is taken apart. Every moment from its first command on a GPU to the end of its
+last one belongs to one part, by what a GPU does then; with several GPUs a part is their mean. What the call takes
+beside that (its time in gemm.json less this span) is the host's, before the first command and after the last. The
+parts together are the call. Of the last call the time is the median. Prints a document as the benchmarks do, a row for
+each part; then one for each function of the driver that took long in the call, in all threads together, and one for
+each GPU with what it copied.
 """
+import collections
 import json
 import sys
 
 PARTS = ["loads before the first product", "products, with copies beside them", "products alone", "copies between products",
          "stores after the last product", "nothing on the GPU", "the host, before and after"]
+PRODUCTS = ("gemm", "kernel")
+LEAST_BYTES = 4096      # smaller copies are not of tiles
+PAUSE_US = 1000         # nothing on any GPU for so long after the last product: the call is over
+
+
+def end_of(event):
+    return event["ts"] + event["dur"]
+
+
+def is_gemm(event):
+    return event["name"] == "gemm" or "gemm" in event.get("args", {}).get("kernel", "")
+
+
+def pauses(commands, low, high):
+    """(length, begin) of each time between low and high with no command under way"""
+    busy_until, found = low, []
+    for event in sorted(commands, key=lambda event: event["ts"]):
+        if end_of(event) <= low or event["ts"] >= high:
+            continue
+        if event["ts"] > busy_until:
+            found.append((event["ts"] - busy_until, busy_until))
+        busy_until = max(busy_until, end_of(event))
+    return found
 
 
 def calls_of(events, count):
-    """The complete events of each call, by the order in which they were enqueued."""
-    commands = sorted((e for e in events if e["ph"] == "X" and e["name"] in ("copy", "gemm")), key=lambda e: e["args"]["command"])
-    each, rest = divmod(len(commands), count)
+    """The copies and products of each call. Calls have the same number of products; the longest pause between the last product of
+    one and the first of the next parts them."""
+    commands = [event for event in events if event["ph"] == "X" and event.get("cat") == "stream"
+                and (event["name"] in PRODUCTS or (event["name"] == "copy" and event["args"].get("bytes", LEAST_BYTES) >= LEAST_BYTES))]
+    products = sorted((event for event in commands if is_gemm(event)), key=lambda event: event["ts"])
+    each, rest = divmod(len(products), count)
     if rest or not each:
-        sys.exit(f"{len(commands)} commands are not {count} equal calls")
-    return [commands[i * each:(i + 1) * each] for i in range(count)]
+        sys.exit(f"{len(products)} products are not {count} equal calls")
+    edges = [float("-inf")]
+    for i in range(1, count):
+        found = pauses(commands, end_of(products[i * each - 1]), products[i * each]["ts"])
+        if not found:
+            sys.exit(f"nothing parts call {i} from the next one")
+        edges.append(max(found)[1])
+    last = max(end_of(event) for event in products)
+    over = sorted(begin for length, begin in pauses(commands, last, float("inf")) if length >= PAUSE_US)
+    edges.append(over[0] if over else float("inf"))
+    return [[event for event in commands if low <= event["ts"] < high] for low, high in zip(edges, edges[1:])]
 
 
 def part_of(products, copies, before, after):
@@ -34,39 +75,80 @@ def part_of(products, copies, before, after):
     return PARTS[5]
 
 
-def take_apart(call):
-    """Milliseconds of each part, and of the whole, between the first command and the end of the last."""
-    edges = sorted({e["ts"] for e in call} | {e["ts"] + e["dur"] for e in call})
-    gemms = [e for e in call if e["name"] == "gemm"]
-    first, last = min(e["ts"] for e in gemms), max(e["ts"] + e["dur"] for e in gemms)
-    ms = dict.fromkeys(PARTS, 0)
-    for begin, end in zip(edges, edges[1:]):
-        middle = (begin + end) / 2
-        under_way = [e["name"] for e in call if e["ts"] <= middle < e["ts"] + e["dur"]]
-        part = part_of("gemm" in under_way, "copy" in under_way, middle < first, middle > last)
-        ms[part] += (end - begin) / 1e3
-    return ms, (edges[-1] - edges[0]) / 1e3
+def take_apart(commands, begin, end):
+    """Milliseconds of each part for one GPU, between begin and end."""
+    products = [event for event in commands if event["name"] in PRODUCTS]
+    first, last = (min(e["ts"] for e in products), max(end_of(e) for e in products)) if products else (end, end)
+    changes = collections.defaultdict(lambda: [0, 0])
+    for event in commands:
+        kind = 0 if event["name"] in PRODUCTS else 1
+        changes[event["ts"]][kind] += 1
+        changes[end_of(event)][kind] -= 1
+    for edge in (begin, end, first, last):
+        changes[edge][0] += 0
+    ms, under_way, times = dict.fromkeys(PARTS, 0), [0, 0], sorted(changes)
+    for at, then in zip(times, times[1:]):
+        under_way = [n + change for n, change in zip(under_way, changes[at])]
+        ms[part_of(*under_way, then <= first, at >= last)] += (then - at) / 1e3
+    return ms
 
 
-def main(trace, result):
+def copied(commands, ms):
+    """What a GPU copied, by route: gigabytes, and the rate while at least one such copy was under way."""
+    rows, routes = {}, collections.defaultdict(list)
+    for event in commands:
+        if event["name"] == "copy" and "route" in event["args"]:
+            routes[event["args"]["route"]].append(event)
+    for route, copies in sorted(routes.items()):
+        gigabytes, busy = sum(event["args"]["bytes"] for event in copies) / 1e9, covered(copies)
+        rows |= {f"{route}_gb": round(gigabytes, 4), f"{route}_gbs": round(gigabytes / busy * 1e3, 2)}
+    return rows | {"products_ms": round(ms[PARTS[1]] + ms[PARTS[2]], 4)}
+
+
+def covered(events):
+    """Milliseconds in which at least one of them is under way."""
+    low, high = min(event["ts"] for event in events), max(end_of(event) for event in events)
+    return (high - low - sum(length for length, _ in pauses(events, low, high))) / 1e3
+
+
+def driver(events, low, high):
+    """A row for each function of the driver with long calls in this time."""
+    functions = collections.defaultdict(list)
+    for event in events:
+        if event["ph"] == "X" and event.get("cat") == "call" and low <= event["ts"] < high:
+            functions[event["name"]].append(event)
+    rows = [{"table": "driver", "function": name, "calls": len(calls), "ms": round(covered(calls), 4)}
+            for name, calls in functions.items()]
+    return sorted(rows, key=lambda row: -row["ms"])
+
+
+def main(first, trace, result):
     events = json.load(open(trace))
     document = json.load(open(result))
     row = document["rows"][0]
     calls = calls_of(events, int(document["command"].split("--repeats ")[1].split()[0]) + 1)
-    ms, span = take_apart(calls[-1])
-    ms[PARTS[6]] = row["median_ms"] - span
-    busy = ms[PARTS[1]] + ms[PARTS[2]]
-    about = {key: row[key] for key in ("type", "place", "m", "n", "k", "devices", "tile")}
+    call, whole = (calls[0], row["first_ms"]) if first else (calls[-1], row["median_ms"])
+    begin, end = min(event["ts"] for event in call), max(end_of(event) for event in call)
+    gpus = {pid: [event for event in call if event["pid"] == pid] for pid in sorted({event["pid"] for event in call})}
+    each = {pid: take_apart(commands, begin, end) for pid, commands in gpus.items()}
+    ms = {part: sum(of[part] for of in each.values()) / len(each) for part in PARTS}
+    ms[PARTS[6]] = whole - (end - begin) / 1e3
+    busy = (ms[PARTS[1]] + ms[PARTS[2]]) * len(each)
+    about = {key: row[key] for key in ("type", "place", "m", "n", "k", "devices", "tile")} | {"call": "first" if first else "last"}
     document["benchmark"] = "gemm_timeline"
-    document["rows"] = [{"part": part, **about, "ms": round(ms[part], 4), "share_percent": round(100 * ms[part] / row["median_ms"], 2)}
+    document["rows"] = [{"table": "parts", "part": part, **about, "ms": round(ms[part], 4), "share_percent": round(100 * ms[part] / whole, 2)}
                         for part in PARTS]
-    document["rows"].append({"part": "the call", **about, "ms": row["median_ms"], "share_percent": 100,
+    document["rows"].append({"table": "parts", "part": "the call", **about, "ms": whole, "share_percent": 100,
                              "product_tflops": round(2e-9 * row["m"] * row["n"] * row["k"] / busy, 3)})
+    document["rows"] += [{"table": "gpus", "gpu": pid, **about, **copied(commands, each[pid])} for pid, commands in gpus.items()]
+    document["rows"] += driver(events, end - 1e3 * whole, end)
     json.dump(document, sys.stdout, indent=1)
     print()
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
+    arguments = sys.argv[1:]
+    is_first = arguments[:1] == ["--first"]
+    if len(arguments) != 2 + is_first:
         sys.exit(__doc__)
-    main(*sys.argv[1:])
+    main(is_first, *arguments[is_first:])

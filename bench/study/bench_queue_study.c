@@ -17,9 +17,10 @@
  *
  * A cell: --warmups calls that are not counted, the first of which is compared with BLIS, then --repeats calls,
  * by the host's clock, from the first command to the end of the last. Where the whole would take longer than
- * --cell-seconds (0: no limit), there are fewer: at least two and two; the row says how many. A back end that
- * took longer than --patience seconds (0: no limit) for a call leaves out larger sizes with so many sub-queues.
- * dgemm is compared with BLIS by its product with a random vector, the others element by element. */
+ * --cell-seconds (0: no limit; a list has a limit for each of --backends), there are fewer: at least two and
+ * two; the row says how many. A back end that took longer than --patience seconds (0: no limit) for a call
+ * leaves out larger sizes with so many sub-queues. dgemm is compared with BLIS by its product with a random
+ * vector, the others element by element. */
 #include <davit/davit.h>
 #include <errno.h>
 #include <math.h>
@@ -62,6 +63,25 @@ typedef struct settings {
   bench_values sizes[STUDY_ROUTINES], subqueues;
 } settings;
 
+static const char *backend_names(bool gpu) {
+  return bench_option("backends", gpu ? "openmp,threads,cuda,nowait" : "openmp,threads,nowait");
+}
+
+/* --cell-seconds has one number, or one for each of --backends; the last one serves those that follow. */
+static double cell_seconds_of(const char *backend, bool gpu) {
+  char list[128], numbers[128];
+  snprintf(list, sizeof list, "%s", backend_names(gpu));
+  snprintf(numbers, sizeof numbers, "%s", bench_option("cell-seconds", "0"));
+  char *names = list, *rest = numbers, *name = NULL;
+  double seconds = 0;
+  do {
+    const char *number = strsep(&rest, ",");
+    seconds = number ? atof(number) : seconds;
+    name = strsep(&names, ",");
+  } while (name && strcmp(name, backend) != 0);
+  return seconds;
+}
+
 static settings configure(const study_options *o) {
   settings s = {.gpu = o->site.gpu, .tile = bench_whole("tile", 0)};
   int found = 0;
@@ -74,7 +94,7 @@ static settings configure(const study_options *o) {
   s.warmups = s.warmups < 1 ? 1 : s.warmups;
   s.repeats = s.repeats < 1 ? 1 : s.repeats;
   s.limit = bench_count("limit", 60);
-  s.cell_seconds = atof(bench_option("cell-seconds", "0"));
+  s.cell_seconds = cell_seconds_of(bench_option("backend", ""), s.gpu);
   s.patience_ms = 1e3 * atof(bench_option("patience", "0"));
   s.subqueues = bench_sizes("subqueues", s.gpu ? "1,2,4,8" : "1,2");
   for (int r = 0; r < STUDY_ROUTINES; r++)
@@ -341,8 +361,7 @@ static void ask(const study *s, backend *b, study_routine routine, int64_t n, in
 
 /* Those that --backends names, by default all that there are, and the first once more. */
 static void choose_backends(study *s, char *names, size_t size) {
-  snprintf(names, size, "%s",
-           bench_option("backends", s->s->gpu ? "openmp,threads,cuda,nowait" : "openmp,threads,nowait"));
+  snprintf(names, size, "%s", backend_names(s->s->gpu));
   for (char *rest = names, *name; (name = strsep(&rest, ",")) && s->count < BACKENDS - 1;)
     s->backends[s->count++] = (backend){.name = name, .label = name};
   static char again[64];

@@ -4,6 +4,7 @@
 
 usage: test_cli_bench.py DAVIT [NAME ...]      runs the groups whose name contains one of NAME, or all
 """
+import collections
 import json
 import os
 import shutil
@@ -195,6 +196,10 @@ def test_queue_study():
         else:
             expect(row["calls"] == 3 and row["warmups"] == 1 and row["error"] <= 1e-9, f"calls: {row}")
             expect(row["min_ms"] <= row["mean_ms"] <= row["max_ms"] and row["gflops"] > 0, f"times: {row}")
+    run = subprocess.run([program, "--tables", "daxpy", "--daxpy", "1000", "--subqueues", "1", "--backends", "openmp,threads,nowait",
+                          "--cell-seconds", "0,1e-9"], capture_output=True, timeout=LIMIT_S, text=True)
+    calls = [(row["warmups"], row["calls"]) for row in json.loads(run.stdout)["rows"]]
+    expect(calls == [(10, 100), (2, 2), (2, 2), (10, 100)], f"limits by back end: {calls}")
 
 
 def study_run(name, *options):
@@ -333,27 +338,50 @@ def test_several_gpus():
 
 
 def test_timeline():
-    """A made-up trace of two calls: the parts of the second, in microseconds 100 of loads, 50 of both, 30 of products, 20 of
-    nothing, 40 of copies in between, 60 of products, 80 of stores; the host has the rest of 0.5 ms."""
-    def command(number, name, begin, duration):
-        return {"ph": "X", "name": name, "pid": 3, "tid": 1, "ts": begin, "dur": duration, "args": {"command": number}}
+    """A made-up trace of two calls on two GPUs. Of the second call the first GPU has, in microseconds, 100 of loads, 50 of both, 30
+    of products, 20 of nothing, 40 of copies in between, 60 of products, 80 of stores; the other loads for 50 and computes for the
+    100 that follow. The host has the rest of 0.5 ms. Around the calls are small copies, and a copy after a pause."""
+    def command(name, begin, duration, gpu=3, **args):
+        return {"ph": "X", "name": name, "cat": "stream", "pid": gpu, "tid": 1, "ts": begin, "dur": duration, "args": args}
 
-    def call(number, at):
-        return [command(number, "copy", at, 150), command(number + 1, "gemm", at + 100, 80), command(number + 2, "copy", at + 200, 40),
-                command(number + 3, "gemm", at + 240, 60), command(number + 4, "copy", at + 300, 80)]
+    def call(at):
+        return [command("copy", at, 150, bytes=6 * 10**6, route="h2d"), command("gemm", at + 100, 80), command("copy", at + 200, 40),
+                command("kernel", at + 240, 60, kernel="sm90_gemm"), command("copy", at + 300, 80, bytes=8 * 10**6, route="d2h"),
+                command("copy", at, 50, 4, bytes=5 * 10**6, route="h2d"), command("gemm", at + 50, 100, 4)]
 
-    events = [{"ph": "M", "name": "process_name", "pid": 3, "args": {"name": "a GPU"}}, *call(11, 5000), *call(1, 100)]
-    row = {"who": "davit", "type": "f64", "place": "pinned", "m": 100, "n": 100, "k": 100, "devices": 1, "tile": 50, "median_ms": 0.5}
+    def parts(*options):
+        run = subprocess.run([sys.executable, script, *options, "trace.json", "gemm.json"], capture_output=True, timeout=LIMIT_S, text=True)
+        tables = collections.defaultdict(list)
+        for row in json.loads(run.stdout)["rows"] if run.returncode == 0 else ():
+            tables[row["table"]].append(row)
+        return run, tables, [round(row["ms"], 6) for row in tables["parts"]]
+
+    events = [{"ph": "M", "name": "process_name", "pid": 3, "args": {"name": "a GPU"}}, command("copy", 1, 5, bytes=64), *call(5000), *call(100),
+              command("copy", 6500, 9, bytes=10**6),
+              {"ph": "X", "name": "cuMemAlloc", "cat": "call", "pid": 9, "tid": 8, "ts": 4990, "dur": 40},
+              {"ph": "X", "name": "cuMemAlloc", "cat": "call", "pid": 9, "tid": 7, "ts": 5010, "dur": 40},
+              {"ph": "X", "name": "cuMemFree", "cat": "call", "pid": 9, "tid": 7, "ts": 90, "dur": 11}]
+    row = {"who": "davit", "type": "f64", "place": "pinned", "m": 100, "n": 100, "k": 100, "devices": 2, "tile": 50, "median_ms": 0.5,
+           "first_ms": 0.4}
     put("trace.json", json.dumps(events))
     put("gemm.json", json.dumps({"benchmark": "gemm", "command": "bench_gemm --repeats 1", "rows": [row]}))
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../bench/timeline.py")
-    run = subprocess.run([sys.executable, script, "trace.json", "gemm.json"], capture_output=True, timeout=LIMIT_S, text=True)
-    found = [round(row["ms"], 6) for row in json.loads(run.stdout)["rows"]]
-    expect(found == [0.1, 0.05, 0.09, 0.04, 0.08, 0.02, 0.12, 0.5], f"parts: {found} {run.stderr}")
-    expect(abs(json.loads(run.stdout)["rows"][-1]["product_tflops"] - 2e-3 / 0.14) < 1e-3, "the rate while products run")
-    put("gemm.json", json.dumps({"command": "bench_gemm --repeats 2", "rows": [row]}))
-    wrong = subprocess.run([sys.executable, script, "trace.json", "gemm.json"], capture_output=True, timeout=LIMIT_S, text=True)
-    expect(wrong.returncode == 1 and "10 commands are not 3 equal calls" in wrong.stderr, f"another trace: {wrong}")
+    run, tables, found = parts()
+    expect(found == [0.075, 0.025, 0.095, 0.02, 0.04, 0.125, 0.12, 0.5], f"parts: {found} {run.stderr}")
+    expect(abs(tables["parts"][-1]["product_tflops"] - 2e-3 / 0.24) < 1e-3, "the rate while products run")
+    expect([(one["gpu"], one["h2d_gb"], one["h2d_gbs"], one["products_ms"]) for one in tables["gpus"]]
+           == [(3, 0.006, 40, 0.14), (4, 0.005, 100, 0.1)], f"copies: {tables['gpus']}")
+    expect([(one["function"], one["calls"], one["ms"]) for one in tables["driver"]] == [("cuMemAlloc", 2, 0.06)], f"driver: {tables['driver']}")
+    run, tables, found = parts("--first")
+    expect(found == [0.075, 0.025, 0.095, 0.02, 0.04, 0.125, 0.02, 0.4], f"parts of the first call: {found} {run.stderr}")
+    expect([one["function"] for one in tables["driver"]] == ["cuMemFree"], f"driver: {tables['driver']}")
+    put("gemm.json", json.dumps({"command": "bench_gemm --repeats 3", "rows": [row]}))
+    wrong = parts()[0]
+    expect(wrong.returncode == 1 and "6 products are not 4 equal calls" in wrong.stderr, f"another trace: {wrong}")
+    put("trace.json", json.dumps([*call(100), *call(480)]))
+    put("gemm.json", json.dumps({"command": "bench_gemm --repeats 1", "rows": [row]}))
+    wrong = parts()[0]
+    expect(wrong.returncode == 1 and "nothing parts call 1" in wrong.stderr, f"calls without a pause: {wrong}")
 
 
 def test_unknown():
