@@ -4,9 +4,10 @@
  *   CUDA_INJECTION64_PATH=build/bin/libdavit_cupti.so DAVIT_CUPTI=trace.json bench_gemm ...
  *
  * The format is that of DAVIT_TRACE (docs/trace.md): an event for each copy, fill and kernel of a GPU, with its
- * number as pid and its stream as tid, and one for each call of the driver that took 0.1 ms or longer, with the
- * category "call". Times are those of the GPU, by CUPTI; unlike DAVIT_TRACE it places nothing in streams, so
- * that the program is hardly slower. It needs the CUPTI of a CUDA Toolkit at run time. */
+ * number as pid and its stream as tid, and one for each call of the driver or of CUDA's runtime that took 0.1 ms
+ * or longer, with the category "call". Times are those of the GPU, by CUPTI; unlike DAVIT_TRACE it places nothing
+ * in streams, so that a program is hardly slower, unless it makes thousands of short copies. It needs the CUPTI of
+ * a CUDA Toolkit at run time. */
 #include <cupti.h>
 #include <dlfcn.h>
 #include <pthread.h>
@@ -92,11 +93,14 @@ static void write_record(const CUpti_Activity *record) {
     fprintf(file, ",\"args\":{\"kernel\":\"%s\"}}", r->name ? r->name : "");
     break;
   }
-  case CUPTI_ACTIVITY_KIND_DRIVER: {
+  case CUPTI_ACTIVITY_KIND_DRIVER:
+  case CUPTI_ACTIVITY_KIND_RUNTIME: {
     const CUpti_ActivityAPI *r = (const void *)record;
+    const CUpti_CallbackDomain domain =
+        r->kind == CUPTI_ACTIVITY_KIND_DRIVER ? CUPTI_CB_DOMAIN_DRIVER_API : CUPTI_CB_DOMAIN_RUNTIME_API;
     const char *name = "";
     if (r->end < r->start + LEAST_CALL_NS ||
-        cupti.cuptiGetCallbackName(CUPTI_CB_DOMAIN_DRIVER_API, r->cbid, &name) != CUPTI_SUCCESS)
+        cupti.cuptiGetCallbackName(domain, r->cbid, &name) != CUPTI_SUCCESS)
       break;
     begin(name, "call", r->processId, r->threadId, r->start, r->end);
     fprintf(file, "}");
@@ -138,8 +142,9 @@ __attribute__((visibility("default"))) int InitializeInjection(void);
 
 int InitializeInjection(void) {
   static const CUpti_ActivityKind kinds[] = {
-      CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET,
-      CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_DRIVER};
+      CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2,
+      CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+      CUPTI_ACTIVITY_KIND_DRIVER, CUPTI_ACTIVITY_KIND_RUNTIME};
   const char *name = getenv("DAVIT_CUPTI");
   if (!name || !*name || file)
     return 1;

@@ -4,19 +4,20 @@
 
     CUDA_INJECTION64_PATH=build/bin/libdavit_cupti.so DAVIT_CUPTI=trace.json \\
       bench_gemm --alone 1 --sizes 16384 --devices 2 --repeats 5 > gemm.json
-    bench/timeline.py trace.json gemm.json > gemm-timeline.json       # the last call
-    bench/timeline.py --first trace.json gemm.json                    # the first one
+    bench/timeline.py trace.json gemm.json > gemm-timeline.json   # of the calls after the first, that of median time
+    bench/timeline.py --first trace.json gemm.json                # the first one
 
 The trace has the calls of one product, one after the other: CUPTI's (bench/cupti_trace.c), which slows the call down
 least, or one of DAVIT_TRACE. One call is taken apart. Every moment from its first command on a GPU to the end of its
 last one belongs to one part, by what a GPU does then; with several GPUs a part is their mean. What the call takes
 beside that (its time in gemm.json less this span) is the host's, before the first command and after the last. The
-parts together are the call. Of the last call the time is the median. Prints a document as the benchmarks do, a row for
-each part; then one for each function of the driver that took long in the call, in all threads together, and one for
-each GPU with what it copied.
+parts together are the call. Prints a document as the benchmarks do, a row for each part; then one for each GPU with
+what it copied, and one for each function of the driver or of CUDA's runtime that took long in the call, in all threads
+together.
 """
 import collections
 import json
+import statistics
 import sys
 
 PARTS = ["loads before the first product", "products, with copies beside them", "products alone", "copies between products",
@@ -46,16 +47,21 @@ def pauses(commands, low, high):
     return found
 
 
-def calls_of(events, count):
+def span(commands):
+    """When the first one begins, and the last one ends."""
+    return min(event["ts"] for event in commands), max(end_of(event) for event in commands)
+
+
+def calls_of(events, count, first_ms):
     """The copies and products of each call. Calls have the same number of products; the longest pause between the last product of
-    one and the first of the next parts them."""
+    one and the first of the next parts them. What comes before the first by more than its time is none of it."""
     commands = [event for event in events if event["ph"] == "X" and event.get("cat") == "stream"
                 and (event["name"] in PRODUCTS or (event["name"] == "copy" and event["args"].get("bytes", LEAST_BYTES) >= LEAST_BYTES))]
     products = sorted((event for event in commands if is_gemm(event)), key=lambda event: event["ts"])
     each, rest = divmod(len(products), count)
     if rest or not each:
         sys.exit(f"{len(products)} products are not {count} equal calls")
-    edges = [float("-inf")]
+    edges = [end_of(max(products[:each], key=end_of)) - 1e3 * first_ms]
     for i in range(1, count):
         found = pauses(commands, end_of(products[i * each - 1]), products[i * each]["ts"])
         if not found:
@@ -107,7 +113,7 @@ def copied(commands, ms):
 
 def covered(events):
     """Milliseconds in which at least one of them is under way."""
-    low, high = min(event["ts"] for event in events), max(end_of(event) for event in events)
+    low, high = span(events)
     return (high - low - sum(length for length, _ in pauses(events, low, high))) / 1e3
 
 
@@ -126,15 +132,17 @@ def main(first, trace, result):
     events = json.load(open(trace))
     document = json.load(open(result))
     row = document["rows"][0]
-    calls = calls_of(events, int(document["command"].split("--repeats ")[1].split()[0]) + 1)
-    call, whole = (calls[0], row["first_ms"]) if first else (calls[-1], row["median_ms"])
-    begin, end = min(event["ts"] for event in call), max(end_of(event) for event in call)
+    calls = calls_of(events, int(document["command"].split("--repeats ")[1].split()[0]) + 1, row["first_ms"])
+    spans = [end - begin for begin, end in map(span, calls)]
+    at = 0 if first else spans.index(statistics.median_low(spans[1:]), 1)
+    call, whole = calls[at], row["first_ms" if first else "median_ms"]
+    begin, end = span(call)
     gpus = {pid: [event for event in call if event["pid"] == pid] for pid in sorted({event["pid"] for event in call})}
     each = {pid: take_apart(commands, begin, end) for pid, commands in gpus.items()}
     ms = {part: sum(of[part] for of in each.values()) / len(each) for part in PARTS}
     ms[PARTS[6]] = whole - (end - begin) / 1e3
     busy = (ms[PARTS[1]] + ms[PARTS[2]]) * len(each)
-    about = {key: row[key] for key in ("type", "place", "m", "n", "k", "devices", "tile")} | {"call": "first" if first else "last"}
+    about = {key: row[key] for key in ("type", "place", "m", "n", "k", "devices", "tile")} | {"call": "first" if first else "median"}
     document["benchmark"] = "gemm_timeline"
     document["rows"] = [{"table": "parts", "part": part, **about, "ms": round(ms[part], 4), "share_percent": round(100 * ms[part] / whole, 2)}
                         for part in PARTS]

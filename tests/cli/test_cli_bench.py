@@ -375,6 +375,13 @@ def test_timeline():
     run, tables, found = parts("--first")
     expect(found == [0.075, 0.025, 0.095, 0.02, 0.04, 0.125, 0.02, 0.4], f"parts of the first call: {found} {run.stderr}")
     expect([one["function"] for one in tables["driver"]] == ["cuMemFree"], f"driver: {tables['driver']}")
+    os.makedirs("traced")
+    put("traced/bench_gemm", b"#!/bin/sh\ncp trace.json $DAVIT_CUPTI && [ -n $CUDA_INJECTION64_PATH ] && cat gemm.json\n")
+    os.chmod("traced/bench_gemm", 0o755)
+    subprocess.run([os.path.join(os.path.dirname(script), "several_gpus.sh"), "traced", "taken", "here", "gemm-timeline-first"],
+                   capture_output=True, timeout=LIMIT_S, check=True)
+    files = os.listdir("taken")
+    expect(len(files) == 1 and open(os.path.join("taken", files[0])).read() == run.stdout, f"the script's: {files}")
     put("gemm.json", json.dumps({"command": "bench_gemm --repeats 3", "rows": [row]}))
     wrong = parts()[0]
     expect(wrong.returncode == 1 and "6 products are not 4 equal calls" in wrong.stderr, f"another trace: {wrong}")
