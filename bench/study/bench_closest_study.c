@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The source's tables on the closest pair, measured again (bench/study/docs/closest-study.md): every program
  * by size and launch shape, its speed-up over the program for one core, the share of sorting and of each
- * kernel, the limit of 8 flagged blocks, load balance; and the layouts and streams of the introduction. Where
+ * kernel, the limit of 8 flagged blocks, load balance; and the tables of its introduction (introduction.h). Where
  * the device is the CPU, sizes are small.
  *
  * Times are medians of the repeats after one that is not counted (program.h); the rows have means as well, and
@@ -17,9 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/study/closest/background.h"
 #include "bench/study/closest/closest.h"
 #include "bench/study/closest/points.h"
+#include "bench/study/introduction.h"
 #include "bench/study/program.h"
 
 typedef struct study {
@@ -37,12 +37,6 @@ static void row(const study *s) {
   study_row();
   study_number("n", 0, (double)s->n);
   bench_number("device", s->o->site.device);
-}
-
-static void times(const char *key, const char *mean_key, study_time ms) {
-  study_number(key, 3, ms.median);
-  bench_number(mean_key, ms.mean);
-  study_number("repeats", 0, ms.repeats);
 }
 
 /* The repeats of two times in one row. */
@@ -281,7 +275,7 @@ static void table_blocked(void *context, int64_t n) {
       ms[c] = measure(run_all_pairs, &jobs[c], c ? "P2" : "P1");
     row(s);
     study_number("b", 0, (double)jobs[c].b);
-    times("ms", "mean_ms", ms[c]);
+    study_times(ms[c]);
     study_number("together", 0, together ? (count < s->together ? count : s->together) : 1);
     study_number("gain", 2, ms[0].median / ms[c].median);
   }
@@ -297,7 +291,7 @@ static double brute_row(study *s, int64_t n, int threads, int64_t teams) {
   row(s);
   study_number("threads", 0, threads);
   study_number("teams", 0, (double)(teams ? teams : study_brute_candidates(&j.brute, n)));
-  times("ms", "mean_ms", ms);
+  study_times(ms);
   study_number("kernels_ms", 3, j.brute_times.compare_ms + j.brute_times.reduce_ms);
   bench_number("reduce_ms", j.brute_times.reduce_ms);
   bench_number("transfer_ms", j.brute_times.transfer_ms);
@@ -371,7 +365,7 @@ static void table_divide_cpu(void *context) {
       row(s);
       study_number("cutoff", 0, j.cutoff);
       study_number("search_ms", 2, j.divide_cpu.search_ms);
-      times("ms", "mean_ms", ms);
+      study_times(ms);
       study_number("sort_percent", 1, 100 * j.divide_cpu.sort_ms / ms.median);
       bench_number("comparisons", (double)j.divide_cpu.comparisons);
     }
@@ -397,7 +391,7 @@ static void table_divide(void *context) {
       row(s);
       study_number("base", 0, (double)bases.at[b]);
       bench_number("steps", j.report.steps);
-      times("ms", "mean_ms", ms);
+      study_times(ms);
       bench_number("transfer_ms", j.report.transfer_ms);
       study_number("one_core_ms", 2, one);
       study_number("speedup", 2, one / ms.median);
@@ -477,7 +471,7 @@ static void table_limit(void *context, int64_t n) {
     const study_step all = counts_of(&j.report);
     row(s);
     study_text("variant", names[v]);
-    times("ms", "mean_ms", ms);
+    study_times(ms);
     study_number("without_sort_ms", 3, without_sort(&sum));
     study_number("compare_ms", 3, sum.compare_ms);
     study_number("tests", 0, v != MERGED ? (double)all.tests : NAN);
@@ -500,7 +494,7 @@ static void table_sorts(void *context, int64_t n) {
     row(s);
     study_text("sort", names[k]);
     study_number("sort_ms", 3, study_divide_sum(&j.report).sort_ms);
-    times("ms", "mean_ms", ms);
+    study_times(ms);
     study_number("comparators", 0, (double)j.report.comparators);
     study_number("launches_by_x", 0, (double)study_sort_launches(j.divide.sort, j.report.n));
   }
@@ -529,7 +523,7 @@ static void table_combinations(void *context, int64_t n) {
     study_text("sort", sorts[sort]);
     study_text("strip", tests[merged]);
     study_text("limit", limits[limit]);
-    times("ms", "mean_ms", ms);
+    study_times(ms);
     study_number("sort_ms", 3, sum.sort_ms);
     study_number("without_sort_ms", 3, without_sort(&sum));
   }
@@ -560,189 +554,16 @@ static void table_crossover(void *context) {
   study_number("n", 0, from ? (double)from : NAN);
 }
 
-/* ---- the introduction ---- */
-
-static void *device_memory(const study *s, int64_t bytes) {
-  void *pointer;
-  bench_check(davit_malloc((size_t)bytes, s->o->site.place, &pointer), "memory");
-  bench_check(davit_fill((size_t)bytes, 1, pointer), "fill");
-  return pointer;
-}
-
-/* A kernel over an array in one of the layouts: pixels, or points (`points`: AOS or SOA). */
-typedef struct layout_job {
-  int device;
-  davit_status (*pixels)(int device, study_layout layout, int64_t n, const uint8_t *in, uint8_t *out);
-  study_layout layout;
-  int64_t n;
-  void *in, *out;
-} layout_job;
-
-static double run_layout(void *argument) {
-  const layout_job *j = argument;
-  const double start = bench_now();
-  bench_check(j->pixels ? j->pixels(j->device, j->layout, j->n, j->in, j->out)
-                        : study_norms(j->device, j->layout == STUDY_SOA, j->n, j->in, j->out),
-              "layout");
-  return 1e3 * (bench_now() - start);
-}
-
 static void table_layouts(void *context) {
-  static const char *const names[STUDY_LAYOUTS] = {"aos", "aos padded", "soa"};
-  const study *s = context;
-  const int64_t n = bench_whole("elements", s->o->site.gpu ? 1 << 24 : 1 << 18);
-  layout_job j = {
-      .device = s->o->site.device, .n = n, .in = device_memory(s, 8 * n), .out = device_memory(s, 4 * n)};
-  study_begin_table("layouts", "a launch that waits: all members wanted, and one");
-  for (int points = 0; points < 2; points++)
-    for (int l = 0; l < STUDY_LAYOUTS; l += 1 + points) {
-      double ms[2] = {NAN, NAN};
-      int repeats = 0;
-      j.layout = (study_layout)l;
-      for (int one = 0; one < 2 - points; one++) {
-        j.pixels = points ? NULL : one ? study_red : study_grey;
-        const study_time is = study_measure(s->o, run_layout, &j, 0);
-        ms[one] = is.median;
-        repeats = is.repeats;
-      }
-      study_row();
-      study_text("data", points ? "points" : "pixels");
-      study_text("layout", names[l]);
-      study_number("n", 0, (double)n);
-      study_number("repeats", 0, repeats);
-      study_number("all_ms", 4, ms[0]);
-      study_number("one_ms", 4, ms[1]);
-    }
-  bench_check(davit_free(j.in), "free");
-  bench_check(davit_free(j.out), "free");
+  study_table_layouts(((const study *)context)->o);
 }
 
-static double run_streams(void *argument) {
-  double ms;
-  bench_check(study_streams_run(argument, &ms), "streams");
-  return ms;
+static void table_memory(void *context) {
+  study_table_memory(((const study *)context)->o);
 }
 
 static void table_streams(void *context) {
-  static const char *const names[] = {"depth first", "breadth first"};
-  const study *s = context;
-  const int64_t n = bench_whole("elements", s->o->site.gpu ? 1 << 24 : 1 << 18);
-  const size_t bytes = (size_t)n * sizeof(int32_t);
-  study_streams streams = {.n = n};
-  const study_block blocks[] = {{&streams.input, bytes, DAVIT_PINNED},
-                                {&streams.output, bytes, DAVIT_PINNED},
-                                {&streams.device_input, bytes, s->o->site.place},
-                                {&streams.device_output, bytes, s->o->site.place}};
-  bench_check(study_allocate(blocks, 4), "memory");
-  bench_check(davit_fill(bytes, 1, (void *)streams.input), "fill");
-  bench_check(davit_queue_create(s->o->site.device, &streams.queue, &(davit_queue_options){.subqueues = 2}),
-              "queue");
-  study_begin_table("streams", "two streams: copy in, kernel, copy out of two halves, between events");
-  for (int order = 0; order < 2; order++) {
-    streams.breadth_first = order;
-    const study_time ms = study_measure(s->o, run_streams, &streams, 0);
-    study_row();
-    study_text("order", names[order]);
-    study_number("n", 0, (double)n);
-    times("ms", "mean_ms", ms);
-  }
-  bench_check(davit_queue_destroy(streams.queue), "queue");
-  study_free(blocks, 4);
-}
-
-/* A copy, or a kernel over n points. */
-typedef struct memory_job {
-  const study *s;
-  int64_t n;
-  const void *from;
-  void *to;
-} memory_job;
-
-static double run_copy(void *argument) {
-  const memory_job *j = argument;
-  const double start = bench_now();
-  bench_check(davit_copy((size_t)j->n * sizeof(study_point), j->from, j->to), "copy");
-  return 1e3 * (bench_now() - start);
-}
-
-static double run_norms(void *argument) {
-  const memory_job *j = argument;
-  const double start = bench_now();
-  bench_check(study_norms(j->s->o->site.device, false, j->n, j->from, j->to), "norms");
-  return 1e3 * (bench_now() - start);
-}
-
-static double run_product(void *argument) {
-  const memory_job *j = argument;
-  float *const a = j->to, *const b = a + j->n * j->n, *const c = b + j->n * j->n;
-  const double start = bench_now();
-  bench_check(study_square_product(j->s->o->site.device, j->from != NULL, j->n, a, b, c), "product");
-  return 1e3 * (bench_now() - start);
-}
-
-/* The norms of what the CPU has just written, and of what the device has read before. */
-static double run_norms_of_new(void *argument) {
-  const memory_job *j = argument;
-  memset((void *)(uintptr_t)j->from, 0, (size_t)j->n * sizeof(study_point));
-  return run_norms(argument);
-}
-
-static void memory_row(const char *kind, const char *work, double bytes, const study_options *o,
-                       double (*run)(void *), memory_job *j) {
-  const study_time ms = study_measure(o, run, j, 0);
-  study_row();
-  study_text("memory", kind);
-  study_text("work", work);
-  times("ms", "mean_ms", ms);
-  study_number("gbs", 1, 1e-6 * bytes / ms.median);
-}
-
-/* Memory that host and device share, and that moves to whoever reads it. */
-static void unified_rows(const study *s, int64_t n, void *there) {
-  const int device = s->o->site.device;
-  const double bytes = (double)n * sizeof(study_point);
-  void *unified = study_unified_memory(device, (size_t)bytes);
-  if (!unified) {
-    study_remark("no unified memory: the OpenMP runtime has none for this device");
-    return;
-  }
-  memory_job j = {s, n, unified, there};
-  memory_row("unified", "kernel that reads what the CPU wrote", bytes, s->o, run_norms_of_new, &j);
-  memory_row("unified", "kernel that reads it again", bytes, s->o, run_norms, &j);
-  study_unified_free(device, unified);
-}
-
-/* The kinds of memory of the introduction: host memory that is paged, pinned, and mapped; the device's; unified
- * memory; what a team shares. */
-static void table_memory(void *context) {
-  static const char *const names[] = {"pageable", "pinned", "device"};
-  const study *s = context;
-  const int64_t n = bench_whole("elements", s->o->site.gpu ? 1 << 24 : 1 << 18),
-                side = s->o->site.gpu ? 2048 : 64;
-  const int places[] = {DAVIT_PAGEABLE, DAVIT_PINNED, s->o->site.place};
-  const double bytes = (double)n * sizeof(study_point);
-  void *memory[3];
-  void *there = device_memory(s, (int64_t)bytes), *square = device_memory(s, 3 * side * side * 4);
-  study_begin_table("memory", "copies to and from the device, and kernels, by the kind of memory");
-  for (int k = 0; k < 3; k++) {
-    bench_check(davit_malloc((size_t)bytes, places[k], &memory[k]), "memory");
-    bench_check(davit_fill((size_t)bytes, 0, memory[k]), "fill");
-    memory_job to = {s, n, memory[k], there}, from = {s, n, there, memory[k]};
-    memory_row(names[k], "copy to the device", bytes, s->o, run_copy, &to);
-    memory_row(names[k], "copy from the device", bytes, s->o, run_copy, &from);
-    if (k > 0) /* pinned memory is mapped: kernels reach it over the link */
-      memory_row(k == 1 ? "mapped" : names[k], "kernel that reads it", bytes, s->o, run_norms, &to);
-  }
-  unified_rows(s, n, there);
-  for (int tiled = 0; tiled < 2; tiled++) {
-    memory_job j = {s, side, tiled ? s : NULL, square};
-    memory_row(tiled ? "shared" : "global", "product of matrices", 8 * pow((double)side, 3), s->o,
-               run_product, &j);
-  }
-  for (int k = 0; k < 3; k++)
-    bench_check(davit_free(memory[k]), "free");
-  bench_check(davit_free(there), "free");
-  bench_check(davit_free(square), "free");
+  study_table_streams(((const study *)context)->o);
 }
 
 static const study_table tables[] = {

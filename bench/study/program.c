@@ -232,6 +232,12 @@ study_time study_measure(const study_options *o, double (*run)(void *argument), 
   return (study_time){median.ms, sum / count, each[0].ms, count};
 }
 
+void study_times(study_time time) {
+  study_number("ms", 3, time.median);
+  bench_number("mean_ms", time.mean);
+  study_number("repeats", 0, time.repeats);
+}
+
 void study_give_up(const char *format, ...) {
   va_list arguments;
   end_row();

@@ -71,6 +71,9 @@ typedef struct study_time {
  * there: its parts are parts of the median. OpenMP's threads sleep when a run begins. */
 study_time study_measure(const study_options *o, double (*run)(void *argument), void *argument, size_t bytes);
 
+/* The cells "ms", "mean_ms" and "repeats". */
+void study_times(study_time time);
+
 /* Ends the program with 4 and the sentence. */
 _Noreturn void study_give_up(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
