@@ -77,6 +77,20 @@ CASE(test_past_the_caches) {
   dvt_cpu_cache_assume(0);
 }
 
+/* So many blocks for each of two threads that they are claimed one by one. */
+CASE(test_claimed_blocks) {
+  const int64_t n = 40 * 33792 + 4711;
+  uint8_t *flags = make_flags(FLAGS_LONG, n, 18);
+  CHECK(davit_set_threads(2));
+  EACH_TYPE(type)
+    for (int segmented = 0; segmented < 2; segmented++) {
+      job j = scan_of(DAVIT_SUM, type, (davit_scan_kind)segmented, n);
+      j.flags = segmented ? flags : NULL;
+      expect_variants(j);
+    }
+  CHECK(davit_set_threads(0));
+}
+
 /* ---- heads where something begins or ends ---- */
 
 enum { STRIP = 528, PIECE = 8 * STRIP, BLOCK = 8 * PIECE }; /* of offload/kernel/scan_host.inc */

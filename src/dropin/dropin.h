@@ -92,8 +92,16 @@ static inline bool dvt_large(int64_t m, int64_t n, int64_t k) {
   return (double)m * (double)n * (double)k >= least;
 }
 
-/* True: the call is done. False: BLIS has to do it. */
-bool dvt_route(const dvt_call *call);
+/* What the log will say of a call that BLIS computes. */
+typedef struct dvt_host_call {
+  const char *why;     /* NULL: it says nothing, or has said it */
+  double begin;        /* on the clock of route.c */
+  double host, device; /* seconds that were predicted; 0: none were */
+} dvt_host_call;
+
+/* True: the call is done. False: BLIS has to do it, and dvt_route_end() comes after it. */
+bool dvt_route(const dvt_call *call, dvt_host_call *host);
+void dvt_route_end(const dvt_call *call, const dvt_host_call *host);
 
 /* ---- devices ---- */
 

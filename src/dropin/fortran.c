@@ -16,8 +16,11 @@ static char capital(const char *letter) {
   DVT_EXPORT void t##name##_ PARAMETERS;                                                                     \
   static void routed_##t##name PARAMETERS {                                                                  \
     const dvt_call call = {.type = #t[0], .m = (M), .n = (N), .k = (K), __VA_ARGS__};                        \
-    if (!dvt_route(&call))                                                                                   \
-      DVT_BLIS(t##name##_) ARGUMENTS;                                                                        \
+    dvt_host_call host;                                                                                      \
+    if (dvt_route(&call, &host))                                                                             \
+      return;                                                                                                \
+    DVT_BLIS(t##name##_) ARGUMENTS;                                                                          \
+    dvt_route_end(&call, &host);                                                                             \
   }                                                                                                          \
   void t##name##_ PARAMETERS {                                                                               \
     (dvt_large((M), (N), (K)) ? routed_##t##name : DVT_BLIS(t##name##_)) ARGUMENTS;                          \

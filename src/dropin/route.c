@@ -229,17 +229,6 @@ static double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void log_host(const dvt_call *call, const decision *d) {
-  char text[128];
-  if (!dvt_log_on())
-    return;
-  describe(call, text, sizeof text);
-  if (d->host > 0)
-    dvt_log("%s: host, %s; predicted %.3g ms, devices %.3g ms", text, d->why, 1e3 * d->host, 1e3 * d->device);
-  else
-    dvt_log("%s: host, %s", text, d->why);
-}
-
 static void log_devices(const dvt_call *call, const decision *d, double seconds) {
   char text[128], list[64] = "";
   const int *numbers;
@@ -257,10 +246,32 @@ static void log_devices(const dvt_call *call, const decision *d, double seconds)
             1e3 * seconds, 1e3 * d->device, 1e3 * d->host);
 }
 
-bool dvt_route(const dvt_call *call) {
+static bool on_host(const decision *d, dvt_host_call *host) {
+  if (dvt_log_on())
+    *host = (dvt_host_call){d->why, now(), d->host, d->device};
+  return false;
+}
+
+void dvt_route_end(const dvt_call *call, const dvt_host_call *host) {
+  char text[128];
+  if (!host->why)
+    return;
+  const double ms = 1e3 * (now() - host->begin);
+  describe(call, text, sizeof text);
+  if (host->host > 0)
+    dvt_log("%s: host, %s; %.3g ms, predicted %.3g ms, devices %.3g ms", text, host->why, ms,
+            1e3 * host->host, 1e3 * host->device);
+  else
+    dvt_log("%s: host, %s; %.3g ms", text, host->why, ms);
+}
+
+bool dvt_route(const dvt_call *call, dvt_host_call *host) {
+  char text[128];
+  *host = (dvt_host_call){.why = NULL};
   dvt_dropin_bind();
-  if (!right(call)) {
-    log_host(call, &(decision){.why = "nothing to compute, or a wrong argument"});
+  if (!right(call)) { /* said at once, as xerbla may end the program */
+    if (dvt_log_on())
+      dvt_log("%s: host, nothing to compute, or a wrong argument", describe(call, text, sizeof text));
     return false;
   }
   decision d = decide(call);
@@ -270,10 +281,8 @@ bool dvt_route(const dvt_call *call) {
     d = (decision){.why = d.why};
   } else if (d.devices && from <= 0) /* now that they are started, what they are is known */
     d = decide(call);
-  if (!d.devices) {
-    log_host(call, &d);
-    return false;
-  }
+  if (!d.devices)
+    return on_host(&d, host);
   const char *sentence;
   const double begin = now();
   const dvt_outcome outcome = dvt_dropin_devices_run(call, &sentence);
@@ -281,7 +290,6 @@ bool dvt_route(const dvt_call *call) {
     log_devices(call, &d, now() - begin);
     return true;
   }
-  char text[128];
   static bool said_untouched, said_broken;
   if (outcome == DVT_BROKEN) { /* BLAS has no way to report it, and the program must not compute with this */
     dvt_complain(&said_broken, "%s: the result is lost: %s", describe(call, text, sizeof text), sentence);
@@ -289,7 +297,5 @@ bool dvt_route(const dvt_call *call) {
   }
   dvt_complain(&said_untouched, "%s: computed on the host, as devices cannot: %s",
                describe(call, text, sizeof text), sentence);
-  d = (decision){.why = sentence};
-  log_host(call, &d);
-  return false;
+  return on_host(&(decision){.why = sentence}, host);
 }

@@ -11,12 +11,13 @@ survives, does not build, or has no place any more. --log keeps the last verdict
 tests/outside/mutants.log. A whole run takes 40 minutes and more on two cores, so it is run by hand.
 
 --check builds and runs nothing: each fault must have one place in its file, and a line of that file in mutants.log,
-which must end with the summary of its lines (ctest runs it as `mutants`). --stale chooses the faults whose file was
-committed on the day of their verdict or later.
+which must end with the summary of its lines (ctest runs it as `mutants`). A line has git's hash of the file in which
+the fault was; --stale chooses the faults whose file is another one by now.
 """
 import argparse
 import dataclasses
 import datetime
+import hashlib
 import os
 import pathlib
 import platform
@@ -457,12 +458,19 @@ def machine():
     return f"{model[1] if model else platform.processor()}, {os.cpu_count()} cores"
 
 
-HEAD = f"{'fault':<30} {'in':<36} {'test':<22} {'verdict':<10} {'on':<11} by"
+HEAD = f"{'fault':<30} {'in':<36} {'of':<11} {'test':<22} {'verdict':<10} {'on':<11} by"
+
+
+def hash_of(path):
+    """As `git hash-object` has it, its first ten digits."""
+    data = (ROOT / path).read_bytes()
+    return hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()[:10]
 
 
 def line_of(mutant, verdict, how):
     date = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")
-    return f"{mutant.name:<30} {mutant.path:<36} test_{mutant.test:<17} {verdict:<10} {date:<11} {how}".rstrip()
+    return (f"{mutant.name:<30} {mutant.path:<36} {hash_of(mutant.path):<11} test_{mutant.test:<17} {verdict:<10} {date:<11} {how}"
+            .rstrip())
 
 
 def lines_by_fault(path):
@@ -490,9 +498,7 @@ def keep(path, lines):
 
 
 def is_stale(mutant, line):
-    committed = subprocess.run(["git", "log", "-1", "--format=%cs", "--", mutant.path], cwd=ROOT, capture_output=True,
-                               text=True, check=True).stdout.strip()
-    return not line or committed >= date_of(line)
+    return not line or line.split()[2] != hash_of(mutant.path)
 
 
 def problems(log):
@@ -505,7 +511,7 @@ def problems(log):
             yield f"{m.name} has {places} places in {m.path}, not one"
         if m.name not in known:
             yield f"{m.name} has no line in {log.name}"
-        elif known[m.name].split()[1:3] != [m.path, f"test_{m.test}"]:
+        elif known[m.name].split()[1:4:2] != [m.path, f"test_{m.test}"]:
             yield f"{m.name} is in {m.path}, for test_{m.test}; {log.name} has another file or test: run it again"
         elif " caught " not in known[m.name]:
             yield f"{m.name} is not caught"
