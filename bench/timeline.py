@@ -100,7 +100,8 @@ def take_apart(commands, begin, end):
 
 
 def copied(commands, ms):
-    """What a GPU copied, by route: gigabytes, and the rate while at least one such copy was under way."""
+    """What a GPU copied, by route: gigabytes, and the rate while at least one such copy was under way; how long it copied to and
+    from the host at the same time; how long it computed."""
     rows, routes = {}, collections.defaultdict(list)
     for event in commands:
         if event["name"] == "copy" and "route" in event["args"]:
@@ -108,6 +109,9 @@ def copied(commands, ms):
     for route, copies in sorted(routes.items()):
         gigabytes, busy = sum(event["args"]["bytes"] for event in copies) / 1e9, covered(copies)
         rows |= {f"{route}_gb": round(gigabytes, 4), f"{route}_gbs": round(gigabytes / busy * 1e3, 2)}
+    up, down = routes["h2d"], routes["d2h"]
+    if up and down:
+        rows["both_ways_ms"] = round(covered(up) + covered(down) - covered(up + down), 4)
     return rows | {"products_ms": round(ms[PARTS[1]] + ms[PARTS[2]], 4)}
 
 
