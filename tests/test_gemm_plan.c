@@ -361,6 +361,7 @@ static dvt_plan_choice random_choice(const dvt_plan_shape *shape) {
     choice.tile[x] = 32 << random_below(&seed, 4);
   choice.lead = random_below(&seed, 2) ? choice.tile[DVT_DIM_K] / 4 : 0;
   choice.last = random_below(&seed, 2) ? choice.tile[DVT_DIM_N] / 4 : 0;
+  choice.by_tile = random_below(&seed, 5);
   return choice;
 }
 
@@ -593,6 +594,41 @@ CASE(test_long_k_is_divided) {
   assert_true(seconds[2] < 0.6 * seconds[1] && seconds[4] < 0.4 * seconds[1]);
 }
 
+static double played_by_tile(const dvt_model *model, const dvt_plan_shape *shape, dvt_plan_choice choice,
+                             int quarters) {
+  dvt_plan plan;
+  dvt_prediction p;
+  choice.by_tile = quarters;
+  assert_int_equal(dvt_plan_build(shape, &choice, &plan), DAVIT_SUCCESS);
+  assert_int_equal(dvt_model_play(model, shape, &plan, &p), DAVIT_SUCCESS);
+  dvt_plan_free(&plan);
+  return p.seconds;
+}
+
+/* Of a product that the links bind, more than half of k is done tile by tile, so that C is on its way earlier; of one
+ * that arithmetic binds, no more than half. */
+CASE(test_order_suits_the_work) {
+  static const struct {
+    int64_t n;
+    int devices;
+    bool more;
+  } cases[] = {{4000, 2, true}, {4000, 4, true}, {16384, 1, false}, {16384, 2, false}};
+  for (size_t i = 0; i < COUNT(cases); i++) {
+    const dvt_model model = made_up_model(cases[i].devices);
+    dvt_plan_shape shape = large_shape(0, cases[i].devices);
+    dvt_chosen chosen;
+    set_shape(&shape, cases[i].n, cases[i].n, cases[i].n);
+    assert_int_equal(dvt_choose(&model, &shape, 0, false, &chosen), DAVIT_SUCCESS);
+    const dvt_candidate *best = &chosen.candidate[0];
+    assert_true(cases[i].more ? best->choice.by_tile > 2 : best->choice.by_tile <= 2);
+    for (int c = 0; c < chosen.count; c++) { /* another order than the usual one is faster */
+      const dvt_candidate *one = &chosen.candidate[c];
+      const double half = played_by_tile(&model, &shape, one->choice, 2);
+      assert_true(one->choice.by_tile == 0 ? one->seconds == half : one->seconds < 0.99 * half);
+    }
+  }
+}
+
 /* Dimensions that share a cut are chosen one length of tiles. What is left of the time of a triangular routine
  * beside its arithmetic, half of gemm's, is small: it needs short tiles, and few of C to begin with. */
 CASE(test_choices_for_routines) {
@@ -631,6 +667,7 @@ static void assert_same_choice(const dvt_plan_choice *x, const dvt_plan_choice *
   assert_memory_equal(x->tile, y->tile, sizeof x->tile);
   assert_int_equal(x->lead, y->lead);
   assert_int_equal(x->last, y->last);
+  assert_int_equal(x->by_tile, y->by_tile);
 }
 
 static bool same_term(const dvt_term *x, const dvt_term *y) {

@@ -19,8 +19,9 @@
  * A device keeps tiles in slots, in a pool for each operand. If its block does not fit, it works through the
  * block in panels. Where the terms of a tile may be done in any order of tiles, the order in a panel is
  * k-outer at first (after r + c fetches there are r c products to do: the device is busy from the start) and
- * tile by tile later (tiles of C finish one after another and travel home beside the arithmetic). Of a triangle each
- * k finishes a row, or column, of tiles, so the order is k-outer to the end.
+ * tile by tile later (tiles of C finish one after another and travel home beside the arithmetic), each for half of k
+ * where the choice has nothing else: the longer the work takes by its bytes, the earlier tiles should finish. Of a
+ * triangle each k finishes a row, or column, of tiles, so the order is k-outer to the end.
  *
  * Each tile of A and B crosses the host link once for all devices that need it: the importer is the one that
  * has imported least so far, the others copy from whoever has the tile at that moment. A tile that had to
@@ -76,6 +77,7 @@ typedef struct dvt_plan_choice {
   int64_t tile[DVT_DIMS]; /* maximum lengths */
   int64_t lead;           /* length of the first tile of k in each part; 0: as the others */
   int64_t last;           /* length of the last tile of n in each block; 0: as the others */
+  int by_tile;            /* so many quarters of k, the last ones, are done tile by tile; 0: two */
 } dvt_plan_choice;
 
 /* ---- the plan ---- */

@@ -348,7 +348,7 @@ static void start_panel(dvt_planning *p, dvt_planner *d) {
   d->cursor = 0;
   d->split = 0;
   if (p->rule->uniform) {
-    int64_t tail = dvt_divide_up(length, 2);
+    int64_t tail = dvt_divide_up(length * (p->choice->by_tile > 0 ? p->choice->by_tile : 2), 4);
     for (int x = DVT_A; x <= DVT_B; x++) {
       int64_t per_k = 0;
       dvt_term term = {.left.matrix = -1, .right.matrix = -1};

@@ -245,6 +245,9 @@ MUTANTS = [
     Mutant("gemm-overwrites-what-is-read", "src/level3/slots.c",
            "for (int32_t i = 0; i < slot->readers; i++)\n    add(waits,",
            "for (int32_t i = 1; i < slot->readers; i++)\n    add(waits,", "gemm_plan"),
+    Mutant("level3-one-order", "src/level3/planner.c", "p->choice->by_tile > 0 ? p->choice->by_tile : 2", "2", "gemm_plan"),
+    Mutant("level3-order-not-better", "src/level3/choose.c", "one.seconds < worth * usual->seconds && one.seconds < best.seconds",
+           "one.seconds < 2 * usual->seconds", "gemm_plan"),
     Mutant("level3-store-waits-for-nothing", "src/level3/planner.c",
            "  dvt_wait_to_read(&waits, slot);\n  DVT_TRY(dvt_emit(p, &step, &waits, &number));\n"
            "  DVT_TRY(dvt_slot_read(slot, which, DVT_ROLE_STORE, number));",
