@@ -5,7 +5,7 @@
  *
  * The format is that of DAVIT_TRACE (docs/trace.md): an event for each copy, fill and kernel of a GPU, with its
  * number as pid and its stream as tid, and one for each call of the driver or of CUDA's runtime that took 0.1 ms
- * or longer, with the category "call". Times are those of the GPU, by CUPTI; unlike DAVIT_TRACE it places nothing
+ * or longer, with the category "call" and the host's times. The others are those of the GPU, by CUPTI; unlike DAVIT_TRACE it places nothing
  * in streams, so that a program is hardly slower, unless it makes thousands of short copies. It needs the CUPTI of
  * a CUDA Toolkit at run time. */
 #include <cupti.h>
@@ -60,6 +60,8 @@ static const char *route(uint8_t kind) {
     return "h2d";
   case CUPTI_ACTIVITY_MEMCPY_KIND_DTOH:
     return "d2h";
+  case CUPTI_ACTIVITY_MEMCPY_KIND_HTOH:
+    return "h2h";
   default:
     return "d2d";
   }
@@ -132,7 +134,8 @@ static void end(void) {
   cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   pthread_mutex_lock(&lock);
   fprintf(file, "%s]\n", separator[0] == '[' ? "[\n" : "\n");
-  if (fclose(file) != 0)
+  const bool failed = ferror(file);
+  if (fclose(file) != 0 || failed)
     fprintf(stderr, "cupti_trace: the file of DAVIT_CUPTI could not be written\n");
   file = NULL;
   pthread_mutex_unlock(&lock);

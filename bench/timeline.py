@@ -4,16 +4,17 @@
 
     CUDA_INJECTION64_PATH=build/bin/libdavit_cupti.so DAVIT_CUPTI=trace.json \\
       bench_gemm --alone 1 --sizes 16384 --devices 2 --repeats 5 > gemm.json
-    bench/timeline.py trace.json gemm.json > gemm-timeline.json   # of the calls after the first, that of median time
+    bench/timeline.py trace.json gemm.json > gemm-timeline.json   # the median of the calls after the first
     bench/timeline.py --first trace.json gemm.json                # the first one
 
 The trace has the calls of one product, one after the other: CUPTI's (bench/cupti_trace.c), which slows the call down
 least, or one of DAVIT_TRACE. One call is taken apart. Every moment from its first command on a GPU to the end of its
 last one belongs to one part, by what a GPU does then; with several GPUs a part is their mean. What the call takes
 beside that (its time in gemm.json less this span) is the host's, before the first command and after the last. The
-parts together are the call. Prints a document as the benchmarks do, a row for each part; then one for each GPU with
-what it copied, and one for each function of the driver or of CUDA's runtime that took long in the call, in all threads
-together.
+parts together are the call. The median call is that whose span is the median, and its time is taken to be the median;
+--repeats is odd, or neither is that of a call. Prints a document as the benchmarks do, a row for each part; then one
+for each GPU with what it copied, and one for each function of the driver or of CUDA's runtime that took long in the
+call: how often it was called, and how long at least one thread was in it.
 """
 import collections
 import json
@@ -44,6 +45,8 @@ def pauses(commands, low, high):
         if event["ts"] > busy_until:
             found.append((event["ts"] - busy_until, busy_until))
         busy_until = max(busy_until, end_of(event))
+    if busy_until < high < float("inf"):
+        found.append((high - busy_until, busy_until))
     return found
 
 
@@ -61,7 +64,7 @@ def calls_of(events, count, first_ms):
     each, rest = divmod(len(products), count)
     if rest or not each:
         sys.exit(f"{len(products)} products are not {count} equal calls")
-    edges = [end_of(max(products[:each], key=end_of)) - 1e3 * first_ms]
+    edges = []
     for i in range(1, count):
         found = pauses(commands, end_of(products[i * each - 1]), products[i * each]["ts"])
         if not found:
@@ -70,6 +73,7 @@ def calls_of(events, count, first_ms):
     last = max(end_of(event) for event in products)
     over = sorted(begin for length, begin in pauses(commands, last, float("inf")) if length >= PAUSE_US)
     edges.append(over[0] if over else float("inf"))
+    edges.insert(0, max(end_of(event) for event in commands if event["ts"] < edges[0]) - 1e3 * first_ms)
     return [[event for event in commands if low <= event["ts"] < high] for low, high in zip(edges, edges[1:])]
 
 
@@ -125,8 +129,9 @@ def driver(events, low, high):
     """A row for each function of the driver with long calls in this time."""
     functions = collections.defaultdict(list)
     for event in events:
-        if event["ph"] == "X" and event.get("cat") == "call" and low <= event["ts"] < high:
-            functions[event["name"]].append(event)
+        if event["ph"] == "X" and event.get("cat") == "call" and event["ts"] < high and end_of(event) > low:
+            begin = max(event["ts"], low)
+            functions[event["name"]].append({"ts": begin, "dur": min(end_of(event), high) - begin})
     rows = [{"table": "driver", "function": name, "calls": len(calls), "ms": round(covered(calls), 4)}
             for name, calls in functions.items()]
     return sorted(rows, key=lambda row: -row["ms"])
@@ -136,7 +141,10 @@ def main(first, trace, result):
     events = json.load(open(trace))
     document = json.load(open(result))
     row = document["rows"][0]
-    calls = calls_of(events, int(document["command"].split("--repeats ")[1].split()[0]) + 1, row["first_ms"])
+    repeats = int(document["command"].split("--repeats ")[1].split()[0])
+    if repeats % 2 == 0:
+        sys.exit(f"the median of {repeats} calls is none of them")
+    calls = calls_of(events, repeats + 1, row["first_ms"])
     spans = [end - begin for begin, end in map(span, calls)]
     at = 0 if first else spans.index(statistics.median_low(spans[1:]), 1)
     call, whole = calls[at], row["first_ms" if first else "median_ms"]

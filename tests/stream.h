@@ -42,7 +42,7 @@ struct dvt_mark {
 };
 
 static struct device_calls {
-  atomic_int all, notifications, queries, waits;
+  atomic_int all, notifications, queries, waits, handles;
   atomic_int in_callbacks; /* where none is allowed */
   atomic_int until_lost;   /* counts down to the one that fails, once; 0: none does */
 } device_calls;
@@ -280,6 +280,7 @@ davit_status dvt_stream_fill(dvt_stream *s, void *pointer, int value, size_t byt
 /* For those who only want to have it made: there is no cuBLAS behind it. */
 davit_status dvt_stream_cublas(dvt_stream *s, void **handle) {
   DVT_TRY(device_call());
+  atomic_fetch_add(&device_calls.handles, 1);
   *handle = s;
   return DAVIT_SUCCESS;
 }

@@ -26,8 +26,12 @@ static void run_blas(void *argument) {
   free(w);
 }
 
+static atomic_bool without_handles; /* a product was enqueued before any handle was made */
+
 static davit_status push_blas(const dvt_site *site, blas_work work) {
   DVT_TRY(device_call());
+  if (atomic_load(&device_calls.handles) == 0)
+    atomic_store(&without_handles, true);
   blas_work *w = malloc(sizeof *w);
   *w = work;
   push(site->stream, (item){.run = run_blas, .argument = w});
@@ -291,6 +295,27 @@ CASE(test_strips_of_pageable_memory) {
     prepare(&p);
     CHECK(compute(&p));
     expect_result(&p);
+  }
+}
+
+/* Of pageable memory before the first product, and so beside the loads; else by the products themselves, which here do
+ * without. */
+CASE(test_handles_are_made_beside_loads) {
+  for (int pinned = 0; pinned < 2; pinned++) {
+    SCOPE;
+    const int place = pinned ? DAVIT_PINNED : DAVIT_PAGEABLE;
+    problem p = {.g = {DVT_GEMM, .type = DAVIT_DOUBLE, .transa = 'N', .transb = 'N', .m = 200, .n = 200,
+                       .k = 200, .alpha = 1},
+                 .place = {place, place, place},
+                 .options = {.devices = devices, .device_count = 1, .tile = 100, .separate_memory = true}};
+    atomic_store(&device_calls.handles, 0);
+    atomic_store(&without_handles, false);
+    prepare(&p);
+    CHECK(compute(&p));
+    expect_result(&p);
+    assert_true(atomic_load(&without_handles) == pinned);
+    assert_int_equal(atomic_load(&device_calls.handles),
+                     pinned ? 0 : 2); /* one for each stream of products */
   }
 }
 

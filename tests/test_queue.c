@@ -606,9 +606,11 @@ static int thread_times(int most, thread_time *times) {
     FILE *file = t->number > 0 ? fopen(path, "r") : NULL;
     if (!file)
       continue;
-    if (fscanf(file, "%lld", &ns) == 1)
-      count++;
+    const bool known = fscanf(file, "%lld", &ns) == 1;
     fclose(file);
+    if (!known)
+      continue;
+    count++;
     t->ms = 1e-6 * (double)ns;
     snprintf(path, sizeof path, "/proc/self/task/%s/comm", entry->d_name);
     file = fopen(path, "r");
@@ -630,7 +632,7 @@ static void print_busy_threads(int count, const thread_time *before) {
     for (int j = 0; j < count; j++)
       ms -= before[j].number == now[i].number ? before[j].ms : 0;
     if (ms > 0.1)
-      print_error("thread %d, %s: %.1f ms\n", now[i].number - getpid(), now[i].name, ms);
+      print_error("thread %d after the first, %s: %.1f ms\n", now[i].number - getpid(), now[i].name, ms);
   }
 }
 

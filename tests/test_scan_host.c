@@ -77,9 +77,16 @@ CASE(test_past_the_caches) {
   dvt_cpu_cache_assume(0);
 }
 
-/* So many blocks for each of two threads that they are claimed one by one. */
+enum {
+  STRIP = 528,
+  PIECE = 8 * STRIP,
+  BLOCK = 8 * PIECE,
+  CLAIMED = 16
+}; /* of offload/kernel/scan_host.inc */
+
+/* So many blocks for each of two threads that they are claimed one by one: more than CLAIMED. */
 CASE(test_claimed_blocks) {
-  const int64_t n = 40 * 33792 + 4711;
+  const int64_t n = 2 * (CLAIMED + 4) * (int64_t)BLOCK + 4711;
   uint8_t *flags = make_flags(FLAGS_LONG, n, 18);
   CHECK(davit_set_threads(2));
   EACH_TYPE(type)
@@ -92,8 +99,6 @@ CASE(test_claimed_blocks) {
 }
 
 /* ---- heads where something begins or ends ---- */
-
-enum { STRIP = 528, PIECE = 8 * STRIP, BLOCK = 8 * PIECE }; /* of offload/kernel/scan_host.inc */
 
 CASE(test_segments_of_a_length) {
   enum { N = 4 * BLOCK + PIECE + 77 };

@@ -94,7 +94,7 @@ static inline bool dvt_large(int64_t m, int64_t n, int64_t k) {
 
 /* What the log will say of a call that BLIS computes. */
 typedef struct dvt_host_call {
-  const char *why;     /* NULL: it says nothing, or has said it */
+  const char *why;     /* NULL: it says nothing, or has said it; lives as long as BLIS's call */
   double begin;        /* on the clock of route.c */
   double host, device; /* seconds that were predicted; 0: none were */
 } dvt_host_call;

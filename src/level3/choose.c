@@ -186,18 +186,34 @@ static void keep(dvt_chosen *chosen, const dvt_candidate *one) {
   memcpy(chosen->candidate, list, (size_t)chosen->count * sizeof *list);
 }
 
-/* Shares of k that are done tile by tile other than half of it. What is hardly faster is left, as no model is exact. */
-static davit_status play_orders(const search *s, const dvt_candidate *usual, dvt_chosen *chosen) {
+/* Tiles of k in a part, of which so many quarters are done tile by tile. */
+static int64_t tiles_by_tile(const search *s, const dvt_plan_choice *choice, int quarters) {
+  const int64_t block = block_of(s, choice->grid, DVT_DIM_K), tile = choice->tile[DVT_DIM_K];
+  const int64_t tiles = (block + tile - 1) / tile + (choice->lead > 0);
+  return (tiles * quarters + 3) / 4;
+}
+
+/* The best of a number of devices in other orders than half of k tile by tile. What is hardly faster is left, as no
+ * model is exact, and short work is not worth the search. */
+static davit_status play_orders(const search *s, const dvt_candidate *usual, dvt_chosen *chosen,
+                                davit_status *refused) {
   static const int quarters[] = {1, 3, 4};
-  const double worth = 0.99;
+  const double worth = 0.99, least_seconds = 300e-6;
   dvt_candidate best = *usual;
-  for (size_t i = 0; i < sizeof quarters / sizeof *quarters; i++) {
+  int64_t played = tiles_by_tile(s, &usual->choice, 2);
+  for (size_t i = 0; i < sizeof quarters / sizeof *quarters && usual->seconds >= least_seconds; i++) {
     dvt_candidate one = *usual;
+    const int64_t tiles = tiles_by_tile(s, &usual->choice, quarters[i]);
+    if (tiles == played || tiles == tiles_by_tile(s, &usual->choice, 2))
+      continue;
+    played = tiles;
     one.choice.by_tile = quarters[i];
     const davit_status status = play(s, &one);
-    if (status != DAVIT_SUCCESS && status != DAVIT_OUT_OF_DEVICE_MEMORY)
+    if (status == DAVIT_OUT_OF_DEVICE_MEMORY)
+      *refused = status;
+    else if (status != DAVIT_SUCCESS)
       return status;
-    if (status == DAVIT_SUCCESS && one.seconds < worth * usual->seconds && one.seconds < best.seconds)
+    else if (one.seconds < worth * usual->seconds && one.seconds < best.seconds)
       best = one;
   }
   if (best.choice.by_tile)
@@ -213,7 +229,8 @@ static bool are_alike(const dvt_plan_choice *a, const dvt_plan_choice *b) {
 
 /* Those that look best are played, the more of them the longer the work is; for one that does not fit the next. Of
  * the longest work a quarter of MOST_PLAYED at most are alike: the guess knows little of what tiles in k and first and
- * last tiles do, so that many that differ in these alone would leave no room for others. */
+ * last tiles do, so that many that differ in these alone would leave no room for others. The best of them is played
+ * in other orders as well. */
 static davit_status play_best(search *s, dvt_chosen *chosen, davit_status *refused) {
   const bool has_orders = s->shape->rule->uniform && !s->shape->rule->over_b;
   dvt_plan_choice done[MOST_PLAYED];
@@ -240,7 +257,7 @@ static davit_status play_best(search *s, dvt_chosen *chosen, davit_status *refus
       return status;
     }
   }
-  return played > 0 && has_orders ? play_orders(s, &best, chosen) : DAVIT_SUCCESS;
+  return played > 0 && has_orders ? play_orders(s, &best, chosen, refused) : DAVIT_SUCCESS;
 }
 
 /* What is found for a number of devices does not depend on how many there are. */

@@ -201,16 +201,17 @@ static davit_status drain(dvt_engine *e) {
   return status;
 }
 
-/* The process's first handle takes 0.1 s and more, as cuBLAS is loaded. The ring's threads load tiles meanwhile, which
- * they would not if it were made for the first product: that waits for its tiles. */
+/* cuBLAS's, for the streams that have products. The first one of a process takes 0.1 s and more, as the library is
+ * loaded. Made here, it is done while the ring's threads load tiles; the first product waits for its tiles, so that
+ * there it would begin when these are loaded. */
 static davit_status make_handles(dvt_engine *e) {
   const dvt_plan *plan = e->run->plan;
   bool used[DVT_ROLES] = {false};
-  for (int32_t i = 0; i < plan->steps && e->streams; i++) {
+  for (int32_t i = 0; i < plan->steps; i++) {
     const dvt_step *step = &plan->step[i];
     if (step->device == e->index && step->kind == DVT_STEP_PRODUCT && !used[step->role])
       used[step->role] =
-          dvt_path_on(e->device, true, &dvt_level3_operations[step->term.kernel]) == DVT_ON_STREAM;
+          dvt_path_on(e->device, e->streams, &dvt_level3_operations[step->term.kernel]) == DVT_ON_STREAM;
   }
   for (int role = 0; role < DVT_ROLES; role++) {
     void *handle;
@@ -222,7 +223,7 @@ static davit_status make_handles(dvt_engine *e) {
 
 static void carry_engine(dvt_engine *e) {
   dvt_running *run = e->run;
-  davit_status status = make_handles(e);
+  davit_status status = dvt_ring_takes_loads(e) ? make_handles(e) : DAVIT_SUCCESS;
   for (int32_t i = 0; i < run->plan->steps && status == DAVIT_SUCCESS; i++)
     if (run->plan->step[i].device == e->index && !dvt_ring_takes(e, &run->plan->step[i]))
       status = atomic_load(&run->failed) ? DVT_STOPPED : carry_step(e, i);

@@ -63,6 +63,10 @@ bool dvt_ring_takes(const dvt_engine *e, const dvt_step *step) {
                      (step->kind == DVT_STEP_STORE && e->ring->takes_stores));
 }
 
+bool dvt_ring_takes_loads(const dvt_engine *e) {
+  return e->ring && e->ring->takes_loads;
+}
+
 /* ---- strips ---- */
 
 /* Some whole columns, or a part of one. */

@@ -8,6 +8,9 @@
 /* Whether a load or store of the device passes through the ring. */
 bool dvt_ring_takes(const dvt_engine *engine, const dvt_step *step);
 
+/* Whether any load of the device does. */
+bool dvt_ring_takes_loads(const dvt_engine *engine);
+
 /* Opens the ring and starts its threads, if any of the device's steps needs it. */
 davit_status dvt_ring_open(dvt_engine *engine);
 

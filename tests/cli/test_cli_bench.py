@@ -338,15 +338,17 @@ def test_several_gpus():
 
 
 def test_timeline():
-    """A made-up trace of two calls on two GPUs. Of the second call the first GPU has, in microseconds, 100 of loads, 50 of both, 30
+    """A made-up trace of four calls on two GPUs. Of the median call the first GPU has, in microseconds, 100 of loads, 50 of both, 30
     of products, 20 of nothing, 40 of copies in between, 60 of products, 80 of stores; the other loads for 50 and computes for the
-    100 that follow. The host has the rest of 0.5 ms. Around the calls are small copies, and a copy after a pause."""
+    100 that follow. The host has the rest of 0.5 ms. Around the calls are small copies, a large one before the first, and one after
+    a pause."""
     def command(name, begin, duration, gpu=3, **args):
         return {"ph": "X", "name": name, "cat": "stream", "pid": gpu, "tid": 1, "ts": begin, "dur": duration, "args": args}
 
-    def call(at):
+    def call(at, longer=0):
         return [command("copy", at, 150, bytes=6 * 10**6, route="h2d"), command("gemm", at + 100, 80), command("copy", at + 200, 40),
-                command("copy", at + 130, 20, bytes=10**6, route="d2h"), command("kernel", at + 240, 60, kernel="sm90_gemm"), command("copy", at + 300, 80, bytes=8 * 10**6, route="d2h"),
+                command("copy", at + 130, 20, bytes=10**6, route="d2h"), command("kernel", at + 240, 60, kernel="sm90_gemm"),
+                command("copy", at + 300, 80 + longer, bytes=8 * 10**6, route="d2h"),
                 command("copy", at, 50, 4, bytes=5 * 10**6, route="h2d"), command("gemm", at + 50, 100, 4)]
 
     def parts(*options):
@@ -356,15 +358,17 @@ def test_timeline():
             tables[row["table"]].append(row)
         return run, tables, [round(row["ms"], 6) for row in tables["parts"]]
 
-    events = [{"ph": "M", "name": "process_name", "pid": 3, "args": {"name": "a GPU"}}, command("copy", 1, 5, bytes=64), *call(5000), *call(100),
-              command("copy", 6500, 9, bytes=10**6),
+    events = [{"ph": "M", "name": "process_name", "pid": 3, "args": {"name": "a GPU"}},
+              command("copy", 1090, 5, bytes=64), command("copy", 1060, 5, bytes=10**6),
+              *call(5000), *call(1100), *call(3000, 70), *call(7000, -50),
+              command("copy", 9500, 9, bytes=10**6),
               {"ph": "X", "name": "cuMemAlloc", "cat": "call", "pid": 9, "tid": 8, "ts": 4990, "dur": 40},
               {"ph": "X", "name": "cuMemAlloc", "cat": "call", "pid": 9, "tid": 7, "ts": 5010, "dur": 40},
-              {"ph": "X", "name": "cuMemFree", "cat": "call", "pid": 9, "tid": 7, "ts": 90, "dur": 11}]
+              {"ph": "X", "name": "cuMemFree", "cat": "call", "pid": 9, "tid": 7, "ts": 1070, "dur": 22}]
     row = {"who": "davit", "type": "f64", "place": "pinned", "m": 100, "n": 100, "k": 100, "devices": 2, "tile": 50, "median_ms": 0.5,
            "first_ms": 0.4}
     put("trace.json", json.dumps(events))
-    put("gemm.json", json.dumps({"benchmark": "gemm", "command": "bench_gemm --repeats 1", "rows": [row]}))
+    put("gemm.json", json.dumps({"benchmark": "gemm", "command": "bench_gemm --repeats 3", "rows": [row]}))
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../bench/timeline.py")
     run, tables, found = parts()
     expect(found == [0.075, 0.025, 0.095, 0.02, 0.04, 0.125, 0.12, 0.5], f"parts: {found} {run.stderr}")
@@ -376,15 +380,16 @@ def test_timeline():
     expect(found == [0.075, 0.025, 0.095, 0.02, 0.04, 0.125, 0.02, 0.4], f"parts of the first call: {found} {run.stderr}")
     expect([one["function"] for one in tables["driver"]] == ["cuMemFree"], f"driver: {tables['driver']}")
     os.makedirs("traced")
-    put("traced/bench_gemm", b"#!/bin/sh\ncp trace.json $DAVIT_CUPTI && [ -n $CUDA_INJECTION64_PATH ] && cat gemm.json\n")
+    put("traced/bench_gemm", b"#!/bin/sh\ncp trace.json $DAVIT_CUPTI && [ -n \"$CUDA_INJECTION64_PATH\" ] && cat gemm.json\n")
     os.chmod("traced/bench_gemm", 0o755)
     subprocess.run([os.path.join(os.path.dirname(script), "several_gpus.sh"), "traced", "taken", "here", "gemm-timeline-first"],
                    capture_output=True, timeout=LIMIT_S, check=True)
     files = os.listdir("taken")
     expect(len(files) == 1 and open(os.path.join("taken", files[0])).read() == run.stdout, f"the script's: {files}")
-    put("gemm.json", json.dumps({"command": "bench_gemm --repeats 3", "rows": [row]}))
-    wrong = parts()[0]
-    expect(wrong.returncode == 1 and "6 products are not 4 equal calls" in wrong.stderr, f"another trace: {wrong}")
+    for repeats, sentence in ((7, "12 products are not 8 equal calls"), (2, "the median of 2 calls is none of them")):
+        put("gemm.json", json.dumps({"command": f"bench_gemm --repeats {repeats}", "rows": [row]}))
+        wrong = parts()[0]
+        expect(wrong.returncode == 1 and sentence in wrong.stderr, f"another trace: {wrong}")
     put("trace.json", json.dumps([*call(100), *call(480)]))
     put("gemm.json", json.dumps({"command": "bench_gemm --repeats 1", "rows": [row]}))
     wrong = parts()[0]

@@ -245,6 +245,8 @@ MUTANTS = [
     Mutant("gemm-overwrites-what-is-read", "src/level3/slots.c",
            "for (int32_t i = 0; i < slot->readers; i++)\n    add(waits,",
            "for (int32_t i = 1; i < slot->readers; i++)\n    add(waits,", "gemm_plan"),
+    Mutant("handles-with-first-product", "src/level3/engine.c", "dvt_ring_takes_loads(e) ? make_handles(e) : DAVIT_SUCCESS",
+           "DAVIT_SUCCESS", "gemm_streams"),
     Mutant("level3-one-order", "src/level3/planner.c", "p->choice->by_tile > 0 ? p->choice->by_tile : 2", "2", "gemm_plan"),
     Mutant("level3-order-not-better", "src/level3/choose.c", "one.seconds < worth * usual->seconds && one.seconds < best.seconds",
            "one.seconds < 2 * usual->seconds", "gemm_plan"),
@@ -466,13 +468,14 @@ HEAD = f"{'fault':<30} {'in':<36} {'of':<11} {'test':<22} {'verdict':<10} {'on':
 
 def hash_of(path):
     """As `git hash-object` has it, its first ten digits."""
-    data = (ROOT / path).read_bytes()
+    data = path.read_bytes()
     return hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()[:10]
 
 
-def line_of(mutant, verdict, how):
+def line_of(mutant, of, verdict, how):
+    """`of`: the hash of the file that the fault was seeded in"""
     date = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")
-    return (f"{mutant.name:<30} {mutant.path:<36} {hash_of(mutant.path):<11} test_{mutant.test:<17} {verdict:<10} {date:<11} {how}"
+    return (f"{mutant.name:<30} {mutant.path:<36} {of:<11} test_{mutant.test:<17} {verdict:<10} {date:<11} {how}"
             .rstrip())
 
 
@@ -501,7 +504,7 @@ def keep(path, lines):
 
 
 def is_stale(mutant, line):
-    return not line or line.split()[2] != hash_of(mutant.path)
+    return not line or line.split()[2] != hash_of(ROOT / mutant.path)
 
 
 def problems(log):
@@ -561,8 +564,8 @@ def main():
     print(HEAD, flush=True)
     lines = {}
     for m in chosen:
-        verdict, how = bench.verdict(m)
-        lines[m.name] = line_of(m, verdict, how)
+        of = hash_of(bench.source / m.path)
+        lines[m.name] = line_of(m, of, *bench.verdict(m))
         print(lines[m.name], flush=True)
     left = sum(" caught " not in line for line in lines.values())
     minutes = (time.monotonic() - start) / 60
