@@ -5,9 +5,9 @@
  *
  * The format is that of DAVIT_TRACE (docs/trace.md): an event for each copy, fill and kernel of a GPU, with its
  * number as pid and its stream as tid, and one for each call of the driver or of CUDA's runtime that took 0.1 ms
- * or longer, with the category "call" and the host's times. The others are those of the GPU, by CUPTI; unlike DAVIT_TRACE it places nothing
- * in streams, so that a program is hardly slower, unless it makes thousands of short copies. It needs the CUPTI of
- * a CUDA Toolkit at run time. */
+ * or longer, with the category "call" and the host's times. The other times are those of the GPU, by CUPTI. Unlike
+ * DAVIT_TRACE it places nothing in streams, so that a program is hardly slower, unless it makes thousands of short
+ * copies. It needs CUPTI 13 at run time, whose records it reads. */
 #include <cupti.h>
 #include <dlfcn.h>
 #include <pthread.h>
@@ -32,8 +32,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const char *separator = "[\n";
 
 static bool load(void) {
-  static const char *const names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so",
-                                      "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so"};
+  static const char *const names[] = {"libcupti.so.13", "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so.13"};
   void *library = NULL;
   for (size_t i = 0; i < sizeof names / sizeof *names && !library; i++)
     library = dlopen(names[i], RTLD_NOW);
@@ -44,7 +43,7 @@ static bool load(void) {
   return all;
 }
 
-/* An event that is not over yet: the caller writes its args and two closing braces. */
+/* An event without its end: the caller writes its args, if any, and the brace. */
 static void begin(const char *name, const char *category, unsigned process, unsigned thread, uint64_t from,
                   uint64_t to) {
   fprintf(file,
@@ -152,7 +151,7 @@ int InitializeInjection(void) {
   if (!name || !*name || file)
     return 1;
   if (!load()) {
-    fprintf(stderr, "cupti_trace: there is no libcupti\n");
+    fprintf(stderr, "cupti_trace: there is no libcupti.so.13\n");
     return 1;
   }
   file = fopen(name, "w");

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/base/allocate.h"
+#include "src/base/arithmetic.h"
 #include "src/base/error.h"
 #include "src/level3/rule.h"
 
@@ -46,10 +47,6 @@ static void add(search *s, const dvt_plan_choice *choice) {
   set_seconds(c, dvt_model_guess(s->model, s->shape, choice));
 }
 
-static int64_t larger(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
 /* ---- candidates ---- */
 
 /* Whether a block of the dimension has any use for being divided by `parts`. */
@@ -76,8 +73,7 @@ static bool is_allowed(const search *s, const int grid[DVT_DIMS]) {
 }
 
 static int64_t block_of(const search *s, const int grid[DVT_DIMS], int dim) {
-  const int64_t length = s->shape->length[dim];
-  return larger((length + grid[dim] - 1) / grid[dim], 1);
+  return dvt_at_least(dvt_divide_up(s->shape->length[dim], grid[dim]), 1);
 }
 
 /* Lengths to try for a dimension of a block: at most MOST_TILES tiles, and the whole of it. Of MOST_TILES times the
@@ -186,11 +182,14 @@ static void keep(dvt_chosen *chosen, const dvt_candidate *one) {
   memcpy(chosen->candidate, list, (size_t)chosen->count * sizeof *list);
 }
 
+/* Of work that is predicted to take less, few candidates are played. */
+static const double short_work = 300e-6;
+
 /* Tiles of k in a part, of which so many quarters are done tile by tile. */
 static int64_t tiles_by_tile(const search *s, const dvt_plan_choice *choice, int quarters) {
-  const int64_t block = block_of(s, choice->grid, DVT_DIM_K), tile = choice->tile[DVT_DIM_K];
-  const int64_t tiles = (block + tile - 1) / tile + (choice->lead > 0);
-  return (tiles * quarters + 3) / 4;
+  const int64_t block = block_of(s, choice->grid, DVT_DIM_K);
+  const int64_t tiles = dvt_divide_up(block, choice->tile[DVT_DIM_K]) + (choice->lead > 0);
+  return dvt_divide_up(tiles * quarters, 4);
 }
 
 /* The best of a number of devices in other orders than half of k tile by tile. What is hardly faster is left, as no
@@ -198,13 +197,16 @@ static int64_t tiles_by_tile(const search *s, const dvt_plan_choice *choice, int
 static davit_status play_orders(const search *s, const dvt_candidate *usual, dvt_chosen *chosen,
                                 davit_status *refused) {
   static const int quarters[] = {1, 3, 4};
-  const double worth = 0.99, least_seconds = 300e-6;
+  const double worth = 0.99;
+  const int64_t half = tiles_by_tile(s, &usual->choice, 2);
   dvt_candidate best = *usual;
-  int64_t played = tiles_by_tile(s, &usual->choice, 2);
-  for (size_t i = 0; i < sizeof quarters / sizeof *quarters && usual->seconds >= least_seconds; i++) {
+  int64_t played = half;
+  if (usual->seconds < short_work)
+    return DAVIT_SUCCESS;
+  for (size_t i = 0; i < sizeof quarters / sizeof *quarters; i++) {
     dvt_candidate one = *usual;
     const int64_t tiles = tiles_by_tile(s, &usual->choice, quarters[i]);
-    if (tiles == played || tiles == tiles_by_tile(s, &usual->choice, 2))
+    if (tiles == half || tiles == played)
       continue;
     played = tiles;
     one.choice.by_tile = quarters[i];
@@ -240,7 +242,7 @@ static davit_status play_best(search *s, dvt_chosen *chosen, davit_status *refus
   for (int i = 0; i < s->count && played < most; i++) {
     dvt_candidate one = s->candidate[i];
     if (played == 0)
-      most = one.seconds < 300e-6 ? 2 : one.seconds < 3e-3 ? 4 : one.seconds < 20e-3 ? 6 : MOST_PLAYED;
+      most = one.seconds < short_work ? 2 : one.seconds < 3e-3 ? 4 : one.seconds < 20e-3 ? 6 : MOST_PLAYED;
     int alike = 0;
     for (int j = 0; j < played; j++)
       alike += are_alike(&done[j], &one.choice);
