@@ -11,7 +11,7 @@
 
 typedef struct simulated {
   dvt_model_device device;
-  double single, enqueue, thread_rate, thread_copy, copy, host;
+  double single, enqueue, thread_rate, thread_copy, copy, all_up, all_down, all_both;
   int devices, threads;
   int64_t most;
 } simulated;
@@ -51,9 +51,10 @@ static davit_status simulate_copy(void *state, int index, dvt_meter_way way, dou
   return DAVIT_SUCCESS;
 }
 
-static davit_status simulate_copy_all(void *state, double bytes, double *seconds) {
+static davit_status simulate_copy_all(void *state, dvt_meter_way way, double bytes, double *seconds) {
   const simulated *s = state;
-  *seconds = s->devices * bytes / s->host;
+  const double rate = way == DVT_METER_UP ? s->all_up : way == DVT_METER_DOWN ? s->all_down : s->all_both;
+  *seconds = s->devices * bytes * (way == DVT_METER_BOTH ? 2 : 1) / rate;
   return DAVIT_SUCCESS;
 }
 
@@ -104,7 +105,9 @@ static const simulated large = {.device = {.rate = 53.5e12,
                                 .thread_rate = 16e9,
                                 .thread_copy = 11.7e9,
                                 .copy = 85e9,
-                                .host = 169e9,
+                                .all_up = 171e9,
+                                .all_down = 123e9,
+                                .all_both = 147e9,
                                 .devices = 4,
                                 .threads = 64,
                                 .most = 8192};
@@ -158,10 +161,13 @@ static void expect_machine(simulated s) {
   expect_figure(&host, DVT_TUNE_GEMM_ENQUEUE, s.enqueue, nano);
   if (s.devices > 1) {
     expect_figure(&device, DVT_TUNE_GEMM_PEER, s.device.peer, mega);
-    expect_figure(&host, DVT_TUNE_GEMM_HOST, s.host, mega);
+    expect_figure(&host, DVT_TUNE_GEMM_ALL_UP, s.all_up, mega);
+    expect_figure(&host, DVT_TUNE_GEMM_ALL_DOWN, s.all_down, mega);
+    expect_figure(&host, DVT_TUNE_GEMM_ALL_BOTH, s.all_both, mega);
   } else {
     assert_int_equal(device.value[DVT_TUNE_GEMM_PEER], 0);
-    assert_int_equal(host.value[DVT_TUNE_GEMM_HOST], 0);
+    for (int i = DVT_TUNE_GEMM_ALL_UP; i <= DVT_TUNE_GEMM_ALL_BOTH; i++)
+      assert_int_equal(host.value[i], 0);
   }
 }
 
@@ -225,7 +231,8 @@ CASE(test_model_reads_the_table) {
   set_figure(0, "single_mflops", 9000000);
   set_figure(0, "up_mbytes_s", 3000);
   set_figure(0, "latency_ns", 1234);
-  set_figure(DAVIT_HOST, "host_mbytes_s", 5000);
+  set_figure(DAVIT_HOST, "all_up_mbytes_s", 5000);
+  set_figure(DAVIT_HOST, "all_both_mbytes_s", 6000);
   set_figure(DAVIT_HOST, "enqueue_ns", 777);
   dvt_model_of(devices, 2, DAVIT_DOUBLE, &measured);
   for (int d = 0; d < 2; d++) {
@@ -233,10 +240,11 @@ CASE(test_model_reads_the_table) {
     assert_true(fabs(measured.device[d].latency - 1234e-9) < 1e-15);
     assert_true(measured.device[d].down == builtin.device[d].down);
   }
-  assert_true(measured.host_total == 5e9 && fabs(measured.enqueue - 777e-9) < 1e-15);
+  assert_true(measured.all_up == 5e9 && measured.all_both == 6e9 && measured.all_down == builtin.all_down);
+  assert_true(fabs(measured.enqueue - 777e-9) < 1e-15);
   assert_true(measured.host_copy == builtin.host_copy);
   assert_true(figure_named(0, "up", &is_measured) == 3e9 && is_measured);
-  assert_true(figure_named(DAVIT_HOST, "host", &is_measured) == 5e9 && is_measured);
+  assert_true(figure_named(DAVIT_HOST, "all up", &is_measured) == 5e9 && is_measured);
   assert_true(figure_named(DAVIT_HOST, "all threads copy", &is_measured) == builtin.host_copy &&
               !is_measured);
   dvt_model_of(devices, 2, DAVIT_FLOAT, &measured);

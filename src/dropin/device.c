@@ -154,7 +154,7 @@ static void read_rates(void) {
       rates.gpus += figure(devices[i], "rate");
       links += figure(devices[i], "up");
     }
-  rates.link = fmin(fmin(links, figure(DAVIT_HOST, "host")), figure(DAVIT_HOST, "all threads copy"));
+  rates.link = fmin(fmin(links, figure(DAVIT_HOST, "all up")), figure(DAVIT_HOST, "all threads copy"));
 }
 
 static void start(void) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "src/level3/choose.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 enum {
   MOST_CANDIDATES = 18 * 6 * 6 * 6 * 2,
   MOST_PLAYED = 24,
+  MOST_CHANGED = 32,
   MOST_LENGTHS = 6,
   MOST_TILES = 10,
   LONGEST = 16384
@@ -29,6 +31,7 @@ typedef struct search {
   int64_t tile;                             /* given, or 0 */
   int added;                                /* all candidates so far */
   int count;                                /* those of one number of devices */
+  double least_received;                    /* of its grids */
   dvt_candidate candidate[MOST_CANDIDATES]; /* these */
 } search;
 
@@ -36,15 +39,28 @@ static int devices_of(const dvt_plan_choice *choice) {
   return choice->grid[0] * choice->grid[1] * choice->grid[2];
 }
 
-static void set_seconds(dvt_candidate *c, double seconds) {
+/* Elements of A, B and partial sums that a device gets. */
+static double received(const search *s, const int grid[DVT_DIMS]) {
+  const double m = (double)s->shape->length[0], n = (double)s->shape->length[1],
+               k = (double)s->shape->length[2];
+  return (m * k / grid[0] + k * n / grid[1]) / grid[2] + (grid[2] > 1 ? m * n / grid[0] / grid[1] : 0);
+}
+
+/* A further device has to gain 2 % of short work, as no model is exact. Of long work it may lose up to 1 %: where the
+ * host's memory is predicted to be the bound, more devices gain on a machine whose memory is faster. Of grids that are
+ * predicted to be as fast the one is taken whose devices get least from each other: for 12000 on four cards 2 × 2 took
+ * 22.4 ms and 1 × 4 25. */
+static void set_seconds(const search *s, dvt_candidate *c, double seconds) {
+  const double margin = fmin(30e-6 / seconds - 0.01, 0.02), least = s->least_received;
+  const double more = least > 0 ? received(s, c->choice.grid) / least - 1 : 0;
   c->seconds = seconds;
-  c->score = seconds * (1 + 0.02 * (devices_of(&c->choice) - 1));
+  c->score = seconds * (1 + margin * (devices_of(&c->choice) - 1) + fmin(0.04 * more, 0.01));
 }
 
 static void add(search *s, const dvt_plan_choice *choice) {
   dvt_candidate *c = &s->candidate[s->count++];
   *c = (dvt_candidate){.choice = *choice, .rank = s->tile ? -devices_of(choice) : 0, .number = s->added++};
-  set_seconds(c, dvt_model_guess(s->model, s->shape, choice));
+  set_seconds(s, c, dvt_model_guess(s->model, s->shape, choice));
 }
 
 /* ---- candidates ---- */
@@ -76,15 +92,16 @@ static int64_t block_of(const search *s, const int grid[DVT_DIMS], int dim) {
   return dvt_at_least(dvt_divide_up(s->shape->length[dim], grid[dim]), 1);
 }
 
-/* Lengths to try for a dimension of a block: at most MOST_TILES tiles, and the whole of it. Of MOST_TILES times the
- * shortest and more, the shortest is none. */
+/* Lengths to try for a dimension of a block, each for another number of tiles: at most MOST_TILES, and the whole of it.
+ * Of MOST_TILES times the shortest and more, the shortest is none. */
 static int lengths_of(int64_t block, int64_t lengths[MOST_LENGTHS]) {
   static const int64_t some[] = {512, 1024, 2048, 3072, 4096, 8192};
   enum { SOME = sizeof some / sizeof *some };
   _Static_assert(SOME <= MOST_LENGTHS && MOST_TILES * 512 <= 8192, "not all of them and the whole");
   int count = 0;
   for (int i = 0; i < SOME; i++)
-    if (some[i] < block && block <= MOST_TILES * some[i])
+    if (some[i] < block && block <= MOST_TILES * some[i] &&
+        (count == 0 || dvt_divide_up(block, some[i]) < dvt_divide_up(block, lengths[count - 1])))
       lengths[count++] = some[i];
   lengths[count++] = block <= LONGEST ? block : LONGEST;
   return count;
@@ -99,12 +116,17 @@ static bool is_alone(const search *s, int dim) {
   return alone;
 }
 
-static void add_with_short_ones(search *s, dvt_plan_choice *choice) {
+/* A short first tile of k and a short last one of n, where that is worth it. */
+static bool set_short_ones(const search *s, dvt_plan_choice *choice) {
   const bool lead = is_alone(s, DVT_DIM_K), last = is_alone(s, DVT_DIM_N);
-  add(s, choice);
   choice->lead = lead ? choice->tile[DVT_DIM_K] / 4 : 0;
   choice->last = last ? choice->tile[DVT_DIM_N] / 4 : 0;
-  if ((lead || last) && (!lead || choice->lead >= 128) && (!last || choice->last >= 128))
+  return (lead || last) && (!lead || choice->lead >= 128) && (!last || choice->last >= 128);
+}
+
+static void add_with_short_ones(search *s, dvt_plan_choice *choice) {
+  add(s, choice);
+  if (set_short_ones(s, choice))
     add(s, choice);
 }
 
@@ -126,8 +148,6 @@ static void add_tiles(search *s, const int grid[DVT_DIMS]) {
 }
 
 static void add_grid(search *s, const int grid[DVT_DIMS]) {
-  if (!is_allowed(s, grid))
-    return;
   if (!s->tile) {
     add_tiles(s, grid);
     return;
@@ -138,11 +158,17 @@ static void add_grid(search *s, const int grid[DVT_DIMS]) {
 }
 
 static void add_grids(search *s, int devices) {
-  for (int rows = 1; rows <= devices; rows++)
-    for (int cols = 1; rows * cols <= devices; cols++)
-      if (devices % (rows * cols) == 0) {
+  s->least_received = INFINITY;
+  for (int pass = 0; pass < 2; pass++)
+    for (int rows = 1; rows <= devices; rows++)
+      for (int cols = 1; rows * cols <= devices; cols++) {
         const int grid[DVT_DIMS] = {rows, cols, devices / (rows * cols)};
-        add_grid(s, grid);
+        if (devices % (rows * cols) != 0 || !is_allowed(s, grid))
+          continue;
+        if (pass == 0)
+          s->least_received = fmin(s->least_received, received(s, grid));
+        else
+          add_grid(s, grid);
       }
 }
 
@@ -157,14 +183,15 @@ static int by_score(const void *left, const void *right) {
   return a->number - b->number;
 }
 
-static davit_status play(const search *s, dvt_candidate *c) {
+static davit_status play(const search *s, dvt_candidate *c, int64_t *steps) {
   dvt_plan plan;
   dvt_prediction prediction;
   DVT_TRY(dvt_plan_build(s->shape, &c->choice, &plan));
   davit_status status = dvt_model_play(s->model, s->shape, &plan, &prediction);
+  *steps += plan.steps;
   dvt_plan_free(&plan);
   if (status == DAVIT_SUCCESS)
-    set_seconds(c, prediction.seconds);
+    set_seconds(s, c, prediction.seconds);
   return status;
 }
 
@@ -185,41 +212,99 @@ static void keep(dvt_chosen *chosen, const dvt_candidate *one) {
 /* Of work that is predicted to take less, few candidates are played. */
 static const double short_work = 300e-6;
 
-/* Tiles of k in a part, of which so many quarters are done tile by tile. */
-static int64_t tiles_by_tile(const search *s, const dvt_plan_choice *choice, int quarters) {
+/* Building and playing a plan takes about so long for each of its steps. */
+static const double step_seconds = 0.4e-6;
+
+/* ---- changes of a choice ---- */
+
+/* Tiles of k in a part, and how many of them are done tile by tile. */
+static int64_t tiles_by_tile(const search *s, const dvt_plan_choice *choice) {
   const int64_t block = block_of(s, choice->grid, DVT_DIM_K);
   const int64_t tiles = dvt_divide_up(block, choice->tile[DVT_DIM_K]) + (choice->lead > 0);
-  return dvt_divide_up(tiles * quarters, 4);
+  return dvt_divide_up(tiles * (choice->by_tile > 0 ? choice->by_tile : 2), 4);
 }
 
-/* The best of a number of devices in other orders than half of k tile by tile. What is hardly faster is left, as no
- * model is exact, and short work is not worth the search. */
-static davit_status play_orders(const search *s, const dvt_candidate *usual, dvt_chosen *chosen,
-                                davit_status *refused) {
-  static const int quarters[] = {1, 3, 4};
+/* Another order than half of k tile by tile, if it is another one. */
+static bool change_order(const search *s, dvt_plan_choice *choice, int quarters) {
+  const int64_t before = tiles_by_tile(s, choice);
+  if (!s->shape->rule->uniform || s->shape->rule->over_b)
+    return false;
+  choice->by_tile = quarters;
+  return tiles_by_tile(s, choice) != before;
+}
+
+/* The next shorter or longer length of the tiles in a dimension, and in those that share its cut. */
+static bool change_length(const search *s, dvt_plan_choice *choice, int dim, bool longer) {
+  int64_t lengths[MOST_LENGTHS];
+  const int count = lengths_of(block_of(s, choice->grid, dim), lengths);
+  int at = 0;
+  while (at < count && lengths[at] < choice->tile[dim])
+    at++;
+  at += longer ? 1 : -1;
+  if (s->same[dim] != dim || at < 0 || at >= count)
+    return false;
+  for (int x = dim; x < DVT_DIMS; x++)
+    if (s->same[x] == dim)
+      choice->tile[x] = lengths[at];
+  return !(choice->lead > 0 || choice->last > 0) || set_short_ones(s, choice);
+}
+
+static bool change_short_ones(const search *s, dvt_plan_choice *choice) {
+  if (choice->lead == 0 && choice->last == 0)
+    return set_short_ones(s, choice);
+  choice->lead = choice->last = 0;
+  return true;
+}
+
+/* The change of that number, if it makes another plan; those that gained most come first. Short tiles may suit the order
+ * that there is, and their lack another one. */
+enum { CHANGES = 12 };
+static bool change(const search *s, dvt_plan_choice *choice, int number) {
+  static const int quarters[] = {3, 4, 1, 0};
+  if (number >= 2 && number < 6)
+    return change_order(s, choice, quarters[number - 2]);
+  if (s->tile)
+    return false;
+  if (number < 2)
+    return change_short_ones(s, choice) && (number == 1 || change_order(s, choice, quarters[0]));
+  return change_length(s, choice, (number - 6) / 2, (number - 6) % 2);
+}
+
+/* The grids are the same. */
+static bool is_among(const dvt_plan_choice *one, const dvt_plan_choice *list, int count) {
+  bool found = false;
+  for (int i = 0; i < count && !found; i++)
+    found = memcmp(list[i].tile, one->tile, sizeof one->tile) == 0 && list[i].lead == one->lead &&
+            list[i].last == one->last && list[i].by_tile == one->by_tile;
+  return found;
+}
+
+/* Changes the best choice of a number of devices while that makes it faster, for up to 15 % of the time that the work
+ * is predicted to take. What is hardly faster is left, as no model is exact, and short work is not worth it. */
+static davit_status improve(const search *s, dvt_candidate *best, dvt_chosen *chosen, davit_status *refused) {
   const double worth = 0.99;
-  const int64_t half = tiles_by_tile(s, &usual->choice, 2);
-  dvt_candidate best = *usual;
-  int64_t played = half;
-  if (usual->seconds < short_work)
+  dvt_plan_choice done[MOST_CHANGED] = {best->choice};
+  int played = 1;
+  int64_t steps = 0;
+  const int64_t most_steps = (int64_t)(best->seconds * 0.15 / step_seconds);
+  if (best->seconds < short_work)
     return DAVIT_SUCCESS;
-  for (size_t i = 0; i < sizeof quarters / sizeof *quarters; i++) {
-    dvt_candidate one = *usual;
-    const int64_t tiles = tiles_by_tile(s, &usual->choice, quarters[i]);
-    if (tiles == half || tiles == played)
+  for (int i = 0; i < CHANGES && played < MOST_CHANGED && steps < most_steps; i++) {
+    dvt_candidate one = *best;
+    if (!change(s, &one.choice, i) || is_among(&one.choice, done, played))
       continue;
-    played = tiles;
-    one.choice.by_tile = quarters[i];
-    const davit_status status = play(s, &one);
-    if (status == DAVIT_OUT_OF_DEVICE_MEMORY)
+    done[played++] = one.choice;
+    const davit_status status = play(s, &one, &steps);
+    if (status == DAVIT_OUT_OF_DEVICE_MEMORY) {
       *refused = status;
-    else if (status != DAVIT_SUCCESS)
+    } else if (status != DAVIT_SUCCESS) {
       return status;
-    else if (one.seconds < worth * usual->seconds && one.seconds < best.seconds)
-      best = one;
+    } else if (one.seconds < worth * best->seconds) {
+      *best = one;
+      i = -1; /* from the first change on */
+    }
   }
-  if (best.choice.by_tile)
-    keep(chosen, &best);
+  keep(chosen, best);
   return DAVIT_SUCCESS;
 }
 
@@ -231,11 +316,10 @@ static bool are_alike(const dvt_plan_choice *a, const dvt_plan_choice *b) {
 
 /* Those that look best are played, the more of them the longer the work is; for one that does not fit the next. Of
  * the longest work a quarter of MOST_PLAYED at most are alike: the guess knows little of what tiles in k and first and
- * last tiles do, so that many that differ in these alone would leave no room for others. The best of them is played
- * in other orders as well. */
+ * last tiles do, so that many that differ in these alone would leave no room for others. The best is improved. */
 static davit_status play_best(search *s, dvt_chosen *chosen, davit_status *refused) {
-  const bool has_orders = s->shape->rule->uniform && !s->shape->rule->over_b;
   dvt_plan_choice done[MOST_PLAYED];
+  int64_t steps = 0;
   dvt_candidate best;
   int played = 0, most = 1;
   qsort(s->candidate, (size_t)s->count, sizeof *s->candidate, by_score);
@@ -248,7 +332,7 @@ static davit_status play_best(search *s, dvt_chosen *chosen, davit_status *refus
       alike += are_alike(&done[j], &one.choice);
     if (most == MOST_PLAYED && alike == MOST_PLAYED / 4)
       continue;
-    const davit_status status = play(s, &one);
+    const davit_status status = play(s, &one, &steps);
     if (status == DAVIT_SUCCESS) {
       best = played == 0 || by_score(&one, &best) < 0 ? one : best;
       done[played++] = one.choice;
@@ -259,7 +343,7 @@ static davit_status play_best(search *s, dvt_chosen *chosen, davit_status *refus
       return status;
     }
   }
-  return played > 0 && has_orders ? play_orders(s, &best, chosen, refused) : DAVIT_SUCCESS;
+  return played > 0 ? improve(s, &best, chosen, refused) : DAVIT_SUCCESS;
 }
 
 /* What is found for a number of devices does not depend on how many there are. */

@@ -9,7 +9,7 @@
 #include "src/base/error.h"
 #include "src/level3/planning.h"
 
-enum { ALIGN = 32 };
+enum { ALIGN = 32, LONG_ALIGN = 512 };
 
 /* Borders inside a dimension, ascending, without 0 and its length. */
 typedef struct borders {
@@ -40,12 +40,14 @@ static int64_t border_at(int64_t length, double fraction, int64_t align) {
 
 /* ---- cuts ---- */
 
-/* Pieces of nearly equal length, at most `tile`, a multiple of ALIGN where that is possible. */
+/* Pieces of nearly equal length, at most `tile`. Long ones are multiples of LONG_ALIGN: products of tiles of 4096 × 2048
+ * are 10 % faster than of 4096 × 1920, as cuBLAS has a kernel for them that keeps 132 multiprocessors busy. */
 static int64_t even_piece(int64_t length, int64_t tile) {
   if (length <= tile)
     return length;
-  int64_t piece = dvt_divide_up(length, dvt_divide_up(length, tile));
-  return dvt_at_most(tile, dvt_divide_up(piece, ALIGN) * ALIGN);
+  const int64_t piece = dvt_divide_up(length, dvt_divide_up(length, tile));
+  const int64_t align = tile >= 2 * LONG_ALIGN ? LONG_ALIGN : ALIGN;
+  return dvt_at_most(tile, dvt_divide_up(piece, align) * align);
 }
 
 /* The tiles of [begin, end), counted, and written where `cut` has memory. */

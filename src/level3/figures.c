@@ -83,18 +83,25 @@ enum { OF_DEVICE = sizeof of_device / sizeof *of_device };
 
 /* What does not belong to one device. */
 typedef struct machine {
-  double thread_rate, thread_copy, copy, host, enqueue;
+  double thread_rate, thread_copy, copy, all_up, all_down, all_both, enqueue;
 } machine;
 
 /* The host of the H200s of docs/gemm.md. */
-static const machine usual = {
-    .thread_rate = 16e9, .thread_copy = 11.7e9, .copy = 85e9, .host = 169e9, .enqueue = 6e-6};
+static const machine usual = {.thread_rate = 16e9,
+                              .thread_copy = 11.7e9,
+                              .copy = 85e9,
+                              .all_up = 171e9,
+                              .all_down = 123e9,
+                              .all_both = 147e9,
+                              .enqueue = 6e-6};
 
 static const figure of_machine[] = {
     {DVT_TUNE_GEMM_THREAD_RATE, offsetof(machine, thread_rate), MEGA, "thread rate", "flop/s"},
     {DVT_TUNE_GEMM_THREAD_COPY, offsetof(machine, thread_copy), MEGA, "thread copy", "bytes/s"},
     {DVT_TUNE_GEMM_COPY, offsetof(machine, copy), MEGA, "copy", "bytes/s"},
-    {DVT_TUNE_GEMM_HOST, offsetof(machine, host), MEGA, "host", "bytes/s"},
+    {DVT_TUNE_GEMM_ALL_UP, offsetof(machine, all_up), MEGA, "all up", "bytes/s"},
+    {DVT_TUNE_GEMM_ALL_DOWN, offsetof(machine, all_down), MEGA, "all down", "bytes/s"},
+    {DVT_TUNE_GEMM_ALL_BOTH, offsetof(machine, all_both), MEGA, "all both", "bytes/s"},
     {DVT_TUNE_GEMM_ENQUEUE, offsetof(machine, enqueue), NANO, "enqueue", "s"}};
 enum { OF_MACHINE = sizeof of_machine / sizeof *of_machine };
 
@@ -155,13 +162,15 @@ void dvt_model_of(const int *devices, int count, davit_type type, dvt_model *mod
     if (type == DAVIT_COMPLEX_FLOAT || type == DAVIT_COMPLEX_DOUBLE)
       model->device[i].rate /= 4; /* four products of real numbers for one */
   }
-  model->host_total = m.host;
+  model->all_up = m.all_up;
+  model->all_down = m.all_down;
+  model->all_both = m.all_both;
   model->host_copy = copy_of_threads(&m);
   model->enqueue = m.enqueue;
   model->enqueue_beside = 8e-6;
   model->react = 4e-6;
   model->start = 20e-6;
-  model->start_device = 100e-6;
+  model->start_device = 60e-6;
 }
 
 /* ---- the figures from times ---- */
@@ -253,8 +262,12 @@ davit_status dvt_figures_of_host(const dvt_meter *m, dvt_figures *f) {
   set(f, DVT_TUNE_GEMM_ENQUEUE, seconds, NANO);
   if (m->devices == 1)
     return DAVIT_SUCCESS;
-  DVT_TRY(m->copy_all(m->state, bytes, &seconds));
-  set(f, DVT_TUNE_GEMM_HOST, m->devices * bytes / seconds, MEGA);
+  DVT_TRY(m->copy_all(m->state, DVT_METER_UP, bytes, &seconds));
+  set(f, DVT_TUNE_GEMM_ALL_UP, m->devices * bytes / seconds, MEGA);
+  DVT_TRY(m->copy_all(m->state, DVT_METER_DOWN, bytes, &seconds));
+  set(f, DVT_TUNE_GEMM_ALL_DOWN, m->devices * bytes / seconds, MEGA);
+  DVT_TRY(m->copy_all(m->state, DVT_METER_BOTH, bytes, &seconds));
+  set(f, DVT_TUNE_GEMM_ALL_BOTH, 2 * m->devices * bytes / seconds, MEGA);
   return DAVIT_SUCCESS;
 }
 

@@ -33,7 +33,8 @@ typedef struct dvt_meter {
    * rows do not follow each other on the host. */
   davit_status (*copy)(void *state, int index, dvt_meter_way way, double row, double cols, bool apart,
                        int copies, double *seconds);
-  davit_status (*copy_all)(void *state, double bytes, double *seconds); /* to each device at once */
+  /* So many bytes up, down or both ways, of each device at once. */
+  davit_status (*copy_all)(void *state, dvt_meter_way way, double bytes, double *seconds);
   /* A step of a plan, as its thread enqueues it. */
   davit_status (*enqueue)(void *state, double *seconds);
   davit_status (*host_copy)(void *state, int threads, double bytes, double *seconds);

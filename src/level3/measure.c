@@ -134,13 +134,13 @@ static davit_status copy(void *state, int index, dvt_meter_way way, double row, 
   return DAVIT_SUCCESS;
 }
 
-static davit_status copy_all(void *state, double bytes, double *seconds) {
+static davit_status copy_all(void *state, dvt_meter_way way, double bytes, double *seconds) {
   bench *b = state;
   *seconds = INFINITY;
   for (int i = 0; i <= TIMES; i++) {
     const double start = now();
     for (int d = 0; d < b->count; d++)
-      DVT_TRY(enqueue_copies(b, &(request){d, DVT_METER_UP, (size_t)bytes, 1, (size_t)bytes, 1}));
+      DVT_TRY(enqueue_copies(b, &(request){d, way, (size_t)bytes, 1, (size_t)bytes, 1}));
     for (int d = 0; d < b->count; d++)
       DVT_TRY(wait_for(b, d));
     if (i > 0)

@@ -16,6 +16,16 @@ double dvt_model_product(const dvt_model_device *d, double m, double n, double k
   return d->launch + 2 * m * n * k / (d->rate * area * depth);
 }
 
+static double least(double a, double b) {
+  return a < b ? a : b;
+}
+
+/* The share of the host's memory that takes so many bytes a second to and from devices. */
+static double host_load(const dvt_model *model, double up, double down) {
+  const double both = model->all_both * (1 / model->all_up + 1 / model->all_down) / 2;
+  return (up / model->all_up + down / model->all_down) / both;
+}
+
 /* ---- the play ---- */
 
 enum { STREAMS = DVT_PLAN_DEVICES * DVT_ROLES };
@@ -33,6 +43,7 @@ typedef struct player {
   bool running[STREAMS];  /* that step has started */
   double left[STREAMS];   /* of its work: bytes, or seconds of the whole device */
   double begins[STREAMS]; /* latency is over */
+  double slower[STREAMS]; /* than bytes that follow each other, on the link */
   double speed[STREAMS];
   resource uses[STREAMS];
   bool copies[STREAMS]; /* of pageable memory */
@@ -87,20 +98,20 @@ static bool is_ready(const player *y, int32_t step) {
   return y->issue[step] <= y->now;
 }
 
-/* How much longer a copy of rows takes than one of as many bytes that follow each other. */
+/* How much longer a link takes for rows than for as many bytes that follow each other. Where the host's memory is the
+ * bound, it is the square root of that: so come out the many choices for 8192 and 16384 that were measured on four
+ * cards. */
 static double strided(const dvt_model_device *d, double row, double pitch) {
   const double aligned = 65536;
   if (row <= 0 || row >= pitch)
     return 1;
-  return (row + d->row) / row * (fmod(pitch, aligned) == 0 && row < d->aligned_row ? 1.5 : 1);
+  const double shorter = fmin(fmax(3 - 2.5 * row / fmax(d->aligned_row, 1), 0), 1);
+  return (row + d->row) / row * (fmod(pitch, aligned) == 0 ? 1 + 0.5 * shorter : 1);
 }
 
-/* In bytes that follow each other. */
-static double copy_work(const player *y, const dvt_step *step, bool home) {
-  const double row = (double)dvt_tile_rows(y->plan, &step->out) * (double)y->shape->element;
-  const double bytes = row * (double)dvt_tile_cols(y->plan, &step->out);
-  const double pitch = (double)y->shape->pitch[dvt_pool_of(step->out.matrix)];
-  return home ? bytes * strided(&y->model->device[step->device], row, pitch) : bytes;
+static double copy_bytes(const player *y, const dvt_step *step) {
+  return (double)dvt_tile_rows(y->plan, &step->out) * (double)dvt_tile_cols(y->plan, &step->out) *
+         (double)y->shape->element;
 }
 
 static double product_work(const player *y, const dvt_step *step) {
@@ -135,14 +146,25 @@ static void begin(player *y, int s) {
   }
   y->begins[s] += d->latency;
   y->uses[s] = home && y->model->on_host[pool] ? (step->kind == DVT_STEP_LOAD ? UP : DOWN) : PEER_LINK;
-  y->left[s] = copy_work(y, step, home && !y->copies[s]);
+  y->left[s] = copy_bytes(y, step);
+  y->slower[s] = 1;
+  if (home && !y->copies[s])
+    y->slower[s] = strided(d, (double)dvt_tile_rows(y->plan, &step->out) * (double)y->shape->element,
+                           (double)y->shape->pitch[pool]);
 }
 
 /* Who shares what at the moment. */
 typedef struct sharing {
-  int up[DVT_PLAN_DEVICES], down[DVT_PLAN_DEVICES], arithmetic[DVT_PLAN_DEVICES], copies;
-  double total[2]; /* of the speeds up and down */
+  int up[DVT_PLAN_DEVICES], down[DVT_PLAN_DEVICES], given[DVT_PLAN_DEVICES], arithmetic[DVT_PLAN_DEVICES];
+  int copies;
+  double total[2]; /* up and down: of the host's memory, by the speeds */
 } sharing;
+
+/* The device from which a stream's copy comes, of those that it shares its links with. */
+static int giver_of(const player *y, int s) {
+  const dvt_step *step = &y->plan->step[y->head[s]];
+  return step->kind == DVT_STEP_PEER ? step->from_device : step->device;
+}
 
 static void share(player *y) {
   sharing all = {.copies = 0};
@@ -152,6 +174,7 @@ static void share(player *y) {
       continue;
     all.up[d] += y->uses[s] == UP;
     all.down[d] += y->uses[s] == DOWN;
+    all.given[giver_of(y, s)] += y->uses[s] == PEER_LINK;
     all.arithmetic[d] += y->uses[s] == ARITHMETIC;
     all.copies += y->copies[s];
   }
@@ -163,20 +186,20 @@ static void share(player *y) {
     if (y->uses[s] == ARITHMETIC) {
       y->speed[s] = 1.0 / all.arithmetic[s / DVT_ROLES];
     } else if (y->uses[s] == PEER_LINK) {
-      y->speed[s] = d->peer;
+      y->speed[s] = d->peer / all.given[giver_of(y, s)];
     } else {
       const double one = y->uses[s] == UP ? d->up : d->down;
-      y->speed[s] = both && d->both / 2 < one ? d->both / 2 : one;
+      y->speed[s] = (both && d->both / 2 < one ? d->both / 2 : one) / y->slower[s];
       if (y->copies[s] && y->model->host_copy / all.copies < y->speed[s])
         y->speed[s] = y->model->host_copy / all.copies;
-      all.total[y->uses[s] == DOWN] += y->speed[s];
+      all.total[y->uses[s] == DOWN] += y->speed[s] * sqrt(y->slower[s]);
     }
   }
-  for (int s = 0; s < y->streams; s++) {
-    const int way = y->uses[s] == DOWN;
-    if (y->running[s] && (y->uses[s] == UP || y->uses[s] == DOWN) && all.total[way] > y->model->host_total)
-      y->speed[s] *= y->model->host_total / all.total[way];
-  }
+  const double up = least(all.total[0], y->model->all_up), down = least(all.total[1], y->model->all_down);
+  const double busy = fmax(host_load(y->model, up, down), 1);
+  for (int s = 0; s < y->streams; s++)
+    if (y->running[s] && (y->uses[s] == UP || y->uses[s] == DOWN))
+      y->speed[s] *= (y->uses[s] == UP ? up / all.total[0] : down / all.total[1]) / busy;
 }
 
 /* On to the next moment at which something ends or may begin; false when all is over. */
@@ -283,23 +306,21 @@ void dvt_model_floors(const dvt_model *model, const dvt_plan_shape *shape, int d
       to += x != DVT_C || shape->load_c ? bytes : 0;
       from += x == DVT_C ? bytes : 0;
     }
-  up = fmin(up, model->host_total);
-  down = fmin(down, model->host_total);
+  up = fmin(up, model->all_up);
+  down = fmin(down, model->all_down);
   prediction->floor_arithmetic = flops(shape) / rate;
   prediction->floor_link = fmax(fmax(to / up, from / down), (to + from) / both);
+  prediction->floor_link = fmax(prediction->floor_link, host_load(model, to, from));
   for (int x = 0; x < DVT_POOLS; x++)
     if (model->pageable[x] && !shape->device[0].resident[x])
       prediction->floor_link = fmax(prediction->floor_link, (to + from) / model->host_copy);
 }
 
-static double least(double a, double b) {
-  return a < b ? a : b;
-}
-
 /* What the formula knows of a choice: a device's block and the tiles in it. */
 typedef struct guess {
   double block[DVT_DIMS], tile[DVT_DIMS], tiles[DVT_DIMS];
-  double bytes[DVT_POOLS]; /* of each matrix on the host link, all devices together, as it costs */
+  double bytes[DVT_POOLS];  /* of each matrix on the host links, all devices together */
+  double slower[DVT_POOLS]; /* than bytes that follow each other */
   double copies;
 } guess;
 
@@ -310,11 +331,13 @@ static void guess_links(const dvt_model *model, const dvt_plan_shape *shape, gue
   volumes(shape, elements);
   for (int x = 0; x < DVT_POOLS; x++) {
     g->bytes[x] = 0;
+    g->slower[x] = 1;
     if (shape->device[0].resident[x] || !model->on_host[x] || elements[x] == 0)
       continue;
     const double row = g->tile[rows[x]] * (double)shape->element;
-    const double factor = model->pageable[x] ? 1 : strided(&model->device[0], row, (double)shape->pitch[x]);
-    g->bytes[x] = elements[x] * (double)shape->element * factor;
+    g->bytes[x] = elements[x] * (double)shape->element;
+    if (!model->pageable[x])
+      g->slower[x] = strided(&model->device[0], row, (double)shape->pitch[x]);
     g->copies += g->tiles[rows[x]] * g->tiles[cols[x]];
   }
 }
@@ -344,14 +367,22 @@ double dvt_model_guess(const dvt_model *model, const dvt_plan_shape *shape, cons
   /* Links carry each tile once, or, without peers, what each device needs. */
   const bool shares = devices == 1 || shape->peer[0][devices - 1];
   const double more = shares ? 1 : 0.5 * (grid[0] + grid[1]);
-  const double up = (g.bytes[DVT_A] + g.bytes[DVT_B]) * more + (shape->load_c ? g.bytes[DVT_C] : 0);
-  const double down = g.bytes[DVT_C];
-  double link = fmax(up / least(devices * d->up, model->host_total),
-                     down / least(devices * d->down, model->host_total));
-  link = fmax(link, (up + down) / (devices * d->both));
+  double way[2] = {0}, work[2] = {0}; /* up and down: what they cost the host's memory, and the links */
+  for (int x = 0; x < DVT_POOLS; x++)
+    for (int down = 0; down < 2; down++) {
+      const double bytes = x != DVT_C              ? (down ? 0 : g.bytes[x] * more)
+                           : down || shape->load_c ? g.bytes[x]
+                                                   : 0;
+      way[down] += bytes * sqrt(g.slower[x]);
+      work[down] += bytes * g.slower[x];
+    }
+  double link = fmax(work[0] / (devices * d->up), work[1] / (devices * d->down));
+  link = fmax(link, (work[0] + work[1]) / (devices * d->both));
+  link = fmax(link, fmax(way[0] / model->all_up, way[1] / model->all_down));
+  link = fmax(link, host_load(model, way[0], way[1]));
   for (int x = 0; x < DVT_POOLS; x++)
     if (model->pageable[x] && g.bytes[x] > 0)
-      link = fmax(link, (up + down) / model->host_copy);
+      link = fmax(link, (way[0] + way[1]) / model->host_copy);
   link += g.copies * d->latency;
   const double start = (g.bytes[DVT_A] > 0 ? g.tile[0] * lead * element / d->up + d->latency : 0) +
                        (g.bytes[DVT_B] > 0 ? lead * g.tile[1] * element / d->up + d->latency : 0);

@@ -23,9 +23,9 @@ typedef struct dvt_model_device {
   double solve;          /* of each row of a triangle whose system is solved: they wait for each other */
   double up, down, both; /* host link; both: the sum while data goes both ways */
   double row;            /* bytes of a row for which a copy of rows runs at half the link's rate */
-  /* Where columns lie a multiple of 64 KiB apart, shorter rows than this take half as long again: so products of
-   * 8192 with tiles of 2048 come out as measured. The device looks up the page of each row, and has to read its
-   * tables from memory if kernels have filled its cache meanwhile (docs/gemm.md). */
+  /* Where columns lie a multiple of 64 KiB apart, rows of 0.8 times this take half as long again, rows of 1.2 times
+   * as long as they should: so products of 8192 and 16384 come out as measured. The device looks up the page of each
+   * row, and has to read its tables from memory if kernels have filled its cache meanwhile (docs/gemm.md). */
   double aligned_row;
   double latency; /* of a copy */
   double peer;    /* from or to another device */
@@ -34,7 +34,8 @@ typedef struct dvt_model_device {
 
 typedef struct dvt_model {
   dvt_model_device device[DVT_PLAN_DEVICES];
-  double host_total;        /* from, or to, all devices together */
+  double all_up, all_down;  /* to, or from, all devices together */
+  double all_both;          /* to and from all together, as much each way */
   double host_copy;         /* pageable memory, all threads */
   bool pageable[DVT_POOLS]; /* the matrix passes through pinned buffers */
   bool on_host[DVT_POOLS];  /* the matrix is in host memory; else on a device */

@@ -30,7 +30,9 @@
   X(GEMM_THREAD_RATE, "gemm", "thread_mflops", 1, 100000000)                                                 \
   X(GEMM_THREAD_COPY, "gemm", "thread_copy_mbytes_s", 1, 100000000)                                          \
   X(GEMM_COPY, "gemm", "copy_mbytes_s", 1, 100000000)                                                        \
-  X(GEMM_HOST, "gemm", "host_mbytes_s", 1, 100000000)                                                        \
+  X(GEMM_ALL_UP, "gemm", "all_up_mbytes_s", 1, 100000000)                                                    \
+  X(GEMM_ALL_DOWN, "gemm", "all_down_mbytes_s", 1, 100000000)                                                \
+  X(GEMM_ALL_BOTH, "gemm", "all_both_mbytes_s", 1, 100000000)                                                \
   X(GEMM_ENQUEUE, "gemm", "enqueue_ns", 1, 1000000000)
 
 /* name, capability, parameter, minimum, maximum. Only parameters that somebody reads. */

@@ -173,7 +173,7 @@ class Programs:
               return 0;
             }
             davit_status davit_level3_figures(int device, int n, davit_level3_figure *figures, int *count) {
-              static const davit_level3_figure host[] = {{"thread rate", "", 1e9}, {"host", "", 100e9},
+              static const davit_level3_figure host[] = {{"thread rate", "", 1e9}, {"all up", "", 100e9},
                                                          {"all threads copy", "", 8e9}};
               davit_level3_figure gpu[] = {{"rate", "", 1e12}, {"down", "", 1}, {"up", "", atof(getenv("UP"))}};
               memcpy(figures, device < 0 ? host : gpu, sizeof host);
