@@ -187,6 +187,28 @@ CASE(test_pinning) {
   CHECK(davit_unpin(memory));
 }
 
+/* Large enough to be mapped, touched by several threads and registered where there is a GPU; at no page's end. */
+CASE(test_large_pinned_memory) {
+  enum { BYTES = (96 << 20) + 12345 };
+  const unsigned char byte = 7;
+  int places[MAX_PLACES], count = all_places(places);
+  for (int turn = 0; turn < 2; turn++) { /* the second one gets what is kept */
+    unsigned char *memory = NULL, back[2] = {0};
+    CHECK(davit_malloc(BYTES, DAVIT_PINNED, (void **)&memory));
+    memset(memory, byte, BYTES);
+    for (int i = 0; i < count; i++) {
+      unsigned char *there = kept_at(BYTES, places[i]);
+      CHECK(davit_copy(BYTES, memory, there));
+      CHECK(davit_copy(1, there, &back[0]));
+      CHECK(davit_copy(1, there + BYTES - 1, &back[1]));
+      assert_true(back[0] == byte && back[1] == byte);
+    }
+    CHECK_FAILS(davit_unpin(memory), DAVIT_INVALID_STATE, "pinned until davit_free");
+    CHECK(davit_free(memory));
+  }
+  CHECK(davit_memory_trim(DAVIT_PINNED));
+}
+
 /* ---- copies ---- */
 
 typedef struct shape {

@@ -39,7 +39,7 @@ DAVIT_API davit_status davit_memory_trim(int place);
 DAVIT_API davit_status davit_pointer_place(const void *pointer, int *place);
 
 /* Pins pageable memory that the caller owns, so that copies reach link speed; davit_unpin() before it is
- * freed. Does nothing where no device needs it. */
+ * freed. Does nothing where no device needs it. Memory of davit_malloc() stays as it is. */
 DAVIT_API davit_status davit_pin(void *pointer, size_t bytes);
 DAVIT_API davit_status davit_unpin(void *pointer);
 

@@ -13,7 +13,7 @@
  * `skipped` receives how many bytes before the block are its own, for its alignment; whoever frees it says
  * so. */
 void *dvt_space_alloc(size_t bytes, int place, size_t *skipped);
-void dvt_space_free(void *pointer, size_t skipped, int place);
+void dvt_space_free(void *pointer, size_t bytes, size_t skipped, int place);
 
 /* The place of memory that davit did not allocate: asks the device runtime. */
 int dvt_space_place(const void *pointer);

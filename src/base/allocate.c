@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "src/base/arithmetic.h"
 #include "src/base/inject.h"
@@ -44,6 +45,32 @@ void *dvt_allocate_raw(size_t bytes) {
 
 void *dvt_allocate_aligned(size_t bytes) {
   return refused(bytes) ? NULL : checked(aligned_alloc(DVT_ALIGNMENT, dvt_aligned_up(bytes)), bytes);
+}
+
+static size_t mapped_bytes(size_t bytes) {
+  return (bytes + DVT_LARGE_PAGE - 1) / DVT_LARGE_PAGE * DVT_LARGE_PAGE;
+}
+
+void *dvt_map(size_t bytes) {
+  if (bytes == 0 || bytes > PTRDIFF_MAX - 2 * (size_t)DVT_LARGE_PAGE || refused(bytes))
+    return NULL;
+  const size_t length = mapped_bytes(bytes), all = length + DVT_LARGE_PAGE;
+  char *memory = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED)
+    return checked(NULL, bytes);
+  const size_t before = mapped_bytes((uintptr_t)memory) - (uintptr_t)memory;
+  if (before > 0)
+    munmap(memory, before);
+  if (before < DVT_LARGE_PAGE)
+    munmap(memory + before + length, DVT_LARGE_PAGE - before);
+  (void)madvise(memory + before, length, MADV_HUGEPAGE); /* else short pages */
+  (void)madvise(memory + before, length, MADV_DONTFORK);
+  return memory + before;
+}
+
+void dvt_unmap(void *memory, size_t bytes) {
+  if (memory)
+    munmap(memory, mapped_bytes(bytes));
 }
 
 void *dvt_reallocate(void *array, size_t count, size_t bytes) {

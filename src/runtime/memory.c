@@ -149,7 +149,7 @@ static void trim(int place, bool all) {
     block *one = *at;
     if (all || one->place == place) {
       *at = one->next;
-      dvt_space_free(one->base, one->skipped, one->place);
+      dvt_space_free(one->base, one->bytes, one->skipped, one->place);
       free(one);
     } else {
       at = &one->next;
@@ -248,7 +248,7 @@ davit_status davit_free(void *pointer) {
     kept = found;
   } else if (found && !imported) {
     if (!found->inherited)
-      dvt_space_free(found->base, found->skipped, found->place);
+      dvt_space_free(found->base, found->bytes, found->skipped, found->place);
     free(found);
   }
   release();
@@ -391,6 +391,12 @@ davit_status davit_unpin(void *pointer) {
   if (!pointer)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "pointer is NULL");
   DVT_TRY(dvt_start());
+  hold();
+  const block *own = find(pointer);
+  const bool stays = own && own->place == DAVIT_PINNED;
+  release();
+  if (stays)
+    return davit_fail(DAVIT_INVALID_STATE, "memory of davit_malloc() is pinned until davit_free()");
   dvt_ending_enter();
   const davit_status status = dvt_space_unpin(pointer);
   dvt_ending_leave();
