@@ -9,11 +9,13 @@
 #include <cublas_v2.h>
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 static dvt_cublas_function entries[DVT_CUBLAS_COUNT];
 static char missing[256];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+static atomic_bool is_loaded;
 
 static void *open_library(void) {
   static const char *const names[] = {
@@ -53,6 +55,15 @@ static void load(void) {
   }
 }
 
+void dvt_cublas_load(void) {
+  pthread_once(&once, load);
+  atomic_store(&is_loaded, true);
+}
+
+bool dvt_cublas_is_loaded(void) {
+  return atomic_load(&is_loaded);
+}
+
 dvt_cublas_function dvt_cublas_entry(enum dvt_cublas_number number) {
   return entries[number];
 }
@@ -80,7 +91,7 @@ davit_status dvt_cublas_status(int result, const char *operation) {
 }
 
 davit_status dvt_cublas_create(void *cuda_stream, void **handle) {
-  pthread_once(&once, load);
+  dvt_cublas_load();
   if (missing[0])
     return davit_fail(DAVIT_UNSUPPORTED, "%s", missing);
   cublasHandle_t made = NULL;
@@ -106,6 +117,13 @@ void dvt_cublas_destroy(void *handle) {
 }
 
 #else
+
+void dvt_cublas_load(void) {
+}
+
+bool dvt_cublas_is_loaded(void) {
+  return true; /* there is none */
+}
 
 davit_status dvt_cublas_create(void *cuda_stream, void **handle) {
   (void)cuda_stream, (void)handle;

@@ -11,6 +11,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Loads the library, as the first handle does; it takes 60 ms, in which another thread can prepare what the handle is
+ * for. Whether that has been done. */
+void dvt_cublas_load(void);
+bool dvt_cublas_is_loaded(void);
+
 /* A handle on the current device bound to `cuda_stream` (a cudaStream_t): scalars on the host, FP32 and FP64
  * arithmetic as such (no TF32). cuBLAS keeps a workspace for each handle (32 MiB on Hopper). */
 davit_status dvt_cublas_create(void *cuda_stream, void **handle);

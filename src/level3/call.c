@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "offload/runtime/cublas.h"
 #include "offload/runtime/device.h"
 #include "offload/runtime/stream.h"
 #include "src/base/allocate.h"
@@ -13,6 +14,7 @@
 #include "src/base/fork.h"
 #include "src/base/inject.h"
 #include "src/base/team.h"
+#include "src/base/thread.h"
 #include "src/level3/run.h"
 #include "src/runtime/backend_openmp.h"
 #include "src/runtime/lane.h"
@@ -357,6 +359,32 @@ static bool has_gpu(const davit_level3_options *options) {
   return any;
 }
 
+/* The first product of a process loads cuBLAS. */
+typedef struct loading {
+  bool begun;
+  pthread_t thread;
+} loading;
+
+static void *load_cublas(void *unused) {
+  (void)unused;
+  dvt_cublas_load();
+  return NULL;
+}
+
+/* Beside the choice of a plan, memory for tiles and its threads, if the devices will surely be used: what the host
+ * does sooner is shorter than that. */
+static void begin_loading(loading *l, const setup *s) {
+  const double most = 50e-3;
+  const dvt_device *first = dvt_device_find(s->devices[0]);
+  l->begun = s->streams && first->ordinal >= 0 && !first->shares_host_memory && !dvt_cublas_is_loaded() &&
+             host_seconds(s) > most && dvt_thread_start(load_cublas, NULL, &l->thread) == DAVIT_SUCCESS;
+}
+
+static void end_loading(const loading *l) {
+  if (l->begun)
+    pthread_join(l->thread, NULL);
+}
+
 davit_status dvt_level3_run(const dvt_level3 *g, const davit_level3_options *options, bool any_device) {
   const int64_t start = dvt_now_ns();
   davit_level3_report report = {0};
@@ -373,7 +401,10 @@ davit_status dvt_level3_run(const dvt_level3 *g, const davit_level3_options *opt
     if (guarded)
       dvt_ending_enter();
     set_up(s);
+    loading cublas;
+    begin_loading(&cublas, s);
     status = run_best(s, &report);
+    end_loading(&cublas);
     if (guarded)
       dvt_ending_leave();
     dvt_backend_drop();

@@ -9,9 +9,10 @@
  * strip. While loads are left at most half of the threads may wait for stores, and only for tiles that are
  * computed.
  *
- * A thread has two buffers of STRIP_BYTES: 32 threads have 64 MiB, which take about 25 ms to pin. Buffers are
- * made by their threads and kept by the pool of pinned memory. Threads that get none end; where no thread
- * gets one, the driver's own copy of pageable memory is left. */
+ * A thread has two buffers of STRIP_BYTES: 32 threads have 64 MiB. They are cut from pieces of pinned memory that
+ * the threads allocate one after another, as they come, and that the pool of pinned memory keeps: a piece costs the
+ * driver a millisecond beside what its bytes cost, and it does no copy meanwhile. Threads that get no buffers end;
+ * where no thread gets any, the driver's own copy of pageable memory is left. */
 #include "src/level3/ring.h"
 
 #include <limits.h>
@@ -27,6 +28,7 @@
 #include "src/runtime/place.h"
 
 enum { STRIP_BYTES = 1 << 20, BUFFERS = 2, MOST_THREADS = 32, LEAST_THREADS = 2, NAP_NS = 20000 };
+enum { OF_THREAD = BUFFERS * STRIP_BYTES, PIECE = 4 * OF_THREAD };
 
 /* A step on its way, and the next strip of it. */
 typedef struct queue {
@@ -46,8 +48,17 @@ typedef struct strip {
   bool whole;
 } strip;
 
+/* Pinned memory for buffers. */
+typedef struct pieces {
+  pthread_mutex_t allocating;
+  void *piece[MOST_THREADS];
+  int count;
+  size_t left; /* bytes of the last one */
+} pieces;
+
 struct dvt_ring {
   dvt_engine *engine;
+  pieces pinned;
   queue loads, stores;
   bool takes_loads, takes_stores;
   atomic_int threads, storing, alive;
@@ -257,19 +268,35 @@ static bool carry_strip(dvt_ring *r, buffers *b, davit_status *status) {
   return *status == DAVIT_SUCCESS;
 }
 
-static bool open_buffers(buffers *b) {
+/* Memory for the buffers of one thread, NULL if there is none: a part of a piece, or, where so much cannot be had, a
+ * piece of its own. */
+static char *take_memory(pieces *p) {
+  char *memory = NULL;
+  pthread_mutex_lock(&p->allocating);
+  for (size_t bytes = PIECE; p->left == 0 && bytes >= OF_THREAD; bytes /= 4)
+    if (davit_malloc(bytes, DAVIT_PINNED, &p->piece[p->count]) == DAVIT_SUCCESS) {
+      p->count++;
+      p->left = bytes;
+    }
+  if (p->left > 0) {
+    p->left -= OF_THREAD;
+    memory = (char *)p->piece[p->count - 1] + p->left;
+  }
+  pthread_mutex_unlock(&p->allocating);
+  return memory;
+}
+
+static bool open_buffers(dvt_ring *r, buffers *b) {
+  char *memory = take_memory(&r->pinned);
   *b = (buffers){.next = 0};
-  for (int i = 0; i < BUFFERS; i++)
-    if (davit_malloc(STRIP_BYTES, DAVIT_PINNED, &b->memory[i]) != DAVIT_SUCCESS)
-      return false;
-  return true;
+  for (int i = 0; i < BUFFERS && memory; i++)
+    b->memory[i] = memory + i * STRIP_BYTES;
+  return memory;
 }
 
 static void close_buffers(buffers *b) {
-  for (int i = 0; i < BUFFERS; i++) {
+  for (int i = 0; i < BUFFERS; i++)
     (void)await_mark(&b->mark[i]);
-    davit_free(b->memory[i]);
-  }
 }
 
 /* Without any pinned memory: the driver copies pageable memory itself. */
@@ -302,9 +329,8 @@ static void ring_thread(void *argument) {
   davit_status status = DAVIT_SUCCESS;
   dvt_error_clear();
   dvt_ending_follow();
-  bool works = open_buffers(&b);
+  bool works = open_buffers(r, &b);
   if (!works && atomic_fetch_sub(&r->alive, 1) == 1) { /* the last one, and no thread has buffers */
-    close_buffers(&b);
     status = carry_plainly(r);
   } else {
     while (works && !atomic_load(&run->failed))
@@ -355,6 +381,7 @@ davit_status dvt_ring_open(dvt_engine *e) {
   if (!r)
     return DAVIT_OUT_OF_HOST_MEMORY;
   r->engine = e;
+  pthread_mutex_init(&r->pinned.allocating, NULL);
   for (int32_t i = 0; i < e->run->plan->steps; i++) {
     const dvt_step *step = &e->run->plan->step[i];
     const bool pageable = step->device == e->index && is_pageable(e, step);
@@ -389,6 +416,9 @@ void dvt_ring_close(dvt_engine *e) {
     pthread_mutex_destroy(&queues[i]->taking);
     pthread_mutex_destroy(&queues[i]->enqueueing);
   }
+  for (int i = 0; i < r->pinned.count; i++)
+    davit_free(r->pinned.piece[i]);
+  pthread_mutex_destroy(&r->pinned.allocating);
   free(r);
   e->ring = NULL;
 }
