@@ -407,6 +407,27 @@ CASE(limits_of_control_groups_are_read) {
   }
 }
 
+CASE(what_memory_is_left_is_read) {
+  static const struct {
+    const char *limit, *used;
+    size_t available;
+  } systems[] = {{"max", "1000000", 5 << 20}, {"3145728", "1048576", 2 << 20}, {"3145728", "3145729", 1}};
+  for (int i = 0; i < COUNT(systems); i++) {
+    char root[] = "/tmp/davit_quota_XXXXXX", command[64];
+    assert_non_null(mkdtemp(root));
+    assert_int_equal(dvt_memory_available(root), 0); /* unknown */
+    write_text(root, "/proc/self/cgroup", "0::/a\n");
+    write_text(root, "/proc/meminfo",
+               "MemTotal:       8192 kB\nMemFree:        1024 kB\nMemAvailable:   5120 kB\n");
+    write_text(root, "/sys/fs/cgroup/a/memory.max", systems[i].limit);
+    write_text(root, "/sys/fs/cgroup/a/memory.current", systems[i].used);
+    assert_int_equal(dvt_memory_available(root), systems[i].available);
+    snprintf(command, sizeof command, "rm -r %s", root);
+    assert_int_equal(system(command), 0);
+  }
+  assert_in_range(dvt_memory_available(""), 1, dvt_memory_limit(""));
+}
+
 /* ---- teams ---- */
 
 typedef struct crowd {

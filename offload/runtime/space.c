@@ -12,6 +12,8 @@
 #include "ref/philox.h"
 #include "ref/ref.h"
 #include "src/base/allocate.h"
+#include "src/base/error.h"
+#include "src/base/limit.h"
 #include "src/base/team.h"
 #include "src/base/thread.h"
 
@@ -83,8 +85,9 @@ static void touch_all(char *memory, size_t bytes) {
     pthread_join(thread[i], NULL);
 }
 
+/* Not where little would be left: who touches what is not there ends, and CUDA only refuses. */
 static void *map_pinned(size_t bytes) {
-  char *memory = bytes >= LEAST_MAPPED ? dvt_map(bytes) : NULL;
+  char *memory = bytes >= LEAST_MAPPED && bytes <= dvt_memory_available("") / 8 * 7 ? dvt_map(bytes) : NULL;
   if (!memory)
     return NULL;
   touch_all(memory, bytes);
@@ -96,6 +99,8 @@ static void *map_pinned(size_t bytes) {
 
 static void *pinned_alloc(size_t bytes) {
   void *memory = map_pinned(bytes);
+  if (!memory && bytes >= LEAST_MAPPED)
+    dvt_error_clear(); /* no failure of the call */
   if (!memory && !dvt_cuda_ok(cudaHostAlloc(&memory, bytes, cudaHostAllocPortable)))
     return NULL;
   return memory;

@@ -2,6 +2,8 @@
 #include "src/base/limit.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "src/base/cgroup.h"
@@ -21,6 +23,33 @@ size_t dvt_memory_limit(const char *root) {
   const size_t machine = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGE_SIZE);
   const double group = dvt_cgroup_smallest(root, "memory", group_limit);
   return group > 0 && group < (double)machine ? (size_t)group : machine;
+}
+
+static double group_rest(const char *folder, bool v2) {
+  double limit, used;
+  if (!dvt_cgroup_numbers(folder, v2 ? "memory.max" : "memory.limit_in_bytes", 1, &limit) ||
+      !dvt_cgroup_numbers(folder, v2 ? "memory.current" : "memory.usage_in_bytes", 1, &used))
+    return 0;
+  return limit > used ? limit - used : 1;
+}
+
+/* Of the machine; 0: unknown. */
+static double machine_rest(const char *root) {
+  char line[128];
+  double kib = 0;
+  snprintf(line, sizeof line, "%s/proc/meminfo", root);
+  FILE *file = fopen(line, "re");
+  while (file && kib == 0 && fgets(line, sizeof line, file))
+    if (sscanf(line, "MemAvailable: %lf kB", &kib) != 1)
+      kib = 0;
+  if (file)
+    fclose(file);
+  return 1024 * kib;
+}
+
+size_t dvt_memory_available(const char *root) {
+  const double machine = machine_rest(root), group = dvt_cgroup_smallest(root, "memory", group_rest);
+  return (size_t)(group > 0 && group < machine ? group : machine);
 }
 
 davit_status dvt_check_memory(size_t bytes) {

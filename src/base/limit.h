@@ -13,6 +13,9 @@ davit_status dvt_check_memory(size_t bytes);
 /* Bytes; files are those below `root`, which is "" but in tests. */
 size_t dvt_memory_limit(const char *root);
 
+/* Of these, what nobody uses now: memory that is touched beyond it may end the process. `root` as above. */
+size_t dvt_memory_available(const char *root);
+
 /* For tests: what the machine has at most; 0: all of it. */
 void dvt_memory_allow(size_t bytes);
 

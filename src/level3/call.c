@@ -376,8 +376,11 @@ static void *load_cublas(void *unused) {
 static void begin_loading(loading *l, const setup *s) {
   const double most = 50e-3;
   const dvt_device *first = dvt_device_find(s->devices[0]);
-  l->begun = s->streams && first->ordinal >= 0 && !first->shares_host_memory && !dvt_cublas_is_loaded() &&
-             host_seconds(s) > most && dvt_thread_start(load_cublas, NULL, &l->thread) == DAVIT_SUCCESS;
+  const bool wanted = s->streams && first->ordinal >= 0 && !first->shares_host_memory &&
+                      !dvt_cublas_is_loaded() && host_seconds(s) > most;
+  l->begun = wanted && dvt_thread_start(load_cublas, NULL, &l->thread) == DAVIT_SUCCESS;
+  if (wanted && !l->begun)
+    dvt_error_clear(); /* the first handle will load it */
 }
 
 static void end_loading(const loading *l) {
