@@ -418,8 +418,8 @@ static void count_loads(const dvt_plan *plan, int64_t loads[DVT_PLAN_DEVICES]) {
       loads[plan->step[i].device]++;
 }
 
-/* Products before the first tile of C goes home, of 4 × 4 tiles and 4 of k: all of some quarters of k, then those of one
- * tile. */
+/* Products before the first tile of C goes home, of 4 × 4 tiles and 4 of k: all of some quarters of k, then those of
+ * one tile. */
 CASE(test_order_of_products) {
   static const int products[] = {2 * 16 + 2, 3 * 16 + 1, 2 * 16 + 2, 16 + 3,
                                  4}; /* by quarters; 0 is the usual order */

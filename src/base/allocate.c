@@ -61,8 +61,7 @@ void *dvt_map(size_t bytes) {
   const size_t before = mapped_bytes((uintptr_t)memory) - (uintptr_t)memory;
   if (before > 0)
     munmap(memory, before);
-  if (before < DVT_LARGE_PAGE)
-    munmap(memory + before + length, DVT_LARGE_PAGE - before);
+  munmap(memory + before + length, DVT_LARGE_PAGE - before);
   (void)madvise(memory + before, length, MADV_HUGEPAGE); /* else short pages */
   (void)madvise(memory + before, length, MADV_DONTFORK);
   return memory + before;

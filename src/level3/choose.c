@@ -256,8 +256,8 @@ static bool change_short_ones(const search *s, dvt_plan_choice *choice) {
   return true;
 }
 
-/* The change of that number, if it makes another plan; those that gained most come first. Short tiles may suit the order
- * that there is, and their lack another one. */
+/* The change of that number, if it makes another plan; those that gained most come first. Short tiles may suit the
+ * order that there is, and their lack another one. */
 enum { CHANGES = 12 };
 static bool change(const search *s, dvt_plan_choice *choice, int number) {
   static const int quarters[] = {3, 4, 1, 0};
@@ -280,7 +280,7 @@ static bool is_among(const dvt_plan_choice *one, const dvt_plan_choice *list, in
 }
 
 /* Changes the best choice of a number of devices while that makes it faster, for up to 15 % of the time that the work
- * is predicted to take. What is hardly faster is left, as no model is exact, and short work is not worth it. */
+ * is predicted to take on so many. What is hardly faster is left, as no model is exact, and short work is not worth it. */
 static davit_status improve(const search *s, dvt_candidate *best, dvt_chosen *chosen, davit_status *refused) {
   const double worth = 0.99;
   dvt_plan_choice done[MOST_CHANGED] = {best->choice};

@@ -40,8 +40,8 @@ static int64_t border_at(int64_t length, double fraction, int64_t align) {
 
 /* ---- cuts ---- */
 
-/* Pieces of nearly equal length, at most `tile`. Long ones are multiples of LONG_ALIGN: products of tiles of 4096 × 2048
- * are 10 % faster than of 4096 × 1920, as cuBLAS has a kernel for them that keeps 132 multiprocessors busy. */
+/* Pieces of nearly equal length, at most `tile`; the last may be short. Long ones are multiples of LONG_ALIGN: products
+ * of tiles of 4096 × 2048 are 10 % faster than of 4096 × 1920, as cuBLAS has another kernel for them. */
 static int64_t even_piece(int64_t length, int64_t tile) {
   if (length <= tile)
     return length;
