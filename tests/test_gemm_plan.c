@@ -443,6 +443,8 @@ CASE(test_lengths_of_tiles) {
     int64_t n, tile, lengths[5];
   } cases[] = {{8192, 3072, {3072, 3072, 2048}},
                {4000, 1024, {1024, 1024, 1024, 928}},
+               {4100, 1024, {832, 832, 832, 832, 772}},
+               {2049, 1024, {704, 704, 641}},
                {1000, 300, {256, 256, 256, 232}}};
   for (size_t i = 0; i < COUNT(cases); i++) {
     const dvt_plan_shape shape = large_shape(cases[i].n, 1);
@@ -576,9 +578,10 @@ static dvt_plan_shape shape_to_choose_for(dvt_routine routine, int64_t m, int64_
   return shape;
 }
 
-/* The best choice is no worse than one of fewer devices, and no faster than the floors; its plan is right. Returns
- * its score. */
+/* The best choice is hardly slower than one of fewer devices, and no faster than the floors; its plan is right. Returns
+ * its time, or that of fewer devices if that is shorter. */
 static double check_choice(const dvt_plan_shape *shape, double before, int *evicting) {
+  const double most_slower = 1.03;
   const dvt_model model = made_up_model(shape->devices);
   dvt_chosen chosen;
   dvt_prediction floors = {0};
@@ -586,17 +589,17 @@ static double check_choice(const dvt_plan_shape *shape, double before, int *evic
   assert_int_equal(dvt_choose(&model, shape, 0, false, &chosen), DAVIT_SUCCESS);
   dvt_model_floors(&model, shape, shape->devices, &floors);
   const dvt_candidate *best = &chosen.candidate[0];
-  if (!(best->score <= before && best->seconds >= floors.floor_arithmetic &&
+  if (!(best->seconds <= most_slower * before && best->seconds >= floors.floor_arithmetic &&
         best->seconds >= floors.floor_link))
-    fail_msg("%s m %lld n %lld k %lld, %d devices of %zu bytes: score %g, before %g, %g s, floors %g and %g",
+    fail_msg("%s m %lld n %lld k %lld, %d devices of %zu bytes: %g s, on fewer %g, floors %g and %g",
              shape->rule->name, (long long)shape->length[0], (long long)shape->length[1],
-             (long long)shape->length[2], shape->devices, shape->device[0].bytes, best->score, before,
-             best->seconds, floors.floor_arithmetic, floors.floor_link);
+             (long long)shape->length[2], shape->devices, shape->device[0].bytes, best->seconds, before,
+             floors.floor_arithmetic, floors.floor_link);
   assert_int_equal(dvt_plan_build(shape, &best->choice, &plan), DAVIT_SUCCESS);
   check_plan(shape, &plan);
   *evicting += plan.evictions > 0;
   dvt_plan_free(&plan);
-  return best->score;
+  return fmin(best->seconds, before);
 }
 
 /* Every other shape is one of gemm, the rest are of all routines in turn. */
@@ -609,10 +612,10 @@ CASE(test_choices_for_random_shapes) {
     const dvt_routine routine = trial % 2 ? (dvt_routine)(trial / 2 % DVT_ROUTINES) : DVT_GEMM;
     const int64_t m = random_length(60000), n = random_length(60000), k = random_length(60000);
     const size_t bytes = memories[random_below(&seed, COUNT(memories))];
-    double score = INFINITY;
+    double seconds = INFINITY;
     for (int devices = 1; devices <= (trial % 16 ? 8 : DVT_PLAN_DEVICES); devices++) {
       const dvt_plan_shape shape = shape_to_choose_for(routine, m, n, k, bytes, devices);
-      score = check_choice(&shape, score, &evicting);
+      seconds = check_choice(&shape, seconds, &evicting);
     }
   }
   assert_true(evicting > 0 || trials < 20);

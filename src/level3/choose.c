@@ -15,6 +15,7 @@
  * without short tiles. */
 enum {
   MOST_CANDIDATES = 18 * 6 * 6 * 6 * 2,
+  LEAST_PLAYED = 5,
   MOST_PLAYED = 24,
   MOST_CHANGED = 32,
   MOST_LENGTHS = 6,
@@ -46,15 +47,15 @@ static double received(const search *s, const int grid[DVT_DIMS]) {
   return (m * k / grid[0] + k * n / grid[1]) / grid[2] + (grid[2] > 1 ? m * n / grid[0] / grid[1] : 0);
 }
 
-/* A further device has to gain 2 % of short work, as no model is exact. Of long work it may lose up to 1 %: where the
- * host's memory is predicted to be the bound, more devices gain on a machine whose memory is faster. Of grids that are
- * predicted to be as fast the one is taken whose devices get least from each other: for 12000 on four cards 2 × 2 took
- * 22.4 ms and 1 × 4 25. */
+/* A further device has to gain 2 % of short work, as no model is exact. Of long work all of them together may lose up
+ * to 1 %: where the host's memory is predicted to be the bound, more devices gain on a machine whose memory is faster.
+ * Of grids that are predicted to be as fast the one is taken whose devices get least from each other: for 12000 on four
+ * cards 2 × 2 took 22.4 ms and 1 × 4 25. */
 static void set_seconds(const search *s, dvt_candidate *c, double seconds) {
-  const double margin = fmin(30e-6 / seconds - 0.01, 0.02), least = s->least_received;
+  const double each = fmin(30e-6 / seconds - 0.01, 0.02), least = s->least_received;
   const double more = least > 0 ? received(s, c->choice.grid) / least - 1 : 0;
   c->seconds = seconds;
-  c->score = seconds * (1 + margin * (devices_of(&c->choice) - 1) + fmin(0.04 * more, 0.01));
+  c->score = seconds * (1 + fmax(each * (devices_of(&c->choice) - 1), -0.01) + fmin(0.04 * more, 0.01));
 }
 
 static void add(search *s, const dvt_plan_choice *choice) {
@@ -209,11 +210,16 @@ static void keep(dvt_chosen *chosen, const dvt_candidate *one) {
   memcpy(chosen->candidate, list, (size_t)chosen->count * sizeof *list);
 }
 
-/* Of work that is predicted to take less, few candidates are played. */
-static const double short_work = 300e-6;
-
-/* Building and playing a plan takes about so long for each of its steps. */
+/* Building and playing a plan takes about so long for each of its steps, */
 static const double step_seconds = 0.4e-6;
+
+/* and may take such shares of the predicted time: for the best candidates of a number of devices, and for changes of the
+ * best of them. */
+static const double share_played = 0.05, share_improved = 0.15;
+
+static int64_t steps_of(double seconds) {
+  return (int64_t)(seconds / step_seconds);
+}
 
 /* ---- changes of a choice ---- */
 
@@ -279,16 +285,14 @@ static bool is_among(const dvt_plan_choice *one, const dvt_plan_choice *list, in
   return found;
 }
 
-/* Changes the best choice of a number of devices while that makes it faster, for up to 15 % of the time that the work
- * is predicted to take on so many. What is hardly faster is left, as no model is exact, and short work is not worth it. */
-static davit_status improve(const search *s, dvt_candidate *best, dvt_chosen *chosen, davit_status *refused) {
+/* Changes a choice while that makes it faster, for as long as the work is worth. What is hardly faster is left, as no
+ * model is exact. */
+static davit_status improve(const search *s, dvt_candidate *best, davit_status *refused) {
   const double worth = 0.99;
+  const int64_t most_steps = steps_of(share_improved * best->seconds);
   dvt_plan_choice done[MOST_CHANGED] = {best->choice};
   int played = 1;
   int64_t steps = 0;
-  const int64_t most_steps = (int64_t)(best->seconds * 0.15 / step_seconds);
-  if (best->seconds < short_work)
-    return DAVIT_SUCCESS;
   for (int i = 0; i < CHANGES && played < MOST_CHANGED && steps < most_steps; i++) {
     dvt_candidate one = *best;
     if (!change(s, &one.choice, i) || is_among(&one.choice, done, played))
@@ -304,7 +308,6 @@ static davit_status improve(const search *s, dvt_candidate *best, dvt_chosen *ch
       i = -1; /* from the first change on */
     }
   }
-  keep(chosen, best);
   return DAVIT_SUCCESS;
 }
 
@@ -314,27 +317,26 @@ static bool are_alike(const dvt_plan_choice *a, const dvt_plan_choice *b) {
          a->tile[DVT_DIM_N] == b->tile[DVT_DIM_N];
 }
 
-/* Those that look best are played, the more of them the longer the work is; for one that does not fit the next. Of
- * the longest work a quarter of MOST_PLAYED at most are alike: the guess knows little of what tiles in k and first and
- * last tiles do, so that many that differ in these alone would leave no room for others. The best is improved. */
-static davit_status play_best(search *s, dvt_chosen *chosen, davit_status *refused) {
+/* Those that look best are played, at least LEAST_PLAYED and the more of them the longer the work is; for one that does
+ * not fit the next. Of the longest work a quarter of MOST_PLAYED at most are alike: the guess knows little of what tiles
+ * in k and first and last tiles do, so that many that differ in these alone would leave no room for others. */
+static davit_status play_best(search *s, dvt_chosen *chosen, dvt_candidate *best, davit_status *refused) {
   dvt_plan_choice done[MOST_PLAYED];
-  int64_t steps = 0;
-  dvt_candidate best;
-  int played = 0, most = 1;
+  int64_t steps = 0, most_steps = 0;
+  int played = 0;
   qsort(s->candidate, (size_t)s->count, sizeof *s->candidate, by_score);
-  for (int i = 0; i < s->count && played < most; i++) {
+  for (int i = 0; i < s->count && played < MOST_PLAYED && (played < LEAST_PLAYED || steps < most_steps);
+       i++) {
     dvt_candidate one = s->candidate[i];
-    if (played == 0)
-      most = one.seconds < short_work ? 2 : one.seconds < 3e-3 ? 4 : one.seconds < 20e-3 ? 6 : MOST_PLAYED;
     int alike = 0;
     for (int j = 0; j < played; j++)
       alike += are_alike(&done[j], &one.choice);
-    if (most == MOST_PLAYED && alike == MOST_PLAYED / 4)
+    if (alike == MOST_PLAYED / 4)
       continue;
     const davit_status status = play(s, &one, &steps);
     if (status == DAVIT_SUCCESS) {
-      best = played == 0 || by_score(&one, &best) < 0 ? one : best;
+      *best = played == 0 || by_score(&one, best) < 0 ? one : *best;
+      most_steps = steps_of(share_played * best->seconds);
       done[played++] = one.choice;
       keep(chosen, &one);
     } else if (status == DAVIT_OUT_OF_DEVICE_MEMORY) {
@@ -343,21 +345,58 @@ static davit_status play_best(search *s, dvt_chosen *chosen, davit_status *refus
       return status;
     }
   }
-  return played > 0 ? improve(s, &best, chosen, refused) : DAVIT_SUCCESS;
+  return DAVIT_SUCCESS;
 }
 
-/* What is found for a number of devices does not depend on how many there are. */
+/* The least time that the formula gives for a number of devices. */
+static double least_guess(search *s, int devices) {
+  double least = INFINITY;
+  s->count = 0;
+  add_grids(s, devices);
+  for (int i = 0; i < s->count; i++)
+    least = fmin(least, s->candidate[i].seconds);
+  return least;
+}
+
+/* The best choices of numbers of devices that are nearly the best of all are improved. */
+static davit_status improve_best(const search *s, dvt_candidate *best, int count, dvt_chosen *chosen,
+                                 davit_status *refused) {
+  const double near = 1.2, score = chosen->candidate[0].score;
+  for (int i = 0; i < count; i++)
+    if (best[i].score < near * score) {
+      DVT_TRY(improve(s, &best[i], refused));
+      keep(chosen, &best[i]);
+    }
+  return DAVIT_SUCCESS;
+}
+
+/* Numbers of devices are played for which the formula gives nearly the least time; if none of their plans fits, the
+ * others. With a given tile all are. */
 static davit_status choose(search *s, dvt_chosen *chosen) {
+  const double near = s->tile ? INFINITY : 1.4;
   davit_status refused = DAVIT_SUCCESS;
+  double guess[DVT_PLAN_DEVICES + 1], least = INFINITY;
+  dvt_candidate best[DVT_PLAN_DEVICES];
+  int count = 0;
   chosen->count = 0;
   for (int devices = 1; devices <= s->shape->devices; devices++) {
-    s->count = 0;
-    add_grids(s, devices);
-    DVT_TRY(play_best(s, chosen, &refused));
+    guess[devices] = least_guess(s, devices);
+    least = fmin(least, guess[devices]);
   }
-  if (chosen->count == 0)
+  for (int pass = 0; pass < 2 && count == 0; pass++)
+    for (int devices = 1; devices <= s->shape->devices; devices++) {
+      if ((guess[devices] <= near * least) != (pass == 0))
+        continue;
+      s->count = 0;
+      add_grids(s, devices);
+      best[count].seconds = INFINITY;
+      DVT_TRY(play_best(s, chosen, &best[count], &refused));
+      count += isfinite(best[count].seconds);
+    }
+  if (count == 0)
     return refused != DAVIT_SUCCESS ? refused
                                     : davit_fail(DAVIT_INTERNAL_ERROR, "no grid of devices suits the shape");
+  DVT_TRY(improve_best(s, best, count, chosen, &refused));
   if (refused != DAVIT_SUCCESS) /* a candidate that does not fit is no failure of the call */
     dvt_error_clear();
   return DAVIT_SUCCESS;

@@ -30,7 +30,7 @@ typedef struct bench {
   int devices[DVT_MAX_DEVICES], count;    /* NVIDIA devices */
   dvt_stream *stream[DVT_MAX_DEVICES][2]; /* loads and products; stores */
   char *memory[DVT_MAX_DEVICES];          /* three matrices, or two copies' bytes */
-  char *host[2];                          /* pinned: to and from devices */
+  char *host[DVT_MAX_DEVICES][2];         /* pinned: to and from each device, of one at least */
   char *plain;                            /* pageable */
   int64_t side;
 } bench;
@@ -94,7 +94,7 @@ typedef struct request {
 } request;
 
 static davit_status enqueue_copies(bench *b, const request *r) {
-  char *here = b->memory[r->index], *home = b->host[0];
+  char *here = b->memory[r->index], *const *home = b->host[r->index];
   if (r->way == DVT_METER_MEMORY || r->way == DVT_METER_PEER) {
     dvt_stream *stream = b->stream[r->index][0];
     const int next = (r->index + 1) % b->count;
@@ -104,9 +104,9 @@ static davit_status enqueue_copies(bench *b, const request *r) {
                : dvt_stream_copy(stream, here, r->row, here + MOST_BYTES, r->row, r->row, r->cols);
   }
   if (r->way != DVT_METER_DOWN)
-    DVT_TRY(dvt_stream_copy(b->stream[r->index][0], here, r->row, home, r->pitch, r->row, r->cols));
+    DVT_TRY(dvt_stream_copy(b->stream[r->index][0], here, r->row, home[0], r->pitch, r->row, r->cols));
   if (r->way != DVT_METER_UP)
-    DVT_TRY(dvt_stream_copy(b->stream[r->index][1], b->host[1], r->pitch, here + MOST_BYTES, r->row, r->row,
+    DVT_TRY(dvt_stream_copy(b->stream[r->index][1], home[1], r->pitch, here + MOST_BYTES, r->row, r->row,
                             r->cols));
   return DAVIT_SUCCESS;
 }
@@ -189,7 +189,7 @@ static davit_status host_copy(void *state, int threads, double bytes, double *se
   *seconds = INFINITY;
   for (int i = 0; i <= TIMES; i++) {
     const double start = now();
-    copy_in_parts(b->host[0], b->plain, (size_t)bytes, team.threads);
+    copy_in_parts(b->host[0][0], b->plain, (size_t)bytes, team.threads);
     if (i > 0)
       *seconds = fmin(*seconds, now() - start);
   }
@@ -250,11 +250,17 @@ static davit_status open_device(bench *b, int index) {
   return davit_random(DAVIT_DOUBLE, (int64_t)(bytes / sizeof(double)), (uint64_t)index, b->memory[index]);
 }
 
-static davit_status open_bench(bench *b) {
+static davit_status open_host(bench *b, int index) {
   for (int i = 0; i < 2; i++) {
-    DVT_TRY(davit_malloc(MOST_BYTES, DAVIT_PINNED, (void **)&b->host[i]));
-    memset(b->host[i], 1, MOST_BYTES);
+    DVT_TRY(davit_malloc(MOST_BYTES, DAVIT_PINNED, (void **)&b->host[index][i]));
+    memset(b->host[index][i], 1, MOST_BYTES);
   }
+  return DAVIT_SUCCESS;
+}
+
+static davit_status open_bench(bench *b) {
+  for (int i = 0; i == 0 || i < b->count; i++)
+    DVT_TRY(open_host(b, i));
   DVT_TRY(davit_malloc(MOST_BYTES, DAVIT_PAGEABLE, (void **)&b->plain));
   DVT_TRY(davit_random(DAVIT_DOUBLE, MOST_BYTES / (int64_t)sizeof(double), 7, b->plain));
   if (b->count > 0)
@@ -265,16 +271,16 @@ static davit_status open_bench(bench *b) {
 }
 
 static void close_bench(bench *b) {
-  for (int i = 0; i < b->count; i++) {
-    for (int k = 0; k < 2; k++)
+  for (int i = 0; i < DVT_MAX_DEVICES; i++)
+    for (int k = 0; k < 2; k++) {
       if (b->stream[i][k]) {
         dvt_stream_synchronize(b->stream[i][k]);
         dvt_stream_release(b->stream[i][k]);
       }
+      davit_free(b->host[i][k]);
+    }
+  for (int i = 0; i < b->count; i++)
     davit_free(b->memory[i]);
-  }
-  davit_free(b->host[0]);
-  davit_free(b->host[1]);
   davit_free(b->plain);
 }
 

@@ -59,6 +59,14 @@ void dvt_model_of(const int *devices, int count, davit_type type, dvt_model *mod
 /* Seconds of one product of that shape on a device with operands at hand. */
 double dvt_model_product(const dvt_model_device *d, double m, double n, double k);
 
+/* How much longer a link takes for rows than for as many bytes that follow each other: of a copy of rows of so many
+ * bytes, so many bytes apart. Where the host's memory is the bound, it is the square root of that: so come out the many
+ * choices for 8192 and 16384 that were measured on four cards. */
+double dvt_model_strided(const dvt_model_device *d, double row, double pitch);
+
+/* The share of the host's memory that takes so many bytes a second to and from devices. */
+double dvt_model_host_load(const dvt_model *model, double up, double down);
+
 /* Plays the plan. */
 davit_status dvt_model_play(const dvt_model *model, const dvt_plan_shape *shape, const dvt_plan *plan,
                             dvt_prediction *prediction);
