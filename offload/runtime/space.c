@@ -49,7 +49,7 @@ static bool is_cuda(int place) {
 
 /* ---- pinned memory ----
  *
- * CUDA makes 2.4 GB of it a second on a host of four GPUs, and does no copy meanwhile. Memory in large pages that
+ * CUDA makes 2.4 GiB of it a second on a host of four GPUs, and does no copy meanwhile. Memory in large pages that
  * several threads touch first is registered at 17 GB/s there. */
 
 enum { LEAST_MAPPED = 4 << 20, TOUCHED_AT_ONCE = 32 << 20, MOST_TOUCHERS = 16 };
@@ -77,19 +77,23 @@ static void touch_all(char *memory, size_t bytes) {
   size_t count = 0;
   for (; each > 0 && count + 1 < threads; count++) {
     parts[count] = (part){memory + count * each, each};
-    if (dvt_thread_start(touch, &parts[count], &thread[count]) != DAVIT_SUCCESS)
+    if (dvt_thread_start(touch, &parts[count], &thread[count]) != DAVIT_SUCCESS) {
+      dvt_error_clear();
       break;
+    }
   }
   touch(&(part){memory + count * each, bytes - count * each});
   for (size_t i = 0; i < count; i++)
     pthread_join(thread[i], NULL);
 }
 
-/* Not where little would be left: who touches what is not there ends, and CUDA only refuses. */
+/* Sets no sentence: what cannot be mapped CUDA may still have. */
 static void *map_pinned(size_t bytes) {
-  char *memory = bytes >= LEAST_MAPPED && bytes <= dvt_memory_available("") / 8 * 7 ? dvt_map(bytes) : NULL;
-  if (!memory)
+  char *memory = dvt_map(bytes);
+  if (!memory) {
+    dvt_error_clear();
     return NULL;
+  }
   touch_all(memory, bytes);
   if (dvt_cuda_ok(cudaHostRegister(memory, bytes, cudaHostRegisterPortable)))
     return memory;
@@ -97,34 +101,43 @@ static void *map_pinned(size_t bytes) {
   return NULL;
 }
 
-static void *pinned_alloc(size_t bytes) {
-  void *memory = map_pinned(bytes);
-  if (!memory && bytes >= LEAST_MAPPED)
-    dvt_error_clear(); /* no failure of the call */
-  if (!memory && !dvt_cuda_ok(cudaHostAlloc(&memory, bytes, cudaHostAllocPortable)))
-    return NULL;
-  return memory;
+/* None is mapped where little would be left: who touches what is not there ends, and CUDA only refuses. */
+static cudaError_t pinned_alloc(size_t bytes, void **memory, bool *mapped) {
+  *memory = bytes >= LEAST_MAPPED && bytes <= dvt_memory_available("") / 8 * 7 ? map_pinned(bytes) : NULL;
+  *mapped = *memory;
+  return *mapped ? cudaSuccess : cudaHostAlloc(memory, bytes, cudaHostAllocPortable);
 }
 
-static void pinned_free(void *memory, size_t bytes) {
+/* What CUDA still has registered stays mapped: its devices may reach it. */
+static cudaError_t pinned_free(void *memory, size_t bytes, bool mapped) {
+  if (!mapped)
+    return cudaFreeHost(memory);
   const cudaError_t result = cudaHostUnregister(memory);
-  if (dvt_cuda_ok(result))
+  if (result == cudaSuccess)
     dvt_unmap(memory, bytes);
-  else if (result == cudaErrorHostMemoryNotRegistered) /* CUDA's own */
-    (void)dvt_cuda_ok(cudaFreeHost(memory));
+  return result;
 }
 
-static void *cuda_alloc(size_t bytes, int place) {
+static cudaError_t select_place(int place) {
+  return cudaSetDevice(place >= 0 ? dvt_device_find(place)->ordinal : first_ordinal());
+}
+
+static void *cuda_alloc(size_t bytes, int place, bool *mapped) {
   void *pointer = NULL;
   const int current = dvt_cuda_current();
-  cudaError_t result = cudaSetDevice(place >= 0 ? dvt_device_find(place)->ordinal : first_ordinal());
-  if (result == cudaSuccess && place >= 0)
-    result = cudaMalloc(&pointer, bytes);
-  else if (result == cudaSuccess)
-    pointer = pinned_alloc(bytes);
+  cudaError_t result = select_place(place);
+  if (result == cudaSuccess)
+    result = place >= 0 ? cudaMalloc(&pointer, bytes) : pinned_alloc(bytes, &pointer, mapped);
   const bool done = dvt_cuda_ok(result);
   dvt_cuda_restore(current);
   return done ? pointer : NULL;
+}
+
+static void cuda_free(void *pointer, size_t bytes, int place, bool mapped) {
+  const int current = dvt_cuda_current();
+  if (dvt_cuda_ok(select_place(place)))
+    (void)dvt_cuda_ok(place >= 0 ? cudaFree(pointer) : pinned_free(pointer, bytes, mapped));
+  dvt_cuda_restore(current);
 }
 #endif
 
@@ -141,22 +154,19 @@ static void *openmp_alloc(size_t bytes, int place, size_t *skipped) {
   return pointer ? pointer + *skipped : NULL;
 }
 
-void *dvt_space_alloc(size_t bytes, int place, size_t *skipped) {
-  *skipped = 0;
+void *dvt_space_alloc(size_t bytes, int place, dvt_space_origin *origin) {
+  *origin = (dvt_space_origin){.skipped = 0};
 #ifdef DAVIT_WITH_CUDA
   if (is_cuda(place))
-    return cuda_alloc(bytes, place);
+    return cuda_alloc(bytes, place, &origin->mapped);
 #endif
-  return on_host(place) ? dvt_allocate_aligned(bytes) : openmp_alloc(bytes, place, skipped);
+  return on_host(place) ? dvt_allocate_aligned(bytes) : openmp_alloc(bytes, place, &origin->skipped);
 }
 
-void dvt_space_free(void *pointer, size_t bytes, size_t skipped, int place) {
+void dvt_space_free(void *pointer, size_t bytes, const dvt_space_origin *origin, int place) {
 #ifdef DAVIT_WITH_CUDA
   if (is_cuda(place)) {
-    if (place >= 0)
-      (void)dvt_cuda_ok(cudaFree(pointer));
-    else
-      pinned_free(pointer, bytes);
+    cuda_free(pointer, bytes, place, origin->mapped);
     return;
   }
 #else
@@ -165,7 +175,7 @@ void dvt_space_free(void *pointer, size_t bytes, size_t skipped, int place) {
   if (on_host(place))
     free(pointer);
   else
-    omp_target_free((char *)pointer - skipped, place);
+    omp_target_free((char *)pointer - origin->skipped, place);
 }
 
 int dvt_space_place(const void *pointer) {

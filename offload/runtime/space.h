@@ -9,11 +9,15 @@
 #include <davit/memory.h>
 #include <stdbool.h>
 
-/* Allocates and frees; NULL when there is no memory. Device and pinned memory wait for the device here.
- * `skipped` receives how many bytes before the block are its own, for its alignment; whoever frees it says
- * so. */
-void *dvt_space_alloc(size_t bytes, int place, size_t *skipped);
-void dvt_space_free(void *pointer, size_t bytes, size_t skipped, int place);
+/* How a block was made, for whoever frees it. */
+typedef struct dvt_space_origin {
+  size_t skipped; /* bytes before the block that are its own, for its alignment */
+  bool mapped;    /* pinned memory that davit has mapped and registered; else CUDA's own */
+} dvt_space_origin;
+
+/* Allocates and frees; NULL when there is no memory. Device and pinned memory wait for the device here. */
+void *dvt_space_alloc(size_t bytes, int place, dvt_space_origin *origin);
+void dvt_space_free(void *pointer, size_t bytes, const dvt_space_origin *origin, int place);
 
 /* The place of memory that davit did not allocate: asks the device runtime. */
 int dvt_space_place(const void *pointer);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "src/base/arithmetic.h"
 #include "src/base/inject.h"
@@ -47,8 +48,12 @@ void *dvt_allocate_aligned(size_t bytes) {
   return refused(bytes) ? NULL : checked(aligned_alloc(DVT_ALIGNMENT, dvt_aligned_up(bytes)), bytes);
 }
 
+static size_t rounded_up(size_t bytes, size_t page) {
+  return (bytes + page - 1) / page * page;
+}
+
 static size_t mapped_bytes(size_t bytes) {
-  return (bytes + DVT_LARGE_PAGE - 1) / DVT_LARGE_PAGE * DVT_LARGE_PAGE;
+  return rounded_up(bytes, (size_t)sysconf(_SC_PAGESIZE));
 }
 
 void *dvt_map(size_t bytes) {
@@ -58,7 +63,7 @@ void *dvt_map(size_t bytes) {
   char *memory = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
     return checked(NULL, bytes);
-  const size_t before = mapped_bytes((uintptr_t)memory) - (uintptr_t)memory;
+  const size_t before = rounded_up((uintptr_t)memory, DVT_LARGE_PAGE) - (uintptr_t)memory;
   if (before > 0)
     munmap(memory, before);
   munmap(memory + before + length, DVT_LARGE_PAGE - before);

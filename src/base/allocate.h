@@ -16,8 +16,8 @@ void *dvt_allocate_raw(size_t bytes);
 /* Not zeroed, at a multiple of DVT_ALIGNMENT. */
 void *dvt_allocate_aligned(size_t bytes);
 
-/* Zeroed, for dvt_unmap(): in pages of DVT_LARGE_PAGE bytes where the system has them, which are touched in a third of
- * the time. A child after fork() does not have it. */
+/* Zeroed, for dvt_unmap(): from a multiple of DVT_LARGE_PAGE on, in pages of so many bytes where the system has them, which
+ * are touched in a third of the time. A child after fork() does not have it. */
 enum { DVT_LARGE_PAGE = 2 << 20 };
 void *dvt_map(size_t bytes);
 void dvt_unmap(void *memory, size_t bytes);

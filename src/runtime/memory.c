@@ -26,8 +26,8 @@
 
 typedef struct block {
   char *base;
-  size_t bytes;   /* of the class */
-  size_t skipped; /* before base */
+  size_t bytes; /* of the class */
+  dvt_space_origin origin;
   int place;
   bool inherited;     /* from the process that this one was forked off: not to be freed */
   bool imported;      /* another process's */
@@ -149,7 +149,7 @@ static void trim(int place, bool all) {
     block *one = *at;
     if (all || one->place == place) {
       *at = one->next;
-      dvt_space_free(one->base, one->bytes, one->skipped, one->place);
+      dvt_space_free(one->base, one->bytes, &one->origin, one->place);
       free(one);
     } else {
       at = &one->next;
@@ -191,10 +191,10 @@ static davit_status make_block(size_t bytes, int place, block **made) {
     if (!found)
       return DAVIT_OUT_OF_HOST_MEMORY;
     *found = (block){.bytes = bytes, .place = place};
-    found->base = dvt_space_alloc(bytes, place, &found->skipped);
+    found->base = dvt_space_alloc(bytes, place, &found->origin);
     if (!found->base) {
       trim(place, false); /* what is kept in other sizes may make room */
-      found->base = dvt_space_alloc(bytes, place, &found->skipped);
+      found->base = dvt_space_alloc(bytes, place, &found->origin);
     }
     if (!found->base) {
       free(found);
@@ -248,7 +248,7 @@ davit_status davit_free(void *pointer) {
     kept = found;
   } else if (found && !imported) {
     if (!found->inherited)
-      dvt_space_free(found->base, found->bytes, found->skipped, found->place);
+      dvt_space_free(found->base, found->bytes, &found->origin, found->place);
     free(found);
   }
   release();
