@@ -99,6 +99,44 @@ CASE(test_choices_for_random_shapes) {
   assert_true(evicting > 0 || trials < 20);
 }
 
+/* The host's memory is the bound for more than a few devices, and each takes 0.3 ms to start: however many there are,
+ * all together lose no more than 1 %. */
+CASE(test_more_devices_lose_little) {
+  double least = INFINITY;
+  for (int devices = 1; devices <= DVT_PLAN_DEVICES; devices++) {
+    dvt_model model = made_up_model(devices);
+    dvt_plan_shape shape = large_shape(0, devices);
+    dvt_chosen chosen;
+    model.start_device = 300e-6;
+    set_shape(&shape, 20000, 20000, 20000);
+    CHECK(dvt_choose(&model, &shape, 0, false, &chosen));
+    const double seconds = chosen.candidate[0].seconds;
+    if (seconds > 1.01 * least)
+      fail_msg("%d devices: %.3f ms, of fewer %.3f", devices, 1e3 * seconds, 1e3 * least);
+    least = fmin(seconds, least);
+  }
+}
+
+/* The formula has one device and two far behind, but of all four only these have memory. */
+CASE(test_devices_without_memory) {
+  const dvt_model model = made_up_model(4);
+  dvt_plan_shape shape = large_shape(0, 4);
+  dvt_chosen chosen;
+  dvt_plan plan;
+  set_shape(&shape, 30000, 30000, 30000);
+  shape.device[2].bytes = shape.device[3].bytes = 0;
+  dvt_error_clear();
+  CHECK(dvt_choose(&model, &shape, 0, false, &chosen));
+  assert_string_equal(davit_last_error(), "");
+  const dvt_plan_choice *best = &chosen.candidate[0].choice;
+  assert_int_equal(best->grid[0] * best->grid[1] * best->grid[2], 2);
+  CHECK(dvt_plan_build(&shape, best, &plan));
+  check_plan(&shape, &plan);
+  dvt_plan_free(&plan);
+  shape.device[0].bytes = 0;
+  CHECK_FAILS(dvt_choose(&model, &shape, 0, false, &chosen), DAVIT_OUT_OF_DEVICE_MEMORY, "the cache holds 0");
+}
+
 /* A small C and a long k: k is divided, and the devices share the work of the link. */
 CASE(test_long_k_is_divided) {
   double seconds[5] = {0};
