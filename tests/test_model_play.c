@@ -113,24 +113,55 @@ CASE(test_host_load_of_both_ways) {
   expect_near(dvt_model_host_load(&uneven, 60e9, 60e9), 1.2);
 }
 
+/* The threads that copy are the bound of the matrices that they copy alone. */
+CASE(test_floor_of_pageable_memory) {
+  const double bytes = 1000.0 * 1000 * 8;
+  dvt_model model = round_model(1);
+  dvt_plan_shape shape = large_shape(1000, 1);
+  dvt_prediction floors = {0};
+  model.host_copy = 1e9;
+  dvt_model_floors(&model, &shape, 1, &floors);
+  expect_near(floors.floor_link, fmax(2 * bytes / 128e9, 3 * bytes / 256e9));
+  model.pageable[DVT_B] = true;
+  dvt_model_floors(&model, &shape, 1, &floors);
+  expect_near(floors.floor_link, bytes / 1e9);
+  model.pageable[DVT_C] = shape.load_c = true;
+  dvt_model_floors(&model, &shape, 1, &floors);
+  expect_near(floors.floor_link, 3 * bytes / 1e9);
+}
+
 CASE(test_rows_apart) {
-  const dvt_model_device d = {.row = 1500, .aligned_row = 10000}, even = {.row = 1500};
+  const dvt_model_device d = {.row = 1500, .far_row = 10000}, even = {.row = 1500};
   expect_near(dvt_model_strided(&d, 40000, 40000), 1); /* they follow each other */
   expect_near(dvt_model_strided(&d, 65536, 65536), 1);
   expect_near(dvt_model_strided(&d, 0, 65536), 1);
-  expect_near(dvt_model_strided(&d, 1500, 40000), 2);
-  expect_near(dvt_model_strided(&d, 6000, 40000), 1.25);
-  expect_near(dvt_model_strided(&d, 30000, 40000), 1.05);
-  for (int pages = 1; pages <= 3; pages++) {
-    const double pitch = 65536.0 * pages;
-    expect_near(dvt_model_strided(&d, 1500, pitch), 2 * 1.5);
-    expect_near(dvt_model_strided(&d, 8000, pitch), 9.5 / 8 * 1.5);
-    expect_near(dvt_model_strided(&d, 10000, pitch), 1.15 * 1.25); /* half of the extra */
-    expect_near(dvt_model_strided(&d, 12000, pitch), 13.5 / 12);
-    expect_near(dvt_model_strided(&d, 30000, pitch), 1.05);
-    expect_near(dvt_model_strided(&d, 1500, pitch + 8), 2);
+  expect_near(dvt_model_strided(&d, 1500, 32768), 2);
+  expect_near(dvt_model_strided(&d, 6000, 32768), 1.25);
+  expect_near(dvt_model_strided(&d, 30000, 32768), 1.05);
+  expect_near(dvt_model_strided(&d, 1500, 49152), 2 + 0.31); /* half of the extra */
+  static const double pitches[] = {65536, 65544, 2 * 65536, 300000};
+  for (size_t i = 0; i < COUNT(pitches); i++) {
+    const double pitch = pitches[i];
+    expect_near(dvt_model_strided(&d, 1500, pitch), 2 + 0.62);
+    expect_near(dvt_model_strided(&d, 8000, pitch), 9.5 / 8 + 0.62);
+    expect_near(dvt_model_strided(&d, 10000, pitch), 1.15 + 0.25 + 0.12);
+    expect_near(dvt_model_strided(&d, 12000, pitch), 13.5 / 12 + 0.12);
+    expect_near(dvt_model_strided(&d, 16000, pitch), 17.5 / 16 + 0.12);
+    expect_near(dvt_model_strided(&d, 20000, pitch), 1.075 + 0.06);
+    expect_near(dvt_model_strided(&d, 24000, pitch), 25.5 / 24);
     expect_near(dvt_model_strided(&even, 1500, pitch), 2);
   }
+}
+
+/* Of rows whose distance is no multiple of 64 KiB, what lies between them costs nothing in the host's memory. */
+CASE(test_weight_of_rows) {
+  const dvt_model_device d = {.row = 1500, .far_row = 10000};
+  expect_near(dvt_model_weight(&d, 1500, 1500), 1);
+  expect_near(dvt_model_weight(&d, 0, 65536), 1);
+  expect_near(dvt_model_weight(&d, 1500, 65536), sqrt(2 + 0.62));
+  expect_near(dvt_model_weight(&d, 12000, 3 * 65536), sqrt(13.5 / 12 + 0.12));
+  expect_near(dvt_model_weight(&d, 1500, 65544), sqrt(2));
+  expect_near(dvt_model_weight(&d, 6000, 300000), sqrt(1.25));
 }
 
 CASE(test_product) {
@@ -138,6 +169,9 @@ CASE(test_product) {
   expect_near(dvt_model_product(&d, 1000, 1000, 1000), 1e-3 + 4 * 2e-3); /* half the rate for each */
   expect_near(dvt_model_product(&d, 3000, 1000, 3000), 1e-3 + 18e-3 * (4.0 / 3) * (4.0 / 3));
   expect_near(dvt_model_product(&d, 1000, 1000, 0), 1e-3);
+  const dvt_model_device wide = {.rate = 1e12, .tall = 1000};
+  expect_near(dvt_model_product(&wide, 1000, 2000, 1000), 4e-3);
+  expect_near(dvt_model_product(&wide, 2000, 1000, 1000), 1.15 * 4e-3);
 }
 
 /* ---- arithmetic ---- */
@@ -246,6 +280,18 @@ CASE(test_a_device_gives_to_all) {
     model.on_host[DVT_A] = false;
     move(&shape, DVT_A, 0);
     expect_rows(&model, &shape, takers * 0.2e-3);
+  }
+}
+
+/* What two devices copy between them goes at the rate of the slower one. */
+CASE(test_slow_peers) {
+  for (int slow = 0; slow < 2; slow++) {
+    dvt_model model = link_model(2);
+    dvt_plan_shape shape = shape_in_place(2, 1, 1, 2);
+    model.on_host[DVT_A] = false;
+    move(&shape, DVT_A, 0);
+    model.device[slow].peer /= 4;
+    expect_rows(&model, &shape, 4 * 0.2e-3);
   }
 }
 

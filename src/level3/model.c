@@ -8,7 +8,8 @@ double dvt_model_product(const dvt_model_device *d, double m, double n, double k
   if (m <= 0 || n <= 0 || k <= 0)
     return d->launch;
   const double area = m * n / (m * n + d->area), depth = k / (k + d->depth);
-  return d->launch + 2 * m * n * k / (d->rate * area * depth);
+  const double slower = d->tall > 0 && m > d->tall ? 1.15 : 1;
+  return d->launch + slower * 2 * m * n * k / (d->rate * area * depth);
 }
 
 static double least(double a, double b) {
@@ -21,12 +22,29 @@ double dvt_model_host_load(const dvt_model *model, double up, double down) {
   return fmax(fmax(share_up, share_down), (share_up + share_down) / fmax(both, 1));
 }
 
+static const double far_apart = 65536;
+
+static double between_0_and_1(double x) {
+  return fmin(fmax(x, 0), 1);
+}
+
+/* 1 for rows of up to 0.8 of the length, 0 for those of 1.2 and more. */
+static double shorter_than(double row, double length) {
+  return length > 0 ? between_0_and_1(3 - 2.5 * row / length) : 0;
+}
+
 double dvt_model_strided(const dvt_model_device *d, double row, double pitch) {
-  const double aligned = 65536;
   if (row <= 0 || row >= pitch)
     return 1;
-  const double shorter = fmin(fmax(3 - 2.5 * row / fmax(d->aligned_row, 1), 0), 1);
-  return (row + d->row) / row * (fmod(pitch, aligned) == 0 ? 1 + 0.5 * shorter : 1);
+  const double apart = between_0_and_1(2 * pitch / far_apart - 1);
+  const double looked_up = 0.5 * shorter_than(row, d->far_row) + 0.12 * shorter_than(row, 2 * d->far_row);
+  return (row + d->row) / row + apart * looked_up;
+}
+
+double dvt_model_weight(const dvt_model_device *d, double row, double pitch) {
+  if (row <= 0 || row >= pitch)
+    return 1;
+  return sqrt(fmod(pitch, far_apart) == 0 ? dvt_model_strided(d, row, pitch) : (row + d->row) / row);
 }
 
 /* ---- floors and the formula ---- */
@@ -55,7 +73,7 @@ static double flops(const dvt_plan_shape *shape) {
 
 void dvt_model_floors(const dvt_model *model, const dvt_plan_shape *shape, int devices,
                       dvt_prediction *prediction) {
-  double rate = 0, up = 0, down = 0, both = 0, elements[DVT_POOLS], to = 0, from = 0;
+  double rate = 0, up = 0, down = 0, both = 0, elements[DVT_POOLS], to = 0, from = 0, copied = 0;
   volumes(shape, elements);
   for (int d = 0; d < devices; d++) {
     rate += model->device[d].rate;
@@ -66,24 +84,25 @@ void dvt_model_floors(const dvt_model *model, const dvt_plan_shape *shape, int d
   for (int x = 0; x < DVT_POOLS; x++)
     if (model->on_host[x] && !shape->device[0].resident[x]) {
       const double bytes = elements[x] * (double)shape->element;
-      to += x != DVT_C || shape->load_c ? bytes : 0;
-      from += x == DVT_C ? bytes : 0;
+      const double up_bytes = x != DVT_C || shape->load_c ? bytes : 0, down_bytes = x == DVT_C ? bytes : 0;
+      to += up_bytes;
+      from += down_bytes;
+      copied += model->pageable[x] ? up_bytes + down_bytes : 0;
     }
   up = fmin(up, model->all_up);
   down = fmin(down, model->all_down);
   prediction->floor_arithmetic = flops(shape) / rate;
   prediction->floor_link = fmax(fmax(to / up, from / down), (to + from) / both);
   prediction->floor_link = fmax(prediction->floor_link, dvt_model_host_load(model, to, from));
-  for (int x = 0; x < DVT_POOLS; x++)
-    if (model->pageable[x] && !shape->device[0].resident[x])
-      prediction->floor_link = fmax(prediction->floor_link, (to + from) / model->host_copy);
+  prediction->floor_link = fmax(prediction->floor_link, copied / model->host_copy);
 }
 
 /* What the formula knows of a choice: a device's block and the tiles in it. */
 typedef struct guess {
   double block[DVT_DIMS], tile[DVT_DIMS], tiles[DVT_DIMS];
   double bytes[DVT_POOLS];  /* of each matrix on the host links, all devices together */
-  double slower[DVT_POOLS]; /* than bytes that follow each other */
+  double slower[DVT_POOLS]; /* than bytes that follow each other: on the link, */
+  double weight[DVT_POOLS]; /* and in the host's memory */
   double copies;
 } guess;
 
@@ -94,13 +113,15 @@ static void guess_links(const dvt_model *model, const dvt_plan_shape *shape, gue
   volumes(shape, elements);
   for (int x = 0; x < DVT_POOLS; x++) {
     g->bytes[x] = 0;
-    g->slower[x] = 1;
+    g->slower[x] = g->weight[x] = 1;
     if (shape->device[0].resident[x] || !model->on_host[x] || elements[x] == 0)
       continue;
     const double row = g->tile[rows[x]] * (double)shape->element;
     g->bytes[x] = elements[x] * (double)shape->element;
-    if (!model->pageable[x])
+    if (!model->pageable[x]) {
       g->slower[x] = dvt_model_strided(&model->device[0], row, (double)shape->pitch[x]);
+      g->weight[x] = dvt_model_weight(&model->device[0], row, (double)shape->pitch[x]);
+    }
     g->copies += g->tiles[rows[x]] * g->tiles[cols[x]];
   }
 }
@@ -117,7 +138,7 @@ double dvt_model_guess(const dvt_model *model, const dvt_plan_shape *shape, cons
     g.tiles[x] = g.tile[x] > 0 ? ceil(g.block[x] / g.tile[x]) : 1;
     count *= g.tiles[x];
     volume *= fmax((double)shape->length[x], 1);
-    g.tile[x] = g.block[x] / g.tiles[x]; /* cuts are even */
+    g.tile[x] = g.block[x] / g.tiles[x]; /* cuts are nearly even */
   }
   guess_links(model, shape, &g);
   volumes(shape, elements);
@@ -131,21 +152,21 @@ double dvt_model_guess(const dvt_model *model, const dvt_plan_shape *shape, cons
   const bool shares = devices == 1 || shape->peer[0][devices - 1];
   const double more = shares ? 1 : 0.5 * (grid[0] + grid[1]);
   double way[2] = {0}, work[2] = {0}; /* up and down: what they cost the host's memory, and the links */
+  double copied = 0;
   for (int x = 0; x < DVT_POOLS; x++)
     for (int down = 0; down < 2; down++) {
       const double bytes = x != DVT_C              ? (down ? 0 : g.bytes[x] * more)
                            : down || shape->load_c ? g.bytes[x]
                                                    : 0;
-      way[down] += bytes * sqrt(g.slower[x]);
+      way[down] += bytes * g.weight[x];
       work[down] += bytes * g.slower[x];
+      copied += model->pageable[x] ? bytes : 0;
     }
   double link = fmax(work[0] / (devices * d->up), work[1] / (devices * d->down));
   link = fmax(link, (work[0] + work[1]) / (devices * d->both));
   link = fmax(link, fmax(way[0] / model->all_up, way[1] / model->all_down));
   link = fmax(link, dvt_model_host_load(model, way[0], way[1]));
-  for (int x = 0; x < DVT_POOLS; x++)
-    if (model->pageable[x] && g.bytes[x] > 0)
-      link = fmax(link, (way[0] + way[1]) / model->host_copy);
+  link = fmax(link, copied / model->host_copy);
   link += g.copies * d->latency;
   const double start = (g.bytes[DVT_A] > 0 ? g.tile[0] * lead * element / d->up + d->latency : 0) +
                        (g.bytes[DVT_B] > 0 ? lead * g.tile[1] * element / d->up + d->latency : 0);

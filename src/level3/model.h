@@ -19,14 +19,15 @@ typedef struct dvt_model_device {
   double rate;           /* of arithmetic, large products */
   double area;           /* elements of C for which a product runs at half that rate */
   double depth;          /* the same for k */
+  double tall;           /* products of more rows take 15 % longer; 0: none do */
   double launch;         /* of a product */
   double solve;          /* of each row of a triangle whose system is solved: they wait for each other */
   double up, down, both; /* host link; both: the sum while data goes both ways */
   double row;            /* bytes of a row for which a copy of rows runs at half the link's rate */
-  /* Where columns lie a multiple of 64 KiB apart, rows of 0.8 times this take half as long again, rows of 1.2 times
-   * as long as they should: so products of 8192 and 16384 come out as measured. The device looks up the page of each
-   * row, and has to read its tables from memory if kernels have filled its cache meanwhile (docs/gemm.md). */
-  double aligned_row;
+  /* Where columns lie 64 KiB apart or more, rows of up to 0.8 times this take half as long again, and those of up to 1.6
+   * times an eighth; of half as far, none do. The device looks up the page of each row, and has to read its tables from
+   * memory if kernels have filled its cache meanwhile (docs/gemm.md). */
+  double far_row;
   double latency; /* of a copy */
   double peer;    /* from or to another device */
   double memory;  /* device memory, read + write */
@@ -59,10 +60,12 @@ void dvt_model_of(const int *devices, int count, davit_type type, dvt_model *mod
 /* Seconds of one product of that shape on a device with operands at hand. */
 double dvt_model_product(const dvt_model_device *d, double m, double n, double k);
 
-/* How much longer a link takes for rows than for as many bytes that follow each other: of a copy of rows of so many
- * bytes, so many bytes apart. Where the host's memory is the bound, it is the square root of that: so come out the many
- * choices for 8192 and 16384 that were measured on four cards. */
+/* How much longer a link takes for a copy of rows of so many bytes, so many bytes apart, than for as many bytes that
+ * follow each other. Where the host's memory is the bound, it is the square root of that for rows that lie a multiple of
+ * 64 KiB apart, as if they kept few of its channels busy; for others what lies between rows costs nothing more there. So
+ * come out the choices that were measured on one, two and four cards. */
 double dvt_model_strided(const dvt_model_device *d, double row, double pitch);
+double dvt_model_weight(const dvt_model_device *d, double row, double pitch);
 
 /* The share of the host's memory that takes so many bytes a second to and from devices. */
 double dvt_model_host_load(const dvt_model *model, double up, double down);
