@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "src/base/allocate.h"
+#include "src/base/error.h"
 #include "src/base/inject.h"
 #include "src/base/limit.h"
 
@@ -67,7 +68,9 @@ static void expect_refused(size_t bytes, const char *words) {
 
 CASE(test_nothing_and_too_much) {
   static const size_t most[] = {PTRDIFF_MAX - 2 * (size_t)DVT_LARGE_PAGE + 1, PTRDIFF_MAX, SIZE_MAX};
+  dvt_error_clear();
   assert_null(dvt_map(0));
+  assert_string_equal(davit_last_error(), "");
   for (int i = 0; i < COUNT(most); i++) {
     expect_refused(most[i], "the process may have");
     dvt_memory_allow(SIZE_MAX); /* as if it were there */
@@ -77,6 +80,29 @@ CASE(test_nothing_and_too_much) {
   dvt_memory_allow(1 << 26);
   expect_refused((1 << 26) + 1, "the process may have 67108864");
   dvt_memory_allow(0);
+}
+
+/* Pages of the process's addresses. */
+static long pages_mapped(void) {
+  long pages = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  assert_non_null(file);
+  assert_int_equal(fscanf(file, "%ld", &pages), 1);
+  fclose(file);
+  return pages;
+}
+
+/* What is mapped to find a place at a large page goes back at once. */
+CASE(test_no_addresses_are_lost) {
+  enum { TIMES = 1000 };
+  dvt_unmap(dvt_map(1), 1);
+  const long before = pages_mapped();
+  for (int i = 0; i < TIMES; i++) {
+    char *memory = dvt_map(DVT_LARGE_PAGE);
+    assert_non_null(memory);
+    dvt_unmap(memory, DVT_LARGE_PAGE);
+  }
+  assert_true(pages_mapped() - before < TIMES);
 }
 
 CASE(test_injected_failure) {

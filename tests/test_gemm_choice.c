@@ -137,6 +137,51 @@ CASE(test_devices_without_memory) {
   CHECK_FAILS(dvt_choose(&model, &shape, 0, false, &chosen), DAVIT_OUT_OF_DEVICE_MEMORY, "the cache holds 0");
 }
 
+static double chosen_seconds(const dvt_model *model, const dvt_plan_shape *shape) {
+  dvt_chosen chosen;
+  CHECK(dvt_choose(model, shape, 0, false, &chosen));
+  return chosen.candidate[0].seconds;
+}
+
+/* Two devices that hold few tiles would slow down the others. */
+CASE(test_devices_with_little_memory) {
+  static const double gib[] = {0.05, 0.1};
+  for (size_t i = 0; i < COUNT(gib); i++) {
+    double seconds = INFINITY;
+    for (int devices = 2; devices <= 4; devices += 2) {
+      const dvt_model model = made_up_model(devices);
+      dvt_plan_shape shape = large_shape(0, devices);
+      set_shape(&shape, 16000, 16000, 16000);
+      for (int d = 2; d < devices; d++)
+        shape.device[d].bytes = (size_t)(gib[i] * (1 << 30));
+      const double now = chosen_seconds(&model, &shape);
+      assert_true(now <= 1.01 * seconds);
+      seconds = now;
+    }
+  }
+}
+
+/* Operands on a device whose links to others are slow: what the others could do would come too late. */
+CASE(test_slow_links_between_devices) {
+  for (int64_t n = 2000; n <= 8000; n *= 2) {
+    double seconds = INFINITY;
+    for (int devices = 1; devices <= 4; devices++) {
+      dvt_model model = made_up_model(devices);
+      dvt_plan_shape shape = large_shape(0, devices);
+      set_shape(&shape, n, n, n);
+      for (int d = 0; d < devices; d++)
+        model.device[d].peer = 25e9;
+      for (int x = DVT_A; x <= DVT_B; x++) {
+        shape.device[0].resident[x] = true;
+        model.on_host[x] = false;
+      }
+      const double now = chosen_seconds(&model, &shape);
+      assert_true(now <= 1.03 * seconds);
+      seconds = fmin(now, seconds);
+    }
+  }
+}
+
 /* A small C and a long k: k is divided, and the devices share the work of the link. */
 CASE(test_long_k_is_divided) {
   double seconds[5] = {0};
@@ -244,13 +289,17 @@ static void assert_same_choice(const dvt_plan_choice *x, const dvt_plan_choice *
   assert_int_equal(x->by_tile, y->by_tile);
 }
 
+/* A search would find that nothing fits. */
 CASE(test_what_was_chosen_is_remembered) {
   const dvt_model model = made_up_model(2);
   dvt_plan_shape shape = large_shape(0, 2);
   dvt_chosen first, again;
   set_shape(&shape, 5000, 4000, 3000);
-  assert_int_equal(dvt_choose(&model, &shape, 0, true, &first), DAVIT_SUCCESS);
-  assert_int_equal(dvt_choose(&model, &shape, 0, true, &again), DAVIT_SUCCESS);
+  shape.device[0].bytes = shape.device[1].bytes = (8 << 20) - 1;
+  CHECK(dvt_choose(&model, &shape, 0, true, &first));
+  shape.device[0].bytes = shape.device[1].bytes = 4 << 20; /* the same power of two */
+  CHECK_FAILS(dvt_choose(&model, &shape, 0, false, &again), DAVIT_OUT_OF_DEVICE_MEMORY, "the cache holds");
+  CHECK(dvt_choose(&model, &shape, 0, true, &again));
   assert_same_choice(&first.candidate[0].choice, &again.candidate[0].choice);
   assert_true(first.candidate[0].seconds == again.candidate[0].seconds);
 }

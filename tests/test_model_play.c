@@ -45,6 +45,13 @@ static void move(dvt_plan_shape *shape, int matrix, int to) {
     shape->device[d].resident[matrix] = d == to;
 }
 
+/* In the memory of that device; -1: of one that has no part in the call. */
+static void put_on(dvt_model *model, dvt_plan_shape *shape, int matrix, int device) {
+  model->on_host[matrix] = false;
+  model->owner[matrix] = device;
+  move(shape, matrix, device);
+}
+
 static void expect_near(double is, double right) {
   if (!(fabs(is - right) <= 1e-8 * fabs(right)))
     fail_msg("%.9g, by hand %.9g", is, right);
@@ -270,6 +277,29 @@ CASE(test_step_that_cannot_start) {
   CHECK_FAILS(dvt_model_play(&model, &shape, &plan, &prediction), DAVIT_INTERNAL_ERROR, "can never start");
 }
 
+static void expect_kernel(const dvt_model *model, dvt_routine kernel, double seconds) {
+  const dvt_plan_shape shape = shape_in_place(1, 1, 1, 1);
+  dvt_step step = {.kind = DVT_STEP_PRODUCT,
+                   .role = DVT_ROLE_PRODUCT,
+                   .out = {DVT_C, 'N', 0, 0},
+                   .term = {.kernel = (uint8_t)kernel, .left = {DVT_A, 'N', 0, 0}, .right = {DVT_B, 'N', 0, 0}}};
+  expect_steps(model, &shape, &step, 1, seconds);
+}
+
+/* Half the flops: at a product's rate, at 0.8 of it, and at half of it after a time for each row. */
+CASE(test_kernels) {
+  dvt_model model = round_model(1);
+  expect_kernel(&model, DVT_GEMM, 2e-3);
+  expect_kernel(&model, DVT_SYMM, 2e-3);
+  expect_kernel(&model, DVT_SYRK, 1e-3);
+  expect_kernel(&model, DVT_HERK, 1e-3);
+  expect_kernel(&model, DVT_TRMM, 1.25e-3);
+  expect_kernel(&model, DVT_TRSM, 2e-3);
+  model.device[0].solve = 1e-6;
+  expect_kernel(&model, DVT_TRMM, 1.25e-3);
+  expect_kernel(&model, DVT_TRSM, 4e-3 + 2e-3);
+}
+
 /* ---- links between devices ---- */
 
 /* Others than device 0 load their rows of A from it at the same time: it has one link for all. */
@@ -277,8 +307,7 @@ CASE(test_a_device_gives_to_all) {
   for (int takers = 1; takers <= 3; takers++) {
     dvt_model model = link_model(takers + 1);
     dvt_plan_shape shape = shape_in_place(takers + 1, 1, 1, takers + 1);
-    model.on_host[DVT_A] = false;
-    move(&shape, DVT_A, 0);
+    put_on(&model, &shape, DVT_A, 0);
     expect_rows(&model, &shape, takers * 0.2e-3);
   }
 }
@@ -288,8 +317,7 @@ CASE(test_slow_peers) {
   for (int slow = 0; slow < 2; slow++) {
     dvt_model model = link_model(2);
     dvt_plan_shape shape = shape_in_place(2, 1, 1, 2);
-    model.on_host[DVT_A] = false;
-    move(&shape, DVT_A, 0);
+    put_on(&model, &shape, DVT_A, 0);
     model.device[slow].peer /= 4;
     expect_rows(&model, &shape, 4 * 0.2e-3);
   }
@@ -300,9 +328,22 @@ CASE(test_a_device_takes_from_all) {
   for (int givers = 1; givers <= 3; givers++) {
     dvt_model model = link_model(givers + 1);
     dvt_plan_shape shape = shape_in_place(givers + 1, 1, 1, givers + 1);
-    model.on_host[DVT_C] = false;
-    move(&shape, DVT_C, 0);
+    put_on(&model, &shape, DVT_C, 0);
     expect_rows(&model, &shape, givers * 0.2e-3);
+  }
+}
+
+/* A device that may not use its matrix in place, as it will be replaced, copies it in its own memory: both that and the
+ * others' copies need no link of the others. */
+CASE(test_copy_in_a_device) {
+  for (int devices = 1; devices <= 2; devices++) {
+    dvt_model model = link_model(devices);
+    dvt_plan_shape shape = shape_in_place(devices, 1, 1, devices);
+    put_on(&model, &shape, DVT_A, 0);
+    move(&shape, DVT_A, DAVIT_HOST);
+    expect_rows(&model, &shape, 2 * tile_bytes / 1e12);
+    model.device[0].memory = 1e13;
+    expect_rows(&model, &shape, devices == 1 ? 2 * tile_bytes / 1e13 : 0.2e-3);
   }
 }
 
@@ -310,9 +351,8 @@ CASE(test_a_device_takes_from_all) {
 CASE(test_devices_give_and_take_at_once) {
   dvt_model model = link_model(2);
   dvt_plan_shape shape = shape_in_place(2, 1, 1, 2);
-  model.on_host[DVT_A] = model.on_host[DVT_B] = false;
-  move(&shape, DVT_A, 0);
-  move(&shape, DVT_B, 1);
+  put_on(&model, &shape, DVT_A, 0);
+  put_on(&model, &shape, DVT_B, 1);
   expect_rows(&model, &shape, 0.2e-3);
 }
 
@@ -323,12 +363,11 @@ CASE(test_loads_share_with_copies_from_their_device) {
   dvt_plan_shape shape = shape_in_place(1, 1, 1, 3);
   dvt_step steps[] = {LOAD(1, DVT_A, 0),
                       {.kind = DVT_STEP_PEER, .device = 2, .role = DVT_ROLE_PEER, .out = {DVT_B, 'N', 0, 0}}};
-  model.on_host[DVT_A] = false;
-  move(&shape, DVT_A, 0);
+  put_on(&model, &shape, DVT_A, 0);
   expect_steps(&model, &shape, steps, 2, 2 * 0.2e-3);
-  move(&shape, DVT_A, 2);
+  put_on(&model, &shape, DVT_A, 2);
   expect_steps(&model, &shape, steps, 2, 0.2e-3);
-  move(&shape, DVT_A, 3);
+  put_on(&model, &shape, DVT_A, -1);
   expect_steps(&model, &shape, steps, 2, 0.2e-3);
   dvt_step loads[] = {LOAD(1, DVT_A, 0), LOAD(2, DVT_A, 1)};
   expect_steps(&model, &shape, loads, 2, 2 * 0.2e-3);

@@ -59,8 +59,10 @@ static size_t mapped_bytes(size_t bytes) {
 void *dvt_map(size_t bytes) {
   if (bytes == 0 || refused(bytes))
     return NULL;
-  if (bytes > PTRDIFF_MAX - 2 * (size_t)DVT_LARGE_PAGE)
+  if (bytes > PTRDIFF_MAX - 2 * (size_t)DVT_LARGE_PAGE) {
+    errno = ENOMEM;
     return checked(NULL, bytes);
+  }
   const size_t length = mapped_bytes(bytes), all = length + DVT_LARGE_PAGE;
   char *memory = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)

@@ -147,6 +147,10 @@ static void set_up(setup *s) {
   for (int x = 0; x < DVT_POOLS; x++) {
     s->model.on_host[x] = s->places[x] == DVT_NOWHERE || dvt_place_is_host(s->places[x]);
     s->model.pageable[x] = s->model.on_host[x] && s->places[x] != DAVIT_PINNED;
+    s->model.owner[x] = -1;
+    for (int i = 0; i < s->shape.devices; i++)
+      if (s->devices[i] == s->places[x])
+        s->model.owner[x] = i;
   }
   find_peers(s);
 }

@@ -159,6 +159,7 @@ static void add_grid(search *s, const int grid[DVT_DIMS]) {
 }
 
 static void add_grids(search *s, int devices) {
+  s->count = 0;
   s->least_received = INFINITY;
   for (int pass = 0; pass < 2; pass++)
     for (int rows = 1; rows <= devices; rows++)
@@ -318,8 +319,8 @@ static bool are_alike(const dvt_plan_choice *a, const dvt_plan_choice *b) {
 }
 
 /* Those that look best are played, at least LEAST_PLAYED and the more of them the longer the work is; for one that does
- * not fit the next. Of the longest work a quarter of MOST_PLAYED at most are alike: the guess knows little of what tiles
- * in k and first and last tiles do, so that many that differ in these alone would leave no room for others. */
+ * not fit the next. A quarter of MOST_PLAYED at most are alike: the guess knows little of what tiles in k and first and
+ * last tiles do, so that many that differ in these alone would leave no room for others. */
 static davit_status play_best(search *s, dvt_chosen *chosen, dvt_candidate *best, davit_status *refused) {
   dvt_plan_choice done[MOST_PLAYED];
   int64_t steps = 0, most_steps = 0;
@@ -351,7 +352,6 @@ static davit_status play_best(search *s, dvt_chosen *chosen, dvt_candidate *best
 /* The least time that the formula gives for a number of devices. */
 static double least_guess(search *s, int devices) {
   double least = INFINITY;
-  s->count = 0;
   add_grids(s, devices);
   for (int i = 0; i < s->count; i++)
     least = fmin(least, s->candidate[i].seconds);
@@ -363,15 +363,16 @@ static davit_status improve_best(const search *s, dvt_candidate *best, int count
                                  davit_status *refused) {
   const double near = 1.2, score = chosen->candidate[0].score;
   for (int i = 0; i < count; i++)
-    if (best[i].score < near * score) {
+    if (best[i].rank == chosen->candidate[0].rank && best[i].score < near * score) {
       DVT_TRY(improve(s, &best[i], refused));
       keep(chosen, &best[i]);
     }
   return DAVIT_SUCCESS;
 }
 
-/* Numbers of devices are played for which the formula gives nearly the least time; if none of their plans fits, the
- * others. With a given tile all are. */
+/* Numbers of devices are played for which the formula gives nearly the least time, and then others that it has faster
+ * than the best of these was: it knows neither the devices' memory nor the links between them. With a given tile all are
+ * played. */
 static davit_status choose(search *s, dvt_chosen *chosen) {
   const double near = s->tile ? INFINITY : 1.4;
   davit_status refused = DAVIT_SUCCESS;
@@ -383,11 +384,12 @@ static davit_status choose(search *s, dvt_chosen *chosen) {
     guess[devices] = least_guess(s, devices);
     least = fmin(least, guess[devices]);
   }
-  for (int pass = 0; pass < 2 && count == 0; pass++)
+  for (int pass = 0; pass < 2; pass++)
     for (int devices = 1; devices <= s->shape->devices; devices++) {
       if ((guess[devices] <= near * least) != (pass == 0))
         continue;
-      s->count = 0;
+      if (pass > 0 && count > 0 && guess[devices] >= chosen->candidate[0].seconds)
+        continue;
       add_grids(s, devices);
       best[count].seconds = INFINITY;
       DVT_TRY(play_best(s, chosen, &best[count], &refused));

@@ -89,8 +89,6 @@ void dvt_model_floors(const dvt_model *model, const dvt_plan_shape *shape, int d
       from += down_bytes;
       copied += model->pageable[x] ? up_bytes + down_bytes : 0;
     }
-  up = fmin(up, model->all_up);
-  down = fmin(down, model->all_down);
   prediction->floor_arithmetic = flops(shape) / rate;
   prediction->floor_link = fmax(fmax(to / up, from / down), (to + from) / both);
   prediction->floor_link = fmax(prediction->floor_link, dvt_model_host_load(model, to, from));
@@ -164,7 +162,6 @@ double dvt_model_guess(const dvt_model *model, const dvt_plan_shape *shape, cons
     }
   double link = fmax(work[0] / (devices * d->up), work[1] / (devices * d->down));
   link = fmax(link, (work[0] + work[1]) / (devices * d->both));
-  link = fmax(link, fmax(way[0] / model->all_up, way[1] / model->all_down));
   link = fmax(link, dvt_model_host_load(model, way[0], way[1]));
   link = fmax(link, copied / model->host_copy);
   link += g.copies * d->latency;

@@ -24,9 +24,9 @@ typedef struct dvt_model_device {
   double solve;          /* of each row of a triangle whose system is solved: they wait for each other */
   double up, down, both; /* host link; both: the sum while data goes both ways */
   double row;            /* bytes of a row for which a copy of rows runs at half the link's rate */
-  /* Where columns lie 64 KiB apart or more, rows of up to 0.8 times this take half as long again, and those of up to 1.6
-   * times an eighth; of half as far, none do. The device looks up the page of each row, and has to read its tables from
-   * memory if kernels have filled its cache meanwhile (docs/gemm.md). */
+  /* Where columns lie 64 KiB apart or more, rows of up to 0.8 times this take 0.62 of the time of bytes that follow each
+   * other more, those of 1.2 to 1.6 times 0.12, and from 2.4 times on nothing; up to half as far apart, none do. The
+   * device looks up the page of each row, and reads its tables from memory (docs/gemm.md). */
   double far_row;
   double latency; /* of a copy */
   double peer;    /* from or to another device */
@@ -39,7 +39,8 @@ typedef struct dvt_model {
   double all_both;          /* to and from all together, as much each way */
   double host_copy;         /* pageable memory, all threads */
   bool pageable[DVT_POOLS]; /* the matrix passes through pinned buffers */
-  bool on_host[DVT_POOLS];  /* the matrix is in host memory; else on a device */
+  bool on_host[DVT_POOLS];  /* the matrix is in host memory; else on a device: */
+  int owner[DVT_POOLS];     /* that one, -1: none of these */
   double enqueue;           /* a step, on the device's host thread */
   double enqueue_beside;    /* more for each other device, whose thread does the same */
   double react;             /* of a stream to what it waited for */

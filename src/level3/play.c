@@ -19,7 +19,7 @@ typedef struct stream {
   bool runs;     /* that step has started */
   bool copies;   /* pageable memory */
   resource uses; /* all below: of the step that runs */
-  int from, to;  /* of PEER_LINK: devices, or OUTSIDE */
+  int from, to;  /* of PEER_LINK: devices, or OUTSIDE; the same: a copy in a device's memory */
   double left;   /* of its work at the time `at`: bytes, or seconds of the whole device */
   double at;
   double begins; /* latency is over */
@@ -39,7 +39,7 @@ typedef struct player {
   /* How many steps use what at the moment. */
   int arithmetic[DVT_PLAN_DEVICES], up[DVT_PLAN_DEVICES], down[DVT_PLAN_DEVICES], copies;
   int given[DVT_PLAN_DEVICES + 1], taken[DVT_PLAN_DEVICES + 1];
-  bool changed[RESOURCES]; /* for UP and DOWN together: that of UP */
+  bool changed[RESOURCES]; /* DOWN with UP */
   double spent[DVT_PLAN_DEVICES][RESOURCES];
   double now;
 } player;
@@ -106,7 +106,7 @@ static double product_work(const player *y, const dvt_step *step) {
   double k = 0;
   if (t->left.matrix >= 0)
     k = (double)(t->left.trans == 'N' ? dvt_tile_cols(y->plan, &t->left) : dvt_tile_rows(y->plan, &t->left));
-  /* Half the flops: at about the rate of other products, at 0.8 of it, or, of a system, at half of it. */
+  /* Half the flops: at about the rate of other products, of trmm at 0.8 of it, of trsm at half of it, so as long. */
   if (t->kernel == DVT_SYRK || t->kernel == DVT_HERK)
     k /= 2;
   if (t->kernel == DVT_TRMM)
@@ -116,10 +116,8 @@ static double product_work(const player *y, const dvt_step *step) {
 
 /* The device whose memory a matrix is in. */
 static int owner_of(const player *y, int pool) {
-  for (int d = 0; d < y->plan->devices; d++)
-    if (y->shape->device[d].resident[pool])
-      return d;
-  return OUTSIDE;
+  const int owner = y->model->owner[pool];
+  return owner >= 0 && owner < y->plan->devices ? owner : OUTSIDE;
 }
 
 /* Counts a step that begins, or one that ends. */
@@ -129,7 +127,7 @@ static void count(player *y, const stream *s, int device, int by) {
   y->up[device] += s->uses == UP ? by : 0;
   y->down[device] += s->uses == DOWN ? by : 0;
   y->copies += s->copies ? by : 0;
-  if (s->uses == PEER_LINK) {
+  if (s->uses == PEER_LINK && s->from != s->to) {
     y->given[s->from] += by;
     y->taken[s->to] += by;
   }
@@ -221,7 +219,9 @@ static void share_peers(player *y) {
     if (!does(s, PEER_LINK))
       continue;
     const int given = y->given[s->from], taken = y->taken[s->to];
-    set_speed(y, s, i / DVT_ROLES, peer_rate(y, s) / (given > taken ? given : taken));
+    set_speed(y, s, i / DVT_ROLES,
+              s->from == s->to ? y->model->device[s->from].memory / 2
+                               : peer_rate(y, s) / (given > taken ? given : taken));
   }
 }
 
@@ -314,7 +314,8 @@ davit_status dvt_model_play(const dvt_model *model, const dvt_plan_shape *shape,
   }
   for (int i = 0; i < y->streams && status == DAVIT_SUCCESS; i++)
     if (y->stream[i].head >= 0)
-      status = davit_fail(DAVIT_INTERNAL_ERROR, "step %d of a plan can never start", (int)y->stream[i].head);
+      status = davit_fail(DAVIT_INTERNAL_ERROR, "step %d of a plan can never %s", (int)y->stream[i].head,
+                          y->stream[i].runs ? "end" : "start");
   close_player(y);
   free(y);
   dvt_model_floors(model, shape, plan->devices, prediction);

@@ -195,6 +195,8 @@ static davit_status make_block(size_t bytes, int place, block **made) {
     if (!found->base) {
       trim(place, false); /* what is kept in other sizes may make room */
       found->base = dvt_space_alloc(bytes, place, &found->origin);
+      if (found->base)
+        dvt_error_clear();
     }
     if (!found->base) {
       free(found);
