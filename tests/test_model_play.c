@@ -279,10 +279,11 @@ CASE(test_step_that_cannot_start) {
 
 static void expect_kernel(const dvt_model *model, dvt_routine kernel, double seconds) {
   const dvt_plan_shape shape = shape_in_place(1, 1, 1, 1);
-  dvt_step step = {.kind = DVT_STEP_PRODUCT,
-                   .role = DVT_ROLE_PRODUCT,
-                   .out = {DVT_C, 'N', 0, 0},
-                   .term = {.kernel = (uint8_t)kernel, .left = {DVT_A, 'N', 0, 0}, .right = {DVT_B, 'N', 0, 0}}};
+  dvt_step step = {
+      .kind = DVT_STEP_PRODUCT,
+      .role = DVT_ROLE_PRODUCT,
+      .out = {DVT_C, 'N', 0, 0},
+      .term = {.kernel = (uint8_t)kernel, .left = {DVT_A, 'N', 0, 0}, .right = {DVT_B, 'N', 0, 0}}};
   expect_steps(model, &shape, &step, 1, seconds);
 }
 
