@@ -24,21 +24,16 @@ double dvt_model_host_load(const dvt_model *model, double up, double down) {
 
 static const double far_apart = 65536;
 
-static double between_0_and_1(double x) {
-  return fmin(fmax(x, 0), 1);
-}
-
 /* 1 for rows of up to 0.8 of the length, 0 for those of 1.2 and more. */
 static double shorter_than(double row, double length) {
-  return length > 0 ? between_0_and_1(3 - 2.5 * row / length) : 0;
+  return length > 0 ? fmin(fmax(3 - 2.5 * row / length, 0), 1) : 0;
 }
 
 double dvt_model_strided(const dvt_model_device *d, double row, double pitch) {
   if (row <= 0 || row >= pitch)
     return 1;
-  const double apart = between_0_and_1(2 * pitch / far_apart - 1);
   const double looked_up = 0.5 * shorter_than(row, d->far_row) + 0.12 * shorter_than(row, 2 * d->far_row);
-  return (row + d->row) / row + apart * looked_up;
+  return (row + d->row) / row + (pitch >= far_apart ? looked_up : 0);
 }
 
 double dvt_model_weight(const dvt_model_device *d, double row, double pitch) {
