@@ -56,8 +56,8 @@ def span(commands):
 
 
 def calls_of(events, count, first_ms):
-    """The copies and products of each call. Calls have the same number of products; the longest pause between the last product of
-    one and the first of the next parts them. What comes before the first by more than its time is none of it."""
+    """The copies and products of each call. Calls have the same number of products; the longest pause between the last product or
+    store of one and the first product of the next parts them. What comes before the first by more than its time is none of it."""
     commands = [event for event in events if event["ph"] == "X" and event.get("cat") == "stream"
                 and (event["name"] in PRODUCTS or (event["name"] == "copy" and event["args"].get("bytes", LEAST_BYTES) >= LEAST_BYTES))]
     products = sorted((event for event in commands if is_gemm(event)), key=lambda event: event["ts"])
@@ -66,7 +66,9 @@ def calls_of(events, count, first_ms):
         sys.exit(f"{len(products)} products are not {count} equal calls")
     edges = []
     for i in range(1, count):
-        found = pauses(commands, end_of(products[i * each - 1]), products[i * each]["ts"])
+        next_one = products[i * each]["ts"]
+        stored = [end_of(event) for event in commands if event["ts"] < next_one and event.get("args", {}).get("route") == "d2h"]
+        found = pauses(commands, max([end_of(products[i * each - 1]), *stored]), next_one)
         if not found:
             sys.exit(f"nothing parts call {i} from the next one")
         edges.append(max(found)[1])
