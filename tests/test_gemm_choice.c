@@ -182,6 +182,42 @@ CASE(test_slow_links_between_devices) {
   }
 }
 
+static double received(const dvt_plan_shape *shape, const int grid[DVT_DIMS]) {
+  const double m = (double)shape->length[0], n = (double)shape->length[1], k = (double)shape->length[2];
+  return (m * k / grid[0] + k * n / grid[1]) / grid[2] + (grid[2] > 1 ? m * n / grid[0] / grid[1] : 0);
+}
+
+/* Of all grids of so many devices. */
+static double least_received(const dvt_plan_shape *shape, int devices) {
+  double least = INFINITY;
+  for (int rows = 1; rows <= devices; rows++)
+    for (int cols = 1; rows * cols <= devices; cols++)
+      if (devices % (rows * cols) == 0)
+        least = fmin(least, received(shape, (const int[]){rows, cols, devices / (rows * cols)}));
+  return least;
+}
+
+/* The margins of a candidate follow from it alone, whatever numbers of devices were tried after it. */
+CASE(test_scores) {
+  seed = 5;
+  for (int trial = 0; trial < 20; trial++) {
+    const dvt_model model = made_up_model(4);
+    dvt_plan_shape shape = large_shape(0, 4);
+    dvt_chosen chosen;
+    set_shape(&shape, 2100 + random_below(&seed, 7000), 2100 + random_below(&seed, 7000),
+              2100 + random_below(&seed, 7000));
+    CHECK(dvt_choose(&model, &shape, 0, false, &chosen));
+    for (int i = 0; i < chosen.count; i++) {
+      const dvt_candidate *c = &chosen.candidate[i];
+      const int *grid = c->choice.grid, devices = grid[0] * grid[1] * grid[2];
+      const double each = fmin(30e-6 / c->seconds - 0.01, 0.02);
+      const double more = received(&shape, grid) / least_received(&shape, devices) - 1;
+      const double score = c->seconds * (1 + fmax(each * (devices - 1), -0.01) + fmin(0.04 * more, 0.01));
+      assert_true(fabs(c->score - score) <= 1e-12 * score);
+    }
+  }
+}
+
 /* A small C and a long k: k is divided, and the devices share the work of the link. */
 CASE(test_long_k_is_divided) {
   double seconds[5] = {0};

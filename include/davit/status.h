@@ -39,8 +39,8 @@ typedef enum davit_status {
 /* A short fixed text, never NULL; "unknown status" for any other number. */
 DAVIT_API const char *davit_status_string(davit_status status);
 
-/* The sentence of this thread's last failure; "" if there was none. Valid until this thread's next call
- * of davit that fails, or that does without what failed in it. */
+/* The sentence of this thread's last failure; "" if there was none. Valid until a later call on
+ * this thread fails, or meets a failure that it can work around. */
 DAVIT_API const char *davit_last_error(void);
 
 /* Stores a sentence (printf format) for this thread and returns `status`. Host functions and regions use it

@@ -29,11 +29,11 @@ typedef struct search {
   const dvt_plan_shape *shape;
   dvt_dealing dealing;
   uint8_t same[DVT_DIMS];
-  int64_t tile;                             /* given, or 0 */
-  int added;                                /* all candidates so far */
-  int count;                                /* those of one number of devices */
-  double least_received;                    /* of its grids */
-  dvt_candidate candidate[MOST_CANDIDATES]; /* these */
+  int64_t tile;                                /* given, or 0 */
+  int added;                                   /* all candidates so far */
+  int count;                                   /* those of one number of devices */
+  dvt_candidate candidate[MOST_CANDIDATES];    /* these */
+  double least_received[DVT_PLAN_DEVICES + 1]; /* of the grids of each number of devices */
 } search;
 
 static int devices_of(const dvt_plan_choice *choice) {
@@ -52,7 +52,7 @@ static double received(const search *s, const int grid[DVT_DIMS]) {
  * Of grids that are predicted to be as fast the one is taken whose devices get least from each other: for 12000 on four
  * cards 2 × 2 took 22.4 ms and 1 × 4 25. */
 static void set_seconds(const search *s, dvt_candidate *c, double seconds) {
-  const double each = fmin(30e-6 / seconds - 0.01, 0.02), least = s->least_received;
+  const double each = fmin(30e-6 / seconds - 0.01, 0.02), least = s->least_received[devices_of(&c->choice)];
   const double more = least > 0 ? received(s, c->choice.grid) / least - 1 : 0;
   c->seconds = seconds;
   c->score = seconds * (1 + fmax(each * (devices_of(&c->choice) - 1), -0.01) + fmin(0.04 * more, 0.01));
@@ -160,7 +160,8 @@ static void add_grid(search *s, const int grid[DVT_DIMS]) {
 
 static void add_grids(search *s, int devices) {
   s->count = 0;
-  s->least_received = INFINITY;
+  double *least = &s->least_received[devices];
+  *least = INFINITY;
   for (int pass = 0; pass < 2; pass++)
     for (int rows = 1; rows <= devices; rows++)
       for (int cols = 1; rows * cols <= devices; cols++) {
@@ -168,7 +169,7 @@ static void add_grids(search *s, int devices) {
         if (devices % (rows * cols) != 0 || !is_allowed(s, grid))
           continue;
         if (pass == 0)
-          s->least_received = fmin(s->least_received, received(s, grid));
+          *least = fmin(*least, received(s, grid));
         else
           add_grid(s, grid);
       }
@@ -371,8 +372,8 @@ static davit_status improve_best(const search *s, dvt_candidate *best, int count
 }
 
 /* Numbers of devices are played for which the formula gives nearly the least time, and then others that it has faster
- * than the best of these was: it knows neither the devices' memory nor the links between them. With a given tile all are
- * played. */
+ * than the best of these was: it does not know what the devices' memory holds, and little of the links between them. With
+ * a given tile all are played. */
 static davit_status choose(search *s, dvt_chosen *chosen) {
   const double near = s->tile ? INFINITY : 1.4;
   davit_status refused = DAVIT_SUCCESS;

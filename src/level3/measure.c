@@ -95,7 +95,7 @@ typedef struct request {
 } request;
 
 static davit_status enqueue_copies(bench *b, const request *r) {
-  char *here = b->memory[r->index], *const *home = b->host[b->host[r->index][1] ? r->index : 0];
+  char *here = b->memory[r->index], *const *home = b->host[b->host[r->index][0] ? r->index : 0];
   if (r->way == DVT_METER_MEMORY || r->way == DVT_METER_PEER) {
     dvt_stream *stream = b->stream[r->index][0];
     const int next = (r->index + 1) % b->count;
@@ -259,11 +259,22 @@ static davit_status open_host(bench *b, int index) {
   return DAVIT_SUCCESS;
 }
 
+/* The device copies to and from the first one's. */
+static void share_host(bench *b, int index) {
+  davit_free(b->host[index][0]);
+  b->host[index][0] = NULL;
+  dvt_error_clear();
+}
+
 static davit_status open_bench(bench *b) {
   DVT_TRY(open_host(b, 0));
-  for (int i = 1; i < b->count; i++)
-    if (open_host(b, i) != DAVIT_SUCCESS)
-      dvt_error_clear(); /* it copies to and from the first one's */
+  for (int i = 1; i < b->count; i++) {
+    const davit_status status = open_host(b, i);
+    if (status == DAVIT_OUT_OF_HOST_MEMORY)
+      share_host(b, i);
+    else
+      DVT_TRY(status);
+  }
   DVT_TRY(davit_malloc(MOST_BYTES, DAVIT_PAGEABLE, (void **)&b->plain));
   DVT_TRY(davit_random(DAVIT_DOUBLE, MOST_BYTES / (int64_t)sizeof(double), 7, b->plain));
   if (b->count > 0)

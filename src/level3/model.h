@@ -63,8 +63,8 @@ double dvt_model_product(const dvt_model_device *d, double m, double n, double k
 
 /* How much longer a link takes for a copy of rows of so many bytes, so many bytes apart, than for as many bytes that
  * follow each other. Where the host's memory is the bound, it is the square root of that for rows that lie a multiple of
- * 64 KiB apart, as if they kept few of its channels busy; for others what lies between rows costs nothing more there. So
- * come out the choices that were measured on one, two and four cards. */
+ * 64 KiB apart, as if they kept few of its channels busy, and of (row + d->row) / row for others. So come out the
+ * choices that were measured on one, two and four cards. */
 double dvt_model_strided(const dvt_model_device *d, double row, double pitch);
 double dvt_model_weight(const dvt_model_device *d, double row, double pitch);
 

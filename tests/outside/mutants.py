@@ -270,6 +270,8 @@ MUTANTS = [
     Mutant("trmm-does-all-the-flops", "src/level3/play.c", "k /= 2 * 0.8;", "k /= 1;", "model_play"),
     Mutant("choice-trusts-the-formula", "src/level3/choose.c", "for (int pass = 0; pass < 2; pass++)\n    for (int devices = 1; devices <= s->shape->devices",
            "for (int pass = 0; pass < 1; pass++)\n    for (int devices = 1; devices <= s->shape->devices", "gemm_choice"),
+    Mutant("scores-are-of-the-last-number", "src/level3/choose.c", "s->least_received[devices_of(&c->choice)]",
+           "s->least_received[s->shape->devices]", "gemm_choice"),
     Mutant("choices-are-forgotten", "src/level3/choose.c", "if (remembered && recall(", "if (remembered && false && recall(", "gemm_choice"),
     Mutant("peers-are-alike", "src/level3/play.c", "return fmin(from, to);", "return to;", "model_play"),
     Mutant("pinned-memory-is-copied-too", "src/level3/model.c", "copied += model->pageable[x] ? up_bytes + down_bytes : 0;",
