@@ -16,8 +16,9 @@ void *dvt_allocate_raw(size_t bytes);
 /* Not zeroed, at a multiple of DVT_ALIGNMENT. */
 void *dvt_allocate_aligned(size_t bytes);
 
-/* Zeroed, for dvt_unmap(): from a multiple of DVT_LARGE_PAGE on, in pages of so many bytes where the system has them, which
- * are touched in a third of the time. A child after fork() does not have it. No bytes are no memory, and no failure. */
+/* Zeroed, for dvt_unmap(): from a multiple of DVT_LARGE_PAGE on, in pages of so many bytes where the system has them,
+ * which are touched in a third of the time. A child after fork() does not have it. No bytes are no memory, and no
+ * failure. */
 enum { DVT_LARGE_PAGE = 2 << 20 };
 void *dvt_map(size_t bytes);
 void dvt_unmap(void *memory, size_t bytes);

@@ -89,27 +89,21 @@ static void find_peers(setup *s) {
 }
 
 /* Bytes of all matrices, and of partial sums of C. */
-static double bytes_of_all(const setup *s) {
-  uint8_t rows[DVT_MATRICES], cols[DVT_MATRICES], same[DVT_DIMS];
-  double elements = 0;
-  s->shape.rule->layout(&s->shape, rows, cols, same);
-  for (int x = 0; x < DVT_POOLS; x++)
-    elements +=
-        (x == DVT_C ? 2.0 : 1.0) * (double)s->shape.length[rows[x]] * (double)s->shape.length[cols[x]];
-  return elements * (double)s->shape.element;
+static double bytes_of_all(const dvt_plan_shape *shape) {
+  double elements[DVT_POOLS];
+  dvt_model_elements(shape, elements);
+  return (elements[DVT_A] + elements[DVT_B] + 2 * elements[DVT_C]) * (double)shape->element;
 }
 
 /* To ask a GPU takes some 40 µs, much of a short call: where all fits twice, it is not asked. */
 static davit_status find_memory(setup *s) {
   const size_t unknown = (size_t)1 << 30; /* any GPU has that much, and give_less() is there */
-  const bool fits = 2 * bytes_of_all(s) <= (double)unknown;
+  const bool fits = 2 * bytes_of_all(&s->shape) <= (double)unknown;
   for (int i = 0; i < s->shape.devices; i++) {
     size_t *bytes = &s->shape.device[i].bytes, total;
     if ((*bytes = s->call->options->cache_bytes) > 0)
       continue;
-    davit_status status = DAVIT_UNSUPPORTED;
-    if (!fits)
-      status = davit_device_memory(s->devices[i], bytes, &total);
+    const davit_status status = fits ? DAVIT_UNSUPPORTED : davit_device_memory(s->devices[i], bytes, &total);
     if (status != DAVIT_SUCCESS && status != DAVIT_UNSUPPORTED)
       return status;
     *bytes = status == DAVIT_SUCCESS ? *bytes / 10 * 8 : unknown;

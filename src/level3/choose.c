@@ -215,8 +215,8 @@ static void keep(dvt_chosen *chosen, const dvt_candidate *one) {
 /* Building and playing a plan takes about so long for each of its steps, */
 static const double step_seconds = 0.4e-6;
 
-/* and may take such shares of the predicted time: for the best candidates of a number of devices, and for changes of the
- * best of them. */
+/* and may take such shares of the predicted time: for the best candidates of a number of devices, and for changes of
+ * the best of them. */
 static const double share_played = 0.05, share_improved = 0.15;
 
 static int64_t steps_of(double seconds) {
@@ -372,8 +372,8 @@ static davit_status improve_best(const search *s, dvt_candidate *best, int count
 }
 
 /* Numbers of devices are played for which the formula gives nearly the least time, and then others that it has faster
- * than the best of these was: it does not know what the devices' memory holds, and little of the links between them. With
- * a given tile all are played. */
+ * than the best of these was: it does not know what the devices' memory holds, and little of the links between them.
+ * With a given tile all are played. */
 static davit_status choose(search *s, dvt_chosen *chosen) {
   const double near = s->tile ? INFINITY : 1.4;
   davit_status refused = DAVIT_SUCCESS;

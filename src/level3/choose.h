@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which devices, which grid, which tiles. Candidates come from a short list of tile lengths and all grids of
- * up to the given devices; a formula drops all but a few, whose plans are played on the model, and the best of these are
- * changed while that helps. What was chosen for a shape is remembered. */
+ * up to the given devices; a formula drops all but a few, whose plans are played on the model, and the best of these
+ * are changed while that helps. What was chosen for a shape is remembered. */
 #ifndef DAVIT_SRC_LEVEL3_CHOOSE_H
 #define DAVIT_SRC_LEVEL3_CHOOSE_H
 

@@ -4,6 +4,13 @@
 #include "src/level3/rule.h"
 #include <math.h>
 
+void dvt_model_elements(const dvt_plan_shape *shape, double elements[DVT_POOLS]) {
+  uint8_t rows[DVT_MATRICES], cols[DVT_MATRICES], same[DVT_DIMS];
+  shape->rule->layout(shape, rows, cols, same);
+  for (int x = 0; x < DVT_POOLS; x++)
+    elements[x] = (double)shape->length[rows[x]] * (double)shape->length[cols[x]];
+}
+
 double dvt_model_product(const dvt_model_device *d, double m, double n, double k) {
   if (m <= 0 || n <= 0 || k <= 0)
     return d->launch;
@@ -46,12 +53,7 @@ double dvt_model_weight(const dvt_model_device *d, double row, double pitch) {
 
 /* Elements of matrices as their tiles are read. */
 static void volumes(const dvt_plan_shape *shape, double elements[DVT_POOLS]) {
-  const double m = (double)shape->length[0], n = (double)shape->length[1], k = (double)shape->length[2];
-  uint8_t rows[DVT_MATRICES], cols[DVT_MATRICES], same[DVT_DIMS];
-  const double length[] = {m, n, k};
-  shape->rule->layout(shape, rows, cols, same);
-  for (int x = 0; x < DVT_POOLS; x++)
-    elements[x] = length[rows[x]] * length[cols[x]];
+  dvt_model_elements(shape, elements);
   const dvt_dealing dealing = shape->rule->dealing(shape);
   if (dealing == DVT_DEAL_TRIANGLE)
     elements[DVT_C] /= 2;

@@ -24,9 +24,9 @@ typedef struct dvt_model_device {
   double solve;          /* of each row of a triangle whose system is solved: they wait for each other */
   double up, down, both; /* host link; both: the sum while data goes both ways */
   double row;            /* bytes of a row for which a copy of rows runs at half the link's rate */
-  /* Where columns lie 64 KiB apart or more, rows of up to 0.8 times this take 0.62 of the time of bytes that follow each
-   * other more, those of 1.2 to 1.6 times 0.12, and from 2.4 times on nothing. The device looks up the page of each row,
-   * and reads its tables from memory (docs/gemm.md). */
+  /* Where columns lie 64 KiB apart or more, rows of up to 0.8 times this take 0.62 of the time of bytes that follow
+   * each other more, those of 1.2 to 1.6 times 0.12, and from 2.4 times on nothing. The device looks up the page of
+   * each row, and reads its tables from memory (docs/gemm.md). */
   double far_row;
   double latency; /* of a copy */
   double peer;    /* from or to another device */
@@ -58,12 +58,15 @@ typedef struct dvt_prediction {
 /* The figures for a product of `type` on these devices: tuned ones, else those of the device's kind. */
 void dvt_model_of(const int *devices, int count, davit_type type, dvt_model *model);
 
+/* Elements of the matrices, all of each. */
+void dvt_model_elements(const dvt_plan_shape *shape, double elements[DVT_POOLS]);
+
 /* Seconds of one product of that shape on a device with operands at hand. */
 double dvt_model_product(const dvt_model_device *d, double m, double n, double k);
 
 /* How much longer a link takes for a copy of rows of so many bytes, so many bytes apart, than for as many bytes that
- * follow each other. Where the host's memory is the bound, it is the square root of that for rows that lie a multiple of
- * 64 KiB apart, as if they kept few of its channels busy, and of (row + d->row) / row for others. So come out the
+ * follow each other. Where the host's memory is the bound, it is the square root of that for rows that lie a multiple
+ * of 64 KiB apart, as if they kept few of its channels busy, and of (row + d->row) / row for others. So come out the
  * choices that were measured on one, two and four cards. */
 double dvt_model_strided(const dvt_model_device *d, double row, double pitch);
 double dvt_model_weight(const dvt_model_device *d, double row, double pitch);

@@ -232,7 +232,7 @@ static double home_speed(const player *y, const stream *s, int device) {
   if (y->up[device] > 0 && y->down[device] > 0 && d->both / 2 < one)
     one = d->both / 2;
   one /= s->slower;
-  return s->copies && y->model->host_copy / y->copies < one ? y->model->host_copy / y->copies : one;
+  return s->copies ? fmin(one, y->model->host_copy / y->copies) : one;
 }
 
 /* All together, as the host's memory allows. */
