@@ -345,8 +345,9 @@ int main(int argc, char **argv) {
       continue;
     setup s = {
         .repeats = bench_count("repeats", 5), .place = bench_option("place", "pinned"), .alone = alone};
-    const int count = drawn ? draw(*type, drawn, (uint64_t)bench_whole("seed", 1),
-                                   1e9 * (double)bench_whole("gigabytes", 24), shapes)
+    /* the smallest shape has less than a megabyte */
+    const double gigabytes = fmax(strtod(bench_option("gigabytes", "24"), NULL), 1e-3);
+    const int count = drawn ? draw(*type, drawn, (uint64_t)bench_whole("seed", 1), 1e9 * gigabytes, shapes)
                             : named(*type, &sizes, thin, shapes);
     s.sustained = peer_cublas_sustained && !alone ? peer_cublas_sustained(*type, 1.5) : -1;
     if (s.sustained > 0)

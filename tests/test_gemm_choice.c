@@ -255,7 +255,7 @@ static double least_of_all(const dvt_model *model, const dvt_plan_shape *shape, 
 }
 
 /* What is chosen is hardly slower than the best of some thousands of choices, whether the links, the host's memory or
- * arithmetic is the bound. */
+ * arithmetic is the bound: by at most 4 % in the mean, and 15 % for any. */
 CASE(test_choice_is_near_the_best) {
   static const struct {
     int64_t m, n, k;
@@ -264,6 +264,7 @@ CASE(test_choice_is_near_the_best) {
                {8192, 8192, 8192, 2}, {8192, 8192, 8192, 4}, {3000, 3000, 15000, 4}, {12000, 2000, 1300, 4}};
   static const int grids[][DVT_DIMS] = {{1, 1, 1}, {1, 2, 1}, {2, 1, 1}, {1, 1, 2}, {2, 2, 1},
                                         {1, 4, 1}, {4, 1, 1}, {1, 2, 2}, {2, 1, 2}, {1, 1, 4}};
+  double logarithms = 0;
   for (size_t i = 0; i < COUNT(cases); i++) {
     dvt_model model = made_up_model(cases[i].devices);
     dvt_plan_shape shape = large_shape(0, cases[i].devices);
@@ -277,11 +278,13 @@ CASE(test_choice_is_near_the_best) {
     for (size_t g = 0; g < COUNT(grids); g++)
       if (grids[g][0] * grids[g][1] * grids[g][2] == cases[i].devices)
         least = fmin(least, least_of_all(&model, &shape, grids[g]));
-    if (best->seconds > 1.05 * least)
+    logarithms += log(best->seconds / least);
+    if (best->seconds > 1.15 * least)
       fail_msg("%lld %lld %lld on %d devices: %.3f ms, the best %.3f; order %d", (long long)cases[i].m,
                (long long)cases[i].n, (long long)cases[i].k, cases[i].devices, 1e3 * best->seconds,
                1e3 * least, best->choice.by_tile);
   }
+  assert_true(logarithms < COUNT(cases) * log(1.04));
 }
 
 /* Dimensions that share a cut are chosen one length of tiles. What is left of the time of a triangular routine

@@ -21,7 +21,7 @@ static const dvt_model_device nvidia = {.rate = 53.5e12,
                                         .up = 55e9,
                                         .down = 55e9,
                                         .both = 99e9,
-                                        .row = 1500,
+                                        .row = 800,
                                         .far_row = 20e3,
                                         .latency = 5e-6,
                                         .peer = 389e9,
@@ -173,7 +173,7 @@ void dvt_model_of(const int *devices, int count, davit_type type, dvt_model *mod
   model->all_both = m.all_both;
   model->host_copy = copy_of_threads(&m);
   model->enqueue = m.enqueue;
-  model->enqueue_beside = 8e-6;
+  model->enqueue_beside = 5e-6;
   model->react = 4e-6;
   model->start = 20e-6;
   model->start_device = 60e-6;
