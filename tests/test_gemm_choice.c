@@ -254,7 +254,7 @@ static double least_of_all(const dvt_model *model, const dvt_plan_shape *shape, 
   return least;
 }
 
-/* What is chosen is hardly slower than the best of some thousands of choices, whether the links, the host's memory or
+/* What is chosen is not much slower than the best of some thousands of choices, whether the links, the host's memory or
  * arithmetic is the bound: by at most 4 % in the mean, and 15 % for any. */
 CASE(test_choice_is_near_the_best) {
   static const struct {

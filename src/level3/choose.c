@@ -14,8 +14,7 @@
 /* One number of devices has at most 18 grids (12 devices have), and a grid 6 lengths for each dimension, with and
  * without short tiles. */
 enum {
-  MOST_GRIDS = 18,
-  MOST_CANDIDATES = MOST_GRIDS * 6 * 6 * 6 * 2,
+  MOST_CANDIDATES = 18 * 6 * 6 * 6 * 2,
   LEAST_PLAYED = 8,
   MOST_PLAYED = 24,
   MOST_CHANGED = 32,
@@ -265,41 +264,25 @@ static bool change_short_ones(const search *s, dvt_plan_choice *choice) {
   return true;
 }
 
-/* Another grid of as many devices, that of this number. */
-static bool change_grid(const search *s, dvt_plan_choice *choice, int number) {
-  const int devices = devices_of(choice);
-  for (int rows = 1; rows <= devices; rows++)
-    for (int cols = 1; rows * cols <= devices; cols++) {
-      const int grid[DVT_DIMS] = {rows, cols, devices / (rows * cols)};
-      if (devices % (rows * cols) != 0 || number-- != 0)
-        continue;
-      memcpy(choice->grid, grid, sizeof grid);
-      return is_allowed(s, grid);
-    }
-  return false;
-}
-
 /* The change of that number, if it makes another plan; those that gained most come first. Short tiles may suit the
  * order that there is, and their lack another one. */
-enum { IN_GRID = 12, CHANGES = IN_GRID + MOST_GRIDS };
+enum { CHANGES = 12 };
 static bool change(const search *s, dvt_plan_choice *choice, int number) {
   static const int quarters[] = {3, 4, 1, 0};
   if (number >= 2 && number < 6)
     return change_order(s, choice, quarters[number - 2]);
   if (s->tile)
     return false;
-  if (number >= IN_GRID)
-    return change_grid(s, choice, number - IN_GRID);
   if (number < 2)
     return change_short_ones(s, choice) && (number == 1 || change_order(s, choice, quarters[0]));
   return change_length(s, choice, (number - 6) / 2, (number - 6) % 2);
 }
 
+/* The grids are the same. */
 static bool is_among(const dvt_plan_choice *one, const dvt_plan_choice *list, int count) {
   bool found = false;
   for (int i = 0; i < count && !found; i++)
-    found = memcmp(list[i].grid, one->grid, sizeof one->grid) == 0 &&
-            memcmp(list[i].tile, one->tile, sizeof one->tile) == 0 && list[i].lead == one->lead &&
+    found = memcmp(list[i].tile, one->tile, sizeof one->tile) == 0 && list[i].lead == one->lead &&
             list[i].last == one->last && list[i].by_tile == one->by_tile;
   return found;
 }

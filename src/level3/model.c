@@ -138,7 +138,7 @@ static double guess_end(int64_t length, double tile) {
   return length > 0 ? 0.5 * (least((double)length, tile) + tile) : tile;
 }
 
-/* Tiles that come over one of the links, where few cannot be divided evenly; short ones are a quarter. */
+/* Tiles that come over one of the links, where few cannot be divided evenly; short ones are a quarter, on top. */
 static double on_one_link(double tiles, double all_tiles, int links) {
   return ceil(tiles / links) + 0.25 * (all_tiles - tiles) / links;
 }
@@ -153,8 +153,8 @@ static double guess_shared(const int grid[DVT_DIMS], const guess *g) {
          on_one_link(n * k, all_n * all_k, grid[0]) * tile_of_b;
 }
 
-/* The figures 0.35, 0.5, 0.9 and 1.2 are fitted: as puts those first that are the fastest when they are played, for
- * some hundred shapes. */
+/* The figures 0.35, 0.5, 0.9 and 1.2 are fitted, the last on one device as well: as puts those first that are the fastest
+ * when they are played, for some hundred shapes. */
 double dvt_model_guess(const dvt_model *model, const dvt_plan_shape *shape, const dvt_plan_choice *choice) {
   const int *grid = choice->grid, devices = grid[0] * grid[1] * grid[2];
   const dvt_model_device *d = &model->device[devices - 1]; /* the slowest */
