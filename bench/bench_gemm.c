@@ -345,8 +345,8 @@ int main(int argc, char **argv) {
       continue;
     setup s = {
         .repeats = bench_count("repeats", 5), .place = bench_option("place", "pinned"), .alone = alone};
-    /* of 64 x 64 x 64 with 0.1 MB and more: so that there are shapes that are small enough */
-    const double gigabytes = fmax(strtod(bench_option("gigabytes", "24"), NULL), 1e-3);
+    /* The smallest shape has 0.1 MB: some are always small enough. */
+    const double gigabytes = fmax(atof(bench_option("gigabytes", "24")), 1e-3);
     const int count = drawn ? draw(*type, drawn, (uint64_t)bench_whole("seed", 1), 1e9 * gigabytes, shapes)
                             : named(*type, &sizes, thin, shapes);
     s.sustained = peer_cublas_sustained && !alone ? peer_cublas_sustained(*type, 1.5) : -1;

@@ -255,13 +255,15 @@ static double least_of_all(const dvt_model *model, const dvt_plan_shape *shape, 
 }
 
 /* What is chosen is not much slower than the best of some thousands of choices, whether the links, the host's memory or
- * arithmetic is the bound: by at most 4 % in the mean, and 15 % for any. */
+ * arithmetic is the bound: by at most 5 %, of one case 13 %, and 4 % in the mean. */
 CASE(test_choice_is_near_the_best) {
   static const struct {
     int64_t m, n, k;
     int devices;
-  } cases[] = {{2000, 2000, 2000, 1}, {4000, 4000, 4000, 1}, {4000, 4000, 4000, 2},  {4000, 4000, 4000, 4},
-               {8192, 8192, 8192, 2}, {8192, 8192, 8192, 4}, {3000, 3000, 15000, 4}, {12000, 2000, 1300, 4}};
+    double most;
+  } cases[] = {{2000, 2000, 2000, 1, 1.05},  {4000, 4000, 4000, 1, 1.05}, {4000, 4000, 4000, 2, 1.05},
+               {4000, 4000, 4000, 4, 1.13},  {8192, 8192, 8192, 2, 1.05}, {8192, 8192, 8192, 4, 1.05},
+               {3000, 3000, 15000, 4, 1.05}, {12000, 2000, 1300, 4, 1.05}};
   static const int grids[][DVT_DIMS] = {{1, 1, 1}, {1, 2, 1}, {2, 1, 1}, {1, 1, 2}, {2, 2, 1},
                                         {1, 4, 1}, {4, 1, 1}, {1, 2, 2}, {2, 1, 2}, {1, 1, 4}};
   double logarithms = 0;
@@ -279,7 +281,7 @@ CASE(test_choice_is_near_the_best) {
       if (grids[g][0] * grids[g][1] * grids[g][2] == cases[i].devices)
         least = fmin(least, least_of_all(&model, &shape, grids[g]));
     logarithms += log(best->seconds / least);
-    if (best->seconds > 1.15 * least)
+    if (best->seconds > cases[i].most * least)
       fail_msg("%lld %lld %lld on %d devices: %.3f ms, the best %.3f; order %d", (long long)cases[i].m,
                (long long)cases[i].n, (long long)cases[i].k, cases[i].devices, 1e3 * best->seconds,
                1e3 * least, best->choice.by_tile);

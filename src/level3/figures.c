@@ -27,8 +27,8 @@ static const dvt_model_device nvidia = {.rate = 53.5e12,
                                         .peer = 389e9,
                                         .memory = 4.0e12};
 
-/* cuBLAS's zgemm on an H200: 53 to 57 TFLOP/s for 2048 × 1024, 2048 × 2048 and 2048 × 4096, 43 to 50 for 4096 × 1024,
- * 4096 × 2048 and 3072 × 3072. Products of other types are no slower for more rows. */
+/* cuBLAS's zgemm on an H200: 53 to 57 TFLOP/s for 2048 × 1024, 2048 × 2048 and 2048 × 4096, 43 to 50 for
+ * 4096 × 1024, 4096 × 2048 and 3072 × 3072. Products of other types are no slower for more rows. */
 static const double tall_complex = 2048;
 
 /* A device that davit's own target regions run on, one thing after another. */

@@ -92,13 +92,14 @@ void dvt_model_floors(const dvt_model *model, const dvt_plan_shape *shape, int d
   prediction->floor_link = fmax(prediction->floor_link, copied / model->host_copy);
 }
 
-/* What the formula knows of a choice: a device's block and the tiles in it. */
+/* What the formula knows of a choice: the tiles of a device's block. */
 typedef struct guess {
-  double block[DVT_DIMS], tile[DVT_DIMS], tiles[DVT_DIMS]; /* tiles without the short first and last ones, */
-  double all_tiles[DVT_DIMS];                              /* and with them */
-  double bytes[DVT_POOLS];  /* of each matrix on the host links, all devices together */
-  double slower[DVT_POOLS]; /* than bytes that follow each other: on the link, */
-  double weight[DVT_POOLS]; /* and in the host's memory */
+  double tile[DVT_DIMS];      /* their length */
+  double tiles[DVT_DIMS];     /* how many, without the short first and last ones, */
+  double all_tiles[DVT_DIMS]; /* and with them */
+  double bytes[DVT_POOLS];    /* of each matrix on the host links, all devices together */
+  double slower[DVT_POOLS];   /* than bytes that follow each other: on the link, */
+  double weight[DVT_POOLS];   /* and in the host's memory */
   double copies;
 } guess;
 
@@ -125,20 +126,21 @@ static void guess_links(const dvt_model *model, const dvt_plan_shape *shape, gue
 static void guess_tiles(const dvt_plan_shape *shape, const dvt_plan_choice *choice, guess *g) {
   for (int x = 0; x < DVT_DIMS; x++) {
     const bool with_short = (x == DVT_DIM_K && choice->lead > 0) || (x == DVT_DIM_N && choice->last > 0);
-    g->block[x] = (double)shape->length[x] / choice->grid[x];
-    g->tile[x] = least(g->block[x], (double)choice->tile[x]);
-    g->tiles[x] = g->tile[x] > 0 ? ceil(g->block[x] / g->tile[x]) : 1;
-    g->tile[x] = g->block[x] / g->tiles[x]; /* cuts are nearly even */
+    const double block = (double)shape->length[x] / choice->grid[x];
+    const double most = least(block, (double)choice->tile[x]);
+    g->tiles[x] = most > 0 ? ceil(block / most) : 1;
+    g->tile[x] = block / g->tiles[x]; /* cuts are nearly even */
     g->all_tiles[x] = g->tiles[x] + with_short;
   }
 }
 
-/* A short tile at an end gains about half of what it is shorter, as fits plans best that are played. */
+/* What a tile at an end counts as: a short one gains half of what it is shorter. */
 static double guess_end(int64_t length, double tile) {
   return length > 0 ? 0.5 * (least((double)length, tile) + tile) : tile;
 }
 
-/* Tiles that come over one of the links, where few cannot be divided evenly; short ones are a quarter, on top. */
+/* Tiles that come over the busiest of the links, as few cannot be divided evenly. Short ones count as a quarter, on top
+ * of the others' bytes. */
 static double on_one_link(double tiles, double all_tiles, int links) {
   return ceil(tiles / links) + 0.25 * (all_tiles - tiles) / links;
 }
@@ -153,8 +155,8 @@ static double guess_shared(const int grid[DVT_DIMS], const guess *g) {
          on_one_link(n * k, all_n * all_k, grid[0]) * tile_of_b;
 }
 
-/* The figures 0.35, 0.5, 0.9 and 1.2 are fitted, the last on one device as well: as puts those first that are the fastest
- * when they are played, for some hundred shapes. */
+/* 0.9, 1.2 (on one device, too) and the half of short tiles at the ends are fitted, so that choices which are fast when
+ * they are played come first. */
 double dvt_model_guess(const dvt_model *model, const dvt_plan_shape *shape, const dvt_plan_choice *choice) {
   const int *grid = choice->grid, devices = grid[0] * grid[1] * grid[2];
   const dvt_model_device *d = &model->device[devices - 1]; /* the slowest */
