@@ -21,6 +21,7 @@ foreach(bits "" 64)
   set(name davit_blas${bits})
   add_library(${name}_objects OBJECT ${dropin_sources} src/base/environment.c)
   target_link_libraries(${name}_objects PRIVATE davit_compile)
+  target_include_directories(${name}_objects SYSTEM PRIVATE ${BLIS_INCLUDE_DIR})
   target_compile_definitions(${name}_objects PRIVATE DVT_DROPIN_BLIS="${blis${bits}_soname}"
                              DVT_DROPIN_DAVIT="libdavit.so.${soversion}" $<$<STREQUAL:${bits},64>:DVT_DROPIN_ILP64>)
   # One library by its own name, and one by the name of Debian's alternative.

@@ -190,10 +190,9 @@ int dvt_dropin_devices(const int **numbers, const char **why) {
 
 /* beta of the Hermitian updates is real. */
 static bool beta_is_zero(const dvt_call *c) {
-  const bool single = c->type == 's' || c->type == 'c';
   const bool real = c->type == 's' || c->type == 'd' || c->routine == DVT_HERK || c->routine == DVT_HER2K;
   for (int i = 0; i < (real ? 1 : 2); i++)
-    if (single ? ((const float *)c->beta)[i] != 0 : ((const double *)c->beta)[i] != 0)
+    if (dvt_scalar_part(c->type, c->beta, i) != 0)
       return false;
   return true;
 }

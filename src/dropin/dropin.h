@@ -7,6 +7,8 @@
  *   supplement.c  names that BLIS lacks, and xerbla_
  *   route.c       decides where a call is computed
  *   device.c      starts the devices when the first call goes there
+ *   threads.c     how many threads BLIS computes on
+ *   alone.c       small calls, on one of them
  *   library.c     loads libdavit and calls it
  *   log.c         DAVIT_BLAS_LOG
  *
@@ -60,8 +62,17 @@ extern void *dvt_dropin_slots[DVT_NAMES];
  * sentence if there is no BLIS. */
 void dvt_dropin_bind(void);
 
+/* ---- BLIS's threads ---- */
+
+/* Finds the functions that set them, in what dlopen() gave. */
+void dvt_dropin_bind_threads(void *blis);
+
 /* Threads that BLIS computes on. */
 int dvt_dropin_threads(void);
+
+/* A call took so many seconds on BLIS, and was expected to take fewer. Where such calls follow each other BLIS gets the
+ * number of threads that is found to be the fastest. */
+void dvt_dropin_watch(double seconds, double expected);
 
 /* ---- routing ---- */
 
@@ -82,26 +93,50 @@ typedef struct dvt_call {
   int64_t ldc;
 } dvt_call;
 
-/* m n k from which on a call may go to devices, or has to be logged; smaller ones go straight to BLIS. At
- * first -infinity, so that the first call of level 3 works it out; infinite where no call goes to devices. */
-extern double dvt_dropin_least;
-
-static inline bool dvt_large(int64_t m, int64_t n, int64_t k) {
-  double least;
-  __atomic_load(&dvt_dropin_least, &least, __ATOMIC_RELAXED);
-  return (double)m * (double)n * (double)k >= least;
+static inline bool dvt_single(char type) {
+  return type == 's' || type == 'c';
 }
 
-/* What the log will say of a call that BLIS computes. */
+/* The real (0) or imaginary part (1) of a scalar of that type. */
+static inline double dvt_scalar_part(char type, const void *scalar, int i) {
+  return dvt_single(type) ? (double)((const float *)scalar)[i] : ((const double *)scalar)[i];
+}
+
+double dvt_flops(const dvt_call *call);
+
+/* m n k from which on dvt_route() has to see a call; smaller ones go straight to BLIS. At first -infinity, so that the
+ * first call of level 3 works it out; infinite where no call goes to devices. */
+extern double dvt_dropin_least;
+
+/* m n k up to which calls of more than one thread are computed on one; -infinity: none. dvt_route() sees those too. */
+extern double dvt_alone_most;
+
+static inline bool dvt_to_route(int64_t m, int64_t n, int64_t k) {
+  double least, most;
+  __atomic_load(&dvt_dropin_least, &least, __ATOMIC_RELAXED);
+  __atomic_load(&dvt_alone_most, &most, __ATOMIC_RELAXED);
+  const double product = (double)m * (double)n * (double)k;
+  return product >= least || product <= most;
+}
+
+/* What is known of a call that BLIS computes. */
 typedef struct dvt_host_call {
-  const char *why;     /* NULL: it says nothing, or has said it; lives as long as BLIS's call */
-  double begin;        /* on the clock of route.c */
+  const char *why;     /* NULL: nothing is asked of dvt_route_end(); lives as long as BLIS's call */
+  int64_t begin_ns;    /* dvt_now_ns() */
   double host, device; /* seconds that were predicted; 0: none were */
 } dvt_host_call;
 
 /* True: the call is done. False: BLIS has to do it, and dvt_route_end() comes after it. */
 bool dvt_route(const dvt_call *call, dvt_host_call *host);
 void dvt_route_end(const dvt_call *call, const dvt_host_call *host);
+
+/* ---- small calls ---- */
+
+/* Finds the functions for them. `threads`: of BLIS; with one there is nothing to gain. */
+void dvt_alone_bind(void *blis, int threads);
+
+/* Computes a right call on the calling thread. False: it is not small, and nothing was done. */
+bool dvt_alone(const dvt_call *call);
 
 /* ---- devices ---- */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The Fortran names of level 3. A small call is passed on by a jump; only a large one is described and
+/* The Fortran names of level 3. A call that can only go to BLIS is passed on by a jump; another one is described and
  * routed. Scalars and matrices are passed by address for every type, so one text serves all four. Hidden
  * lengths of the letters are not declared: BLIS does not read them, and the jump leaves the caller's stack
  * as it is. */
@@ -23,7 +23,7 @@ static char capital(const char *letter) {
     dvt_route_end(&call, &host);                                                                             \
   }                                                                                                          \
   void t##name##_ PARAMETERS {                                                                               \
-    (dvt_large((M), (N), (K)) ? routed_##t##name : DVT_BLIS(t##name##_)) ARGUMENTS;                          \
+    (dvt_to_route((M), (N), (K)) ? routed_##t##name : DVT_BLIS(t##name##_)) ARGUMENTS;                       \
   }
 
 #define GEMM(t)                                                                                              \

@@ -11,8 +11,8 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "src/base/clock.h"
 #include "src/base/environment.h"
 #include "src/dropin/dropin.h"
 
@@ -26,21 +26,17 @@ double dvt_dropin_least = -INFINITY;
 static double from;      /* DAVIT_BLAS_FROM cubed; 0: not set */
 static int64_t saved_ns; /* what devices would have saved so far */
 
-static bool single(char type) {
-  return type == 's' || type == 'c';
-}
-
 static bool complex_type(char type) {
   return type == 'c' || type == 'z';
 }
 
 static size_t element_bytes(char type) {
-  return (single(type) ? sizeof(float) : sizeof(double)) * (complex_type(type) ? 2 : 1);
+  return (dvt_single(type) ? sizeof(float) : sizeof(double)) * (complex_type(type) ? 2 : 1);
 }
 
 /* ---- the prediction ---- */
 
-static double flops(const dvt_call *call) {
+double dvt_flops(const dvt_call *call) {
   const double product =
       (double)call->m * (double)call->n * (double)call->k * (complex_type(call->type) ? 4 : 1);
   switch (call->routine) {
@@ -81,12 +77,12 @@ static const dvt_rates *rates_now(void) {
 
 /* BLIS is twice as fast in single precision; cards are taken to be as fast in both. */
 static double host_seconds(const dvt_call *call) {
-  return flops(call) / (rates_now()->thread * (single(call->type) ? 2 : 1) * dvt_dropin_threads());
+  return dvt_flops(call) / (rates_now()->thread * (dvt_single(call->type) ? 2 : 1) * dvt_dropin_threads());
 }
 
 static double device_seconds(const dvt_call *call) {
   const dvt_rates *rates = rates_now();
-  const double arithmetic = flops(call) / rates->gpus;
+  const double arithmetic = dvt_flops(call) / rates->gpus;
   const double link = elements(call) * (double)element_bytes(call->type) / rates->link;
   return call_seconds + (arithmetic > link ? arithmetic : link);
 }
@@ -115,13 +111,14 @@ static void read_from(void) {
 /* Sets below which size no call can go to devices. False: none can. */
 static bool prepare(const char **why) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, read_from);
   if (!dvt_dropin_devices_likely(why)) {
     set_least(INFINITY);
     return false;
   }
-  /* zgemm has the most arithmetic for its m n k. */
-  set_least(from > 0 ? from : call_seconds * rates_now()->thread * dvt_dropin_threads() / 8);
+  pthread_once(&once, read_from);
+  /* zgemm has the most arithmetic for its m n k. Calls of several threads are watched. */
+  const int threads = dvt_dropin_threads();
+  set_least(from > 0 ? from : threads > 1 ? -INFINITY : call_seconds * rates_now()->thread / 8);
   return true;
 }
 
@@ -223,10 +220,18 @@ static const char *describe(const dvt_call *call, char *text, size_t size) {
   return text;
 }
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+static double seconds_since(int64_t begin_ns) {
+  return 1e-9 * (double)(dvt_now_ns() - begin_ns);
+}
+
+static void log_host(const dvt_call *call, const dvt_host_call *host, double seconds) {
+  char text[128];
+  describe(call, text, sizeof text);
+  if (host->host > 0)
+    dvt_log("%s: host, %s; %.3g ms, predicted %.3g ms, devices %.3g ms", text, host->why, 1e3 * seconds,
+            1e3 * host->host, 1e3 * host->device);
+  else
+    dvt_log("%s: host, %s; %.3g ms", text, host->why, 1e3 * seconds);
 }
 
 static void log_devices(const dvt_call *call, const decision *d, double seconds) {
@@ -246,23 +251,31 @@ static void log_devices(const dvt_call *call, const decision *d, double seconds)
             1e3 * seconds, 1e3 * d->device, 1e3 * d->host);
 }
 
-static bool on_host(const decision *d, dvt_host_call *host) {
-  if (dvt_log_on())
-    *host = (dvt_host_call){d->why, now(), d->host, d->device};
+/* Computes a small call, or leaves one to BLIS. */
+static bool on_host(const dvt_call *call, const decision *d, dvt_host_call *host) {
+  const dvt_host_call now = {d->why, dvt_now_ns(), d->host, d->device};
+  if (dvt_alone(call)) {
+    if (dvt_log_on())
+      log_host(call, &(dvt_host_call){"too small for more than one thread", now.begin_ns, 0, 0},
+               seconds_since(now.begin_ns));
+    return true;
+  }
+  if (dvt_log_on() || d->host > 0)
+    *host = now;
   return false;
 }
 
+/* The time in which a page of fresh memory is written comes to what is expected. */
 void dvt_route_end(const dvt_call *call, const dvt_host_call *host) {
-  char text[128];
   if (!host->why)
     return;
-  const double ms = 1e3 * (now() - host->begin);
-  describe(call, text, sizeof text);
-  if (host->host > 0)
-    dvt_log("%s: host, %s; %.3g ms, predicted %.3g ms, devices %.3g ms", text, host->why, ms,
-            1e3 * host->host, 1e3 * host->device);
-  else
-    dvt_log("%s: host, %s; %.3g ms", text, host->why, ms);
+  const double seconds = seconds_since(host->begin_ns);
+  if (dvt_log_on())
+    log_host(call, host, seconds);
+  if (host->host > 0) {
+    const double fresh = 2e9; /* bytes a second, of one thread */
+    dvt_dropin_watch(seconds, host->host + elements(call) * (double)element_bytes(call->type) / (8 * fresh));
+  }
 }
 
 bool dvt_route(const dvt_call *call, dvt_host_call *host) {
@@ -282,12 +295,12 @@ bool dvt_route(const dvt_call *call, dvt_host_call *host) {
   } else if (d.devices && from <= 0) /* now that they are started, what they are is known */
     d = decide(call);
   if (!d.devices)
-    return on_host(&d, host);
+    return on_host(call, &d, host);
   const char *sentence;
-  const double begin = now();
+  const int64_t begin_ns = dvt_now_ns();
   const dvt_outcome outcome = dvt_dropin_devices_run(call, &sentence);
   if (outcome == DVT_DONE) {
-    log_devices(call, &d, now() - begin);
+    log_devices(call, &d, seconds_since(begin_ns));
     return true;
   }
   static bool said_untouched, said_broken;
@@ -297,5 +310,5 @@ bool dvt_route(const dvt_call *call, dvt_host_call *host) {
   }
   dvt_complain(&said_untouched, "%s: computed on the host, as devices cannot: %s",
                describe(call, text, sizeof text), sentence);
-  return on_host(&(decision){.why = sentence}, host);
+  return on_host(call, &(decision){.why = sentence}, host);
 }

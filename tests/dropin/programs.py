@@ -244,6 +244,59 @@ class Programs:
             """, self.preload, DEVICES)
         self.expect(log, r"^libdavit_blas \d+: dgemm NN 64 60 80: devices 0,1, DAVIT_BLAS_FROM; \S+ ms$", 80)
 
+    def held_up(self):
+        """More threads than CPUs wait for each other; where devices may compute, BLIS gets fewer after two late calls."""
+        many = {"BLIS_NUM_THREADS": str(4 * len(os.sched_getaffinity(0)))}
+        program = """
+            a, b = matrix(400, 400), matrix(400, 400)
+            expected = product(a, b)
+            for _ in range(4):
+                close(a @ b, expected, 10)
+            """
+        _, log = self.python(program, self.preload, many, {"DAVIT_BLAS_DEVICES": "0"})
+        self.expect(log, "dgemm NN 400 400 400: host, devices are not started for so little|host, sooner there", 4)
+        self.expect(log, rf"BLIS computes on \d+ of its {many['BLIS_NUM_THREADS']} threads: a product of order 320")
+        for other in {"BLIS_NUM_THREADS": "1", "DAVIT_BLAS_DEVICES": "0"}, {**many, "DAVIT_BLAS_DEVICES": ""}:
+            _, log = self.python(program, self.preload, other)
+            if any("BLIS computes on" in line for line in log):
+                raise Failed("BLIS got fewer threads:\n" + "\n".join(log))
+
+    def alone(self):
+        """Small calls are computed on one thread, with the bits that BLIS gives on one."""
+        program = """
+            from hashlib import sha256
+            from scipy.linalg import blas
+            hash = sha256()
+            for dtype in "fdFD":
+                for m, n, k in (1, 1, 1), (3, 40, 7), (40, 3, 50), (17, 15, 16):
+                    a, b, c = (np.asfortranarray(matrix(*shape, dtype)) for shape in ((m, k), (k, n), (m, n)))
+                    square = np.asfortranarray(matrix(m, m, dtype) + m * np.eye(m, dtype=dtype))
+                    gemm, symm, syrk, syr2k, trmm, trsm = blas.get_blas_funcs(
+                        ("gemm", "symm", "syrk", "syr2k", "trmm", "trsm"), (a, b))
+                    some = [gemm(0.7, a, b, 1.5, c), symm(0.7, square, c), syrk(0.7, a, trans=1),
+                            syr2k(0.7, a, a, lower=1), trmm(0.7, square, c, lower=1), trsm(0.7, square, c, diag=0)]
+                    if np.dtype(dtype).kind == "c":
+                        hemm, herk, her2k = blas.get_blas_funcs(("hemm", "herk", "her2k"), (a, b))
+                        some += [hemm(0.7j, square, c, lower=1), herk(0.7, a, trans=2), her2k(0.7j, a, a),
+                                 herk(0, square, 1, square.copy())]
+                    for x in some:
+                        hash.update(x.tobytes())
+            print(hash.hexdigest())
+            """
+        one, two, host = {"BLIS_NUM_THREADS": "1"}, {"BLIS_NUM_THREADS": "2"}, {"DAVIT_BLAS_DEVICES": ""}
+        expected, log = self.python(program, self.preload, one, host)
+        if any("too small" in line for line in log):
+            raise Failed("one thread is all there is")
+        for devices in host, {"DAVIT_BLAS_DEVICES": "0"}:
+            found, log = self.python(program, self.preload, two, devices)
+            if found != expected:
+                raise Failed("small calls have other bits than BLIS's on one thread")
+            for routine in "sgemm", "dsymm", "csyrk", "zsyr2k", "dtrmm", "ztrsm", "chemm", "zherk", "cher2k":
+                self.expect(log, rf": {routine} .*: host, too small for more than one thread; [0-9.e+-]+ ms$", 3)
+        _, log = self.python(program, self.preload, two, DEVICES)
+        self.expect(log, "dsyrk UT 50 40: devices 0,1, DAVIT_BLAS_FROM")
+        self.expect(log, "dgemm NN 1 1 1: host, smaller than DAVIT_BLAS_FROM")
+
     def fork(self):
         """With BLIS on several threads of GCC's OpenMP, which by itself hangs in the child."""
         program = """
@@ -412,8 +465,8 @@ class Programs:
         self.expect(log, "zgemm NN 60 50 80: devices 0,1")
 
 
-CASES = ["numpy", "small", "prediction", "wrong_environment", "figures", "failures", "threads", "fork", "at_exit", "c", "gomp",
-         "fortran", "ilp64", "lapack"]
+CASES = ["numpy", "small", "prediction", "wrong_environment", "figures", "failures", "threads", "held_up", "alone",
+         "fork", "at_exit", "c", "gomp", "fortran", "ilp64", "lapack"]
 
 
 def main():

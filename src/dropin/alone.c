@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls that are too small for a team: BLIS computes them on the calling thread, whatever its number of threads.
+ *
+ * BLIS 0.9 has every call of level 3 done by all of its threads, one of order 1 too: waking them costs 5 to 100 us,
+ * and LAPACK makes such calls by the ten thousand. Its typed functions take the number of threads of one call, so no
+ * other call is changed; for the rest they are what its BLAS calls itself. */
+#include <blis.h>
+#include <dlfcn.h>
+#include <string.h>
+
+#include "src/dropin/dropin.h"
+
+double dvt_alone_most = -INFINITY;
+
+#define REAL_ROUTINES(X, t) X(t, gemm) X(t, symm) X(t, syrk) X(t, syr2k) X(t, trmm) X(t, trsm)
+#define COMPLEX_ROUTINES(X, t) REAL_ROUTINES(X, t) X(t, hemm) X(t, herk) X(t, her2k)
+#define ALL_ROUTINES(X) REAL_ROUTINES(X, s) REAL_ROUTINES(X, d) COMPLEX_ROUTINES(X, c) COMPLEX_ROUTINES(X, z)
+
+static struct {
+#define FIELD(t, name) __typeof__(bli_##t##name##_ex) *t##name;
+  ALL_ROUTINES(FIELD)
+#undef FIELD
+} typed;
+
+/* A team costs a call as much as so many flops that one thread computes: measured with 2 to 32 threads, where calls of
+ * one and of all threads take the same time (docs/dropin.md). gemm has a form of its own for small matrices, which waits
+ * less. */
+static double team_costs(dvt_routine routine, int threads) {
+  return routine == DVT_GEMM ? 0.03e6 * (threads < 7 ? threads : 7) : 0.25e6 * (threads < 12 ? threads : 12);
+}
+
+static rntm_t one_thread;
+
+/* The settings of BLIS's calls with one thread. False: this BLIS keeps them otherwise than the one that davit was
+ * built with. */
+static bool read_settings(void *blis, int threads) {
+  union {
+    rntm_t settings;
+    unsigned char bytes[1024];
+  } all;
+  void (*settings_now)(rntm_t *) = (void (*)(rntm_t *))(uintptr_t)dlsym(blis, "bli_rntm_init_from_global");
+  if (!settings_now)
+    return false;
+  memset(&all, 0x5a, sizeof all);
+  settings_now(&all.settings);
+  for (size_t i = sizeof all.settings; i < sizeof all; i++)
+    if (all.bytes[i] != 0x5a)
+      return false;
+  if (bli_rntm_num_threads(&all.settings) != threads)
+    return false;
+  one_thread = all.settings;
+  bli_rntm_set_num_threads(1, &one_thread);
+  bli_rntm_enable_l3_sup(&one_thread); /* which calls of BLAS do not look at */
+  return true;
+}
+
+void dvt_alone_bind(void *blis, int threads) {
+#define FIND(t, name)                                                                                        \
+  typed.t##name = (__typeof__(bli_##t##name##_ex) *)(uintptr_t)dlsym(blis, "bli_" #t #name "_ex");           \
+  if (!typed.t##name)                                                                                        \
+    return;
+  ALL_ROUTINES(FIND)
+#undef FIND
+  if (threads > 1 && read_settings(blis, threads))
+    dvt_alone_most = 2 * team_costs(DVT_SYRK, threads); /* of single precision */
+}
+
+/* ---- the call in BLIS's terms ---- */
+
+static trans_t trans_of(char letter, bool real) {
+  return letter == 'N' ? BLIS_NO_TRANSPOSE : letter == 'T' || real ? BLIS_TRANSPOSE : BLIS_CONJ_TRANSPOSE;
+}
+
+static side_t side_of(char letter) {
+  return letter == 'L' ? BLIS_LEFT : BLIS_RIGHT;
+}
+
+static uplo_t uplo_of(char letter) {
+  return letter == 'L' ? BLIS_LOWER : BLIS_UPPER;
+}
+
+static diag_t diag_of(char letter) {
+  return letter == 'U' ? BLIS_UNIT_DIAG : BLIS_NONUNIT_DIAG;
+}
+
+/* compute_t(): the call's routine in type t, whose elements are T and whose real numbers are R. */
+#define CALL(t, name, ...) typed.t##name(__VA_ARGS__, NULL, &settings)
+#define REAL_CASES(t)                                                                                        \
+  case DVT_GEMM:                                                                                             \
+    CALL(t, gemm, transa, trans_of(g->transb, real), g->m, g->n, g->k, alpha, a, 1, g->lda, b, 1, g->ldb,    \
+         beta, c, 1, g->ldc);                                                                                \
+    break;                                                                                                   \
+  case DVT_SYMM:                                                                                             \
+    CALL(t, symm, side, uplo, BLIS_NO_CONJUGATE, BLIS_NO_TRANSPOSE, g->m, g->n, alpha, a, 1, g->lda, b, 1,   \
+         g->ldb, beta, c, 1, g->ldc);                                                                        \
+    break;                                                                                                   \
+  case DVT_SYRK:                                                                                             \
+    CALL(t, syrk, uplo, transa, g->n, g->k, alpha, a, 1, g->lda, beta, c, 1, g->ldc);                        \
+    break;                                                                                                   \
+  case DVT_SYR2K:                                                                                            \
+    CALL(t, syr2k, uplo, transa, transa, g->n, g->k, alpha, a, 1, g->lda, b, 1, g->ldb, beta, c, 1, g->ldc); \
+    break;                                                                                                   \
+  case DVT_TRMM:                                                                                             \
+    CALL(t, trmm, side, uplo, transa, diag_of(g->diag), g->m, g->n, alpha, a, 1, g->lda, c, 1, g->ldc);      \
+    break;                                                                                                   \
+  case DVT_TRSM:                                                                                             \
+    CALL(t, trsm, side, uplo, transa, diag_of(g->diag), g->m, g->n, alpha, a, 1, g->lda, c, 1, g->ldc);      \
+    break;
+#define COMPLEX_CASES(t)                                                                                     \
+  REAL_CASES(t)                                                                                              \
+  case DVT_HEMM:                                                                                             \
+    CALL(t, hemm, side, uplo, BLIS_NO_CONJUGATE, BLIS_NO_TRANSPOSE, g->m, g->n, alpha, a, 1, g->lda, b, 1,   \
+         g->ldb, beta, c, 1, g->ldc);                                                                        \
+    break;                                                                                                   \
+  case DVT_HERK:                                                                                             \
+    CALL(t, herk, uplo, transa, g->n, g->k, real_alpha, a, 1, g->lda, real_beta, c, 1, g->ldc);              \
+    break;                                                                                                   \
+  case DVT_HER2K:                                                                                            \
+    CALL(t, her2k, uplo, transa, transa, g->n, g->k, alpha, a, 1, g->lda, b, 1, g->ldb, real_beta, c, 1,     \
+         g->ldc);                                                                                            \
+    break;
+#define COMPUTE(t, T, R, REAL, CASES)                                                                        \
+  static void compute_##t(const dvt_call *g) {                                                               \
+    const bool real = REAL;                                                                                  \
+    const trans_t transa = trans_of(g->transa, real);                                                        \
+    const side_t side = side_of(g->side);                                                                    \
+    const uplo_t uplo = uplo_of(g->uplo);                                                                    \
+    T *alpha = (T *)(uintptr_t)g->alpha, *beta = (T *)(uintptr_t)g->beta;                                    \
+    __attribute__((unused)) R *real_alpha = (R *)(uintptr_t)g->alpha, *real_beta = (R *)(uintptr_t)g->beta;  \
+    T *a = (T *)(uintptr_t)g->a, *b = (T *)(uintptr_t)g->b, *c = g->c;                                       \
+    rntm_t settings = one_thread;                                                                            \
+    switch (g->routine) {                                                                                    \
+      CASES(t)                                                                                               \
+    default:; /* Hermitian routines have no real form */                                                     \
+    }                                                                                                        \
+  }
+COMPUTE(s, float, float, true, REAL_CASES)
+COMPUTE(d, double, double, true, REAL_CASES)
+COMPUTE(c, scomplex, float, false, COMPLEX_CASES)
+COMPUTE(z, dcomplex, double, false, COMPLEX_CASES)
+
+/* ---- which calls ---- */
+
+/* BLIS's BLAS has gemm done by gemv if C is a vector, on one thread anyway. With alpha 0 and beta 1 it returns from a
+ * Hermitian update at once, where its typed function clears the imaginary parts of the diagonal. */
+static bool done_otherwise(const dvt_call *g) {
+  if (g->routine == DVT_GEMM)
+    return g->m == 1 || g->n == 1;
+  if (g->routine != DVT_HERK && g->routine != DVT_HER2K)
+    return false;
+  return dvt_scalar_part(g->type, g->alpha, 0) == 0 && dvt_scalar_part(g->type, g->beta, 0) == 1 &&
+         (g->routine == DVT_HERK || dvt_scalar_part(g->type, g->alpha, 1) == 0);
+}
+
+bool dvt_alone(const dvt_call *g) {
+  const double product = (double)g->m * (double)g->n * (double)g->k;
+  if (product > dvt_alone_most ||
+      dvt_flops(g) > team_costs(g->routine, dvt_dropin_threads()) * (dvt_single(g->type) ? 2 : 1) ||
+      done_otherwise(g))
+    return false;
+  switch (g->type) {
+  case 's':
+    compute_s(g);
+    return true;
+  case 'd':
+    compute_d(g);
+    return true;
+  case 'c':
+    compute_c(g);
+    return true;
+  default:
+    compute_z(g);
+    return true;
+  }
+}
