@@ -109,12 +109,6 @@ static const figure of_machine[] = {
     {DVT_TUNE_GEMM_ENQUEUE, offsetof(machine, enqueue), NANO, "enqueue", "s"}};
 enum { OF_MACHINE = sizeof of_machine / sizeof *of_machine };
 
-/* All of davit's threads together: bytes a second that they copy to and from pageable memory. */
-static double copy_of_threads(const machine *m) {
-  const double threads = dvt_threads();
-  return threads * m->thread_copy / (1 + threads * m->thread_copy / m->copy);
-}
-
 /* Puts the table's figures of the device in place of those in `into`. */
 static void take_measured(int device, const figure *figures, int count, void *into) {
   for (int i = 0; i < count; i++) {
@@ -128,6 +122,24 @@ static machine machine_now(void) {
   machine m = usual;
   take_measured(DAVIT_HOST, of_machine, OF_MACHINE, &m);
   return m;
+}
+
+/* Threads that copy four fifths of what the host's memory carries. More add little, and wait for each other where other
+ * threads need their CPUs: on 64 CPUs and four H200 32 of them copied up to 1.7 times as fast as 64 (docs/gemm.md). */
+static int copying_threads(const machine *m) {
+  const double enough = ceil(4.4 * m->copy / m->thread_copy);
+  return enough < dvt_threads() ? (int)enough : dvt_threads();
+}
+
+int dvt_copying_threads(void) {
+  const machine m = machine_now();
+  return copying_threads(&m);
+}
+
+/* Those together: bytes a second that they copy to and from pageable memory. */
+static double copy_of_threads(const machine *m) {
+  const double threads = copying_threads(m);
+  return threads * m->thread_copy / (1 + threads * m->thread_copy / m->copy);
 }
 
 static dvt_model_device host_of(const machine *m, int threads) {

@@ -25,6 +25,7 @@
 #include "src/base/ending.h"
 #include "src/base/team.h"
 #include "src/base/thread.h"
+#include "src/level3/figures.h"
 #include "src/runtime/place.h"
 
 enum { STRIP_BYTES = 1 << 20, BUFFERS = 2, MOST_THREADS = 32, LEAST_THREADS = 2, NAP_NS = 20000 };
@@ -392,7 +393,7 @@ davit_status dvt_ring_open(dvt_engine *e) {
   DVT_TRY(open_queue(&r->stores, r, DVT_STEP_STORE));
   if (r->loads.steps + r->stores.steps == 0)
     return DAVIT_SUCCESS;
-  const int share = dvt_threads() / streamed;
+  const int share = dvt_copying_threads() / streamed;
   const int threads = share < LEAST_THREADS ? LEAST_THREADS : share > MOST_THREADS ? MOST_THREADS : share;
   atomic_store(&r->alive, threads);
   for (int i = 0; i < threads; i++) {
