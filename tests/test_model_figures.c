@@ -256,6 +256,27 @@ CASE(test_model_reads_the_table) {
   assert_memory_equal(&measured.device, &builtin.device, 2 * sizeof builtin.device[0]);
 }
 
+/* A quarter of the threads is left to enqueue, and 32 copy four fifths of what the built-in figures' memory carries. */
+CASE(test_threads_that_copy) {
+  static const struct {
+    int threads, copying;
+  } cases[] = {{1, 1}, {2, 2}, {4, 3}, {16, 12}, {32, 24}, {48, 32}, {64, 32}, {1000, 32}};
+  bool is_measured;
+  double last = 0;
+  CHECK(davit_tuning_clear());
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    CHECK(davit_set_threads(cases[i].threads));
+    assert_int_equal(dvt_copying_threads(), cases[i].copying);
+    const double rate = figure_named(DAVIT_HOST, "all threads copy", &is_measured);
+    assert_true(cases[i].threads > 48 ? rate == last : rate > last);
+    last = rate;
+  }
+  set_figure(DAVIT_HOST, "copy_mbytes_s", 300000); /* memory that feeds more of them */
+  assert_int_equal(dvt_copying_threads(), 113);
+  CHECK(davit_tuning_clear());
+  CHECK(davit_set_threads(0));
+}
+
 enum { N = 512 };
 
 static int devices_used(const double *a, const double *b, double *c) {

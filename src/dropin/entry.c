@@ -28,6 +28,7 @@ static struct {
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool comes_back; /* BLIS's CBLAS calls Fortran names that lead here */
+
 static void missing(void) {
   fputs(DVT_DROPIN_LIBRARY ": this BLIS does not have the routine that the program calls\n", stderr);
   abort();

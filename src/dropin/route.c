@@ -111,14 +111,14 @@ static void read_from(void) {
 /* Sets below which size no call can go to devices. False: none can. */
 static bool prepare(const char **why) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, read_from);
   if (!dvt_dropin_devices_likely(why)) {
     set_least(INFINITY);
     return false;
   }
-  pthread_once(&once, read_from);
-  /* zgemm has the most arithmetic for its m n k. Calls of several threads are watched. */
-  const int threads = dvt_dropin_threads();
-  set_least(from > 0 ? from : threads > 1 ? -INFINITY : call_seconds * rates_now()->thread / 8);
+  /* What takes one thread that long, whatever the number of threads: shorter calls are not worth watching either. zgemm
+   * has the most arithmetic for its m n k. */
+  set_least(from > 0 ? from : call_seconds * rates_now()->thread / 8);
   return true;
 }
 

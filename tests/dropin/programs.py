@@ -252,7 +252,12 @@ class Programs:
             expected = product(a, b)
             for _ in range(4):
                 close(a @ b, expected, 10)
+            import ctypes
+            print(ctypes.CDLL("libblis.so.4").bli_thread_get_num_threads())
             """
+        threads, _ = self.python(program, self.preload, many, {"DAVIT_BLAS_DEVICES": "0", "DAVIT_BLAS_LOG": ""})
+        if not 1 <= int(threads) < int(many["BLIS_NUM_THREADS"]):
+            raise Failed(f"BLIS computes on {threads} threads")
         _, log = self.python(program, self.preload, many, {"DAVIT_BLAS_DEVICES": "0"})
         self.expect(log, "dgemm NN 400 400 400: host, devices are not started for so little|host, sooner there", 4)
         self.expect(log, rf"BLIS computes on \d+ of its {many['BLIS_NUM_THREADS']} threads: a product of order 320")

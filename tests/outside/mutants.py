@@ -175,6 +175,7 @@ MUTANTS = [
     Mutant("tune-keeps-the-slower-half", "src/cli/tune_search.c", "a->seconds <= b->seconds", "a->seconds >= b->seconds",
            "tune_search"),
     Mutant("figures-are-not-read", "src/level3/figures.c", "    if (value > 0)\n", "    if (value < 0)\n", "model_figures"),
+    Mutant("all-threads-copy", "src/level3/figures.c", "most = all - all / 4;", "most = all;", "model_figures"),
     Mutant("figure-of-area", "src/level3/figures.c", "(1 + depth / n)) - 1), 1);", "(1 + depth / n))), 1);", "model_figures"),
     # ---- ref ----
     Mutant("gap-is-not-extended", "ref/cell.inc", "return LARGER(LONGER(gap, extend), opened);", "return opened;",
