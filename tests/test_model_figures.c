@@ -12,7 +12,7 @@
 typedef struct simulated {
   dvt_model_device device;
   double single, enqueue, thread_rate, thread_copy, copy, all_up, all_down, all_both;
-  int devices, threads;
+  int devices, threads, stalls; /* so many threads copy a third; 0: none do */
   int64_t most;
 } simulated;
 
@@ -65,7 +65,8 @@ static davit_status simulate_enqueue(void *state, double *seconds) {
 
 static davit_status simulate_host_copy(void *state, int threads, double bytes, double *seconds) {
   const simulated *s = state;
-  *seconds = bytes * (threads == 1 ? 1 / s->thread_copy : 1 / (threads * s->thread_copy) + 1 / s->copy);
+  *seconds = (threads == s->stalls ? 3 : 1) * bytes *
+             (threads == 1 ? 1 / s->thread_copy : 1 / (threads * s->thread_copy) + 1 / s->copy);
   return DAVIT_SUCCESS;
 }
 
@@ -158,6 +159,10 @@ static void expect_machine(simulated s) {
   expect_figure(&host, DVT_TUNE_GEMM_THREAD_RATE, s.thread_rate, mega);
   expect_figure(&host, DVT_TUNE_GEMM_THREAD_COPY, s.thread_copy, mega);
   expect_figure(&host, DVT_TUNE_GEMM_COPY, s.copy, mega);
+  s.stalls = s.threads; /* all of them copy less than half of them */
+  CHECK(dvt_figures_of_host(&meter, &host));
+  expect_figure(&host, DVT_TUNE_GEMM_COPY, s.copy, mega);
+  s.stalls = 0;
   expect_figure(&host, DVT_TUNE_GEMM_ENQUEUE, s.enqueue, nano);
   if (s.devices > 1) {
     expect_figure(&device, DVT_TUNE_GEMM_PEER, s.device.peer, mega);
@@ -182,6 +187,11 @@ CASE(test_figures_of_simulated_machines) {
   CHECK(dvt_figures_of_host(&meter, &host));
   assert_int_equal(host.value[DVT_TUNE_GEMM_COPY], 0);
   assert_int_equal(host.value[DVT_TUNE_GEMM_ENQUEUE], 0);
+  one.threads = 16; /* memory that feeds them all */
+  one.copy = 1e18;
+  const dvt_meter of_many = meter_of(&one);
+  CHECK(dvt_figures_of_host(&of_many, &host));
+  expect_figure(&host, DVT_TUNE_GEMM_COPY, 1600 * one.thread_copy, 1e6);
 }
 
 static davit_status refuse_copy(void *state, int index, dvt_meter_way way, double row, double cols,

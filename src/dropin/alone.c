@@ -22,33 +22,37 @@ static struct {
 #undef FIELD
 } typed;
 
-/* A team costs a call as much as so many flops that one thread computes: measured with 2 to 32 threads, where calls of
- * one and of all threads take the same time (docs/dropin.md). gemm has a form of its own for small matrices, which waits
- * less. */
+/* A team costs a call as much as so many flops that one thread computes: measured with 2 to 32 threads, where calls
+ * of one and of all threads take the same time (docs/dropin.md). gemm has a form of its own for small matrices, which
+ * waits less. */
 static double team_costs(dvt_routine routine, int threads) {
   return routine == DVT_GEMM ? 0.03e6 * (threads < 7 ? threads : 7) : 0.25e6 * (threads < 12 ? threads : 12);
 }
 
+static bool known; /* the functions and the settings */
 static rntm_t one_thread;
 
 /* The settings of BLIS's calls with one thread. False: this BLIS keeps them otherwise than the one that davit was
- * built with. */
+ * built with, or with ways (BLIS_JC_NT and its kin) in place of a number. All bytes of a struct of that size are
+ * written, and no others. */
 static bool read_settings(void *blis, int threads) {
   union {
     rntm_t settings;
     unsigned char bytes[1024];
-  } all;
+  } all[2];
   void (*settings_now)(rntm_t *) = (void (*)(rntm_t *))(uintptr_t)dlsym(blis, "bli_rntm_init_from_global");
   if (!settings_now)
     return false;
-  memset(&all, 0x5a, sizeof all);
-  settings_now(&all.settings);
-  for (size_t i = sizeof all.settings; i < sizeof all; i++)
-    if (all.bytes[i] != 0x5a)
+  for (int i = 0; i < 2; i++) {
+    memset(&all[i], i ? 0x5a : 0xa5, sizeof all[i]);
+    settings_now(&all[i].settings);
+  }
+  for (size_t i = 0; i < sizeof all[0]; i++)
+    if ((all[0].bytes[i] == all[1].bytes[i]) != (i < sizeof(rntm_t)))
       return false;
-  if (bli_rntm_num_threads(&all.settings) != threads)
+  if (bli_rntm_num_threads(&all[0].settings) != threads)
     return false;
-  one_thread = all.settings;
+  one_thread = all[0].settings;
   bli_rntm_set_num_threads(1, &one_thread);
   bli_rntm_enable_l3_sup(&one_thread); /* which calls of BLAS do not look at */
   return true;
@@ -61,8 +65,22 @@ void dvt_alone_bind(void *blis, int threads) {
     return;
   ALL_ROUTINES(FIND)
 #undef FIND
-  if (threads > 1 && read_settings(blis, threads))
-    dvt_alone_most = 2 * team_costs(DVT_SYRK, threads); /* of single precision */
+  if (threads <= 1 || !read_settings(blis, threads))
+    return;
+  known = true;
+  double most = 2 * team_costs(DVT_SYRK, threads); /* of single precision */
+  __atomic_store(&dvt_alone_most, &most, __ATOMIC_RELEASE);
+}
+
+bool dvt_alone_product(int threads, int order, double *memory) {
+  double one = 1, zero = 0, *c = memory + (size_t)order * (size_t)order;
+  rntm_t settings = one_thread;
+  if (!known)
+    return false;
+  bli_rntm_set_num_threads(threads, &settings);
+  typed.dgemm(BLIS_NO_TRANSPOSE, BLIS_NO_TRANSPOSE, order, order, order, &one, memory, 1, order, memory, 1,
+              order, &zero, c, 1, order, NULL, &settings);
+  return true;
 }
 
 /* ---- the call in BLIS's terms ---- */
@@ -153,9 +171,7 @@ static bool done_otherwise(const dvt_call *g) {
 }
 
 bool dvt_alone(const dvt_call *g) {
-  const double product = (double)g->m * (double)g->n * (double)g->k;
-  if (product > dvt_alone_most ||
-      dvt_flops(g) > team_costs(g->routine, dvt_dropin_threads()) * (dvt_single(g->type) ? 2 : 1) ||
+  if (!known || dvt_flops(g) > team_costs(g->routine, dvt_dropin_threads()) * (dvt_single(g->type) ? 2 : 1) ||
       done_otherwise(g))
     return false;
   switch (g->type) {

@@ -70,9 +70,16 @@ void dvt_dropin_bind_threads(void *blis);
 /* Threads that BLIS computes on. */
 int dvt_dropin_threads(void);
 
-/* A call took so many seconds on BLIS, and was expected to take fewer. Where such calls follow each other BLIS gets the
- * number of threads that is found to be the fastest. */
+/* Around a large call, on BLIS or devices. The end is true if no other one ran in the meantime. */
+unsigned dvt_dropin_begin(void);
+bool dvt_dropin_end(unsigned mark);
+
+/* A call that ran alone took so many seconds on BLIS, and was expected to take so many. Where it is late time after
+ * time BLIS gets fewer threads, for a while. */
 void dvt_dropin_watch(double seconds, double expected);
+
+/* Calls are watched no more: BLIS gets the threads back. */
+void dvt_dropin_unwatch(void);
 
 /* ---- routing ---- */
 
@@ -124,6 +131,7 @@ typedef struct dvt_host_call {
   const char *why;     /* NULL: nothing is asked of dvt_route_end(); lives as long as BLIS's call */
   int64_t begin_ns;    /* dvt_now_ns() */
   double host, device; /* seconds that were predicted; 0: none were */
+  unsigned mark;       /* of dvt_dropin_begin(), where they were */
 } dvt_host_call;
 
 /* True: the call is done. False: BLIS has to do it, and dvt_route_end() comes after it. */
@@ -137,6 +145,10 @@ void dvt_alone_bind(void *blis, int threads);
 
 /* Computes a right call on the calling thread. False: it is not small, and nothing was done. */
 bool dvt_alone(const dvt_call *call);
+
+/* Computes the square of a matrix of that order by so many threads, in room for two. False: BLIS cannot be told how
+ * many. */
+bool dvt_alone_product(int threads, int order, double *memory);
 
 /* ---- devices ---- */
 

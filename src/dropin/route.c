@@ -95,6 +95,12 @@ static void set_least(double least) {
   __atomic_store(&dvt_dropin_least, &least, __ATOMIC_RELAXED);
 }
 
+/* Without devices BLIS is left as it is. */
+static void leave_to_blis(void) {
+  set_least(INFINITY);
+  dvt_dropin_unwatch();
+}
+
 static void read_from(void) {
   static bool said;
   const char *text = dvt_environment("DAVIT_BLAS_FROM");
@@ -113,7 +119,7 @@ static bool prepare(const char **why) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, read_from);
   if (!dvt_dropin_devices_likely(why)) {
-    set_least(INFINITY);
+    leave_to_blis();
     return false;
   }
   /* What takes one thread that long, whatever the number of threads: shorter calls are not worth watching either. zgemm
@@ -141,7 +147,7 @@ static decision decide(const dvt_call *call) {
   const bool started = dvt_dropin_devices_started();
   if (started && dvt_dropin_devices_gpus() == 0) {
     d.why = "the devices are the CPU itself";
-    set_least(INFINITY);
+    leave_to_blis();
     return d;
   }
   d.host = host_seconds(call);
@@ -251,31 +257,36 @@ static void log_devices(const dvt_call *call, const decision *d, double seconds)
             1e3 * seconds, 1e3 * d->device, 1e3 * d->host);
 }
 
-/* Computes a small call, or leaves one to BLIS. */
-static bool on_host(const dvt_call *call, const decision *d, dvt_host_call *host) {
-  const dvt_host_call now = {d->why, dvt_now_ns(), d->host, d->device};
-  if (dvt_alone(call)) {
-    if (dvt_log_on())
-      log_host(call, &(dvt_host_call){"too small for more than one thread", now.begin_ns, 0, 0},
-               seconds_since(now.begin_ns));
-    return true;
-  }
-  if (dvt_log_on() || d->host > 0)
-    *host = now;
+static bool small(const dvt_call *call) {
+  const bool log = dvt_log_on();
+  const dvt_host_call small = {.why = "too small for more than one thread",
+                               .begin_ns = log ? dvt_now_ns() : 0};
+  if (!dvt_alone(call))
+    return false;
+  if (log)
+    log_host(call, &small, seconds_since(small.begin_ns));
+  return true;
+}
+
+/* Leaves a call to BLIS. */
+static bool on_host(const decision *d, dvt_host_call *host) {
+  if (d->host > 0)
+    *host = (dvt_host_call){d->why, dvt_now_ns(), d->host, d->device, dvt_dropin_begin()};
+  else if (dvt_log_on())
+    *host = (dvt_host_call){.why = d->why, .begin_ns = dvt_now_ns()};
   return false;
 }
 
-/* The time in which a page of fresh memory is written comes to what is expected. */
 void dvt_route_end(const dvt_call *call, const dvt_host_call *host) {
   if (!host->why)
     return;
   const double seconds = seconds_since(host->begin_ns);
+  if (host->host > 0 && dvt_dropin_end(host->mark)) {
+    const double fresh = 2e9; /* bytes a second that one thread touches for the first time */
+    dvt_dropin_watch(seconds - elements(call) * (double)element_bytes(call->type) / fresh, host->host);
+  }
   if (dvt_log_on())
     log_host(call, host, seconds);
-  if (host->host > 0) {
-    const double fresh = 2e9; /* bytes a second, of one thread */
-    dvt_dropin_watch(seconds, host->host + elements(call) * (double)element_bytes(call->type) / (8 * fresh));
-  }
 }
 
 bool dvt_route(const dvt_call *call, dvt_host_call *host) {
@@ -290,15 +301,17 @@ bool dvt_route(const dvt_call *call, dvt_host_call *host) {
   decision d = decide(call);
   const int *numbers;
   if (d.devices && dvt_dropin_devices(&numbers, &d.why) == 0) {
-    set_least(INFINITY);
+    leave_to_blis();
     d = (decision){.why = d.why};
   } else if (d.devices && from <= 0) /* now that they are started, what they are is known */
     d = decide(call);
   if (!d.devices)
-    return on_host(call, &d, host);
+    return small(call) || on_host(&d, host);
   const char *sentence;
   const int64_t begin_ns = dvt_now_ns();
+  const unsigned mark = dvt_dropin_begin();
   const dvt_outcome outcome = dvt_dropin_devices_run(call, &sentence);
+  dvt_dropin_end(mark);
   if (outcome == DVT_DONE) {
     log_devices(call, &d, seconds_since(begin_ns));
     return true;
@@ -310,5 +323,5 @@ bool dvt_route(const dvt_call *call, dvt_host_call *host) {
   }
   dvt_complain(&said_untouched, "%s: computed on the host, as devices cannot: %s",
                describe(call, text, sizeof text), sentence);
-  return on_host(call, &(decision){.why = sentence}, host);
+  return on_host(&(decision){.why = sentence}, host);
 }

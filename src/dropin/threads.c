@@ -13,25 +13,21 @@
 
 typedef int64_t blis_int; /* BLIS's own integers have 64 bits, whatever those of its BLAS are */
 
-typedef void product(const char *transa, const char *transb, const dvt_int *m, const dvt_int *n,
-                     const dvt_int *k, const double *alpha, const double *a, const dvt_int *lda,
-                     const double *b, const dvt_int *ldb, const double *beta, double *c, const dvt_int *ldc);
-
-static product *multiply;
 static void (*set_threads)(blis_int);
 static void (*set_ways)(blis_int, blis_int, blis_int, blis_int, blis_int);
 static blis_int (*threads_of[5])(void); /* the number, and the ways that stand in for it */
+static int (*in_parallel)(void);        /* of BLIS's OpenMP */
 
 static int threads_now(void) {
   const blis_int all = threads_of[0] ? threads_of[0]() : 1;
   if (all > 0)
     return (int)all;
-  blis_int product = 1;
+  blis_int ways = 1;
   for (int i = 1; i < 5; i++) {
     const blis_int way = threads_of[i] ? threads_of[i]() : 1;
-    product *= way > 0 ? way : 1;
+    ways *= way > 0 ? way : 1;
   }
-  return (int)product;
+  return (int)ways;
 }
 
 int dvt_dropin_threads(void) {
@@ -65,7 +61,7 @@ void dvt_dropin_bind_threads(void *blis) {
   set_threads = (void (*)(blis_int))(uintptr_t)dlsym(blis, "bli_thread_set_num_threads");
   set_ways = (void (*)(blis_int, blis_int, blis_int, blis_int, blis_int))(uintptr_t)dlsym(
       blis, "bli_thread_set_ways");
-  multiply = (product *)(uintptr_t)dlsym(blis, "dgemm_");
+  in_parallel = (int (*)(void))(uintptr_t)dlsym(blis, "omp_in_parallel");
   pthread_atfork(before_fork, NULL, in_child);
   dvt_alone_bind(blis, threads_now());
 }
@@ -75,23 +71,29 @@ void dvt_dropin_bind_threads(void *blis) {
 /* BLIS's threads wait for each other by spinning, dozens of times in a product. Where one of them has no CPU,
  * because something else runs there or because a virtual machine has fewer than it shows, all wait for milliseconds
  * each time: a product of order 500 took 43 ms on the 64 CPUs of such a machine, and 0.7 on 32 of them
- * (docs/dropin.md). Where calls take far longer than expected, a product is timed on all threads, on half of them and
- * so on. */
+ * (docs/dropin.md). Where calls take far longer than expected, a product is timed on one thread, on two and so on,
+ * until more threads take longer. What holds them up may pass, so the number that BLIS had is tried again later. */
 
-enum { ORDER = 320, IN_TURN = 2, TRIES = 4 };
-static const double alone_ms = 4;   /* more than a product of that order takes on one thread */
-static const double enough_ms = 30; /* spent on one number of threads */
+enum { ORDER = 320, IN_TURN = 2 };
+static const double late_s = 2e-3, late_factor = 8; /* a call is late beyond both together */
+static const double enough_ms = 30;                 /* for one number of threads, and a product */
+#define SECOND_NS INT64_C(1000000000)
+static const int64_t fewer_ns = 60 * SECOND_NS,
+                     in_vain_ns = SECOND_NS; /* until the next time, and then twice as long */
+static const int64_t longest_ns = 1000 * SECOND_NS;
 
-/* Milliseconds that it takes on n threads, the least of some. */
+/* All but `given` under the lock. */
+static pthread_mutex_t fitting = PTHREAD_MUTEX_INITIALIZER;
+static int first, given; /* threads that BLIS had, and has in their place; 0: none in their place */
+static int64_t wait_ns, again_at_ns;
+
+/* Milliseconds of a product on n threads, the least of some; 0: BLIS cannot be told. */
 static double product_ms(int n, double *memory) {
-  const dvt_int order = ORDER;
-  const double one = 1, zero = 0;
   double least = INFINITY, spent = 0;
-  set_threads(n);
   for (int i = 0; i < 4 && spent < enough_ms; i++) { /* the first also makes the threads */
     const int64_t begin = dvt_now_ns();
-    multiply("N", "N", &order, &order, &order, &one, memory, &order, memory, &order, &zero,
-             memory + ORDER * ORDER, &order);
+    if (!dvt_alone_product(n, ORDER, memory))
+      return 0;
     const double ms = 1e-6 * (double)(dvt_now_ns() - begin);
     spent += ms;
     least = fmin(least, ms);
@@ -99,41 +101,84 @@ static double product_ms(int n, double *memory) {
   return least;
 }
 
-static void fit(int all, double *memory) {
-  const double all_ms = product_ms(all, memory);
-  double least = all_ms;
-  int best = all;
-  for (int n = all / 2; n >= 1 && least > alone_ms; n /= 2) {
-    const double ms = product_ms(n, memory);
-    if (ms < least / 2) {
-      least = ms;
-      best = n;
-    }
+/* The largest number up to `all` that does not take twice as long as a smaller one: large products gain more by threads
+ * than this one. *ms: of the product on it, and on the next number. */
+static int fitting_threads(int all, double ms[2]) {
+  double *memory = calloc(2 * ORDER * ORDER, sizeof *memory), least = INFINITY;
+  int found = all;
+  for (int n = 1; memory && n <= all; n = 2 * n < all || n == all ? 2 * n : all) {
+    const double next = ms[1] = product_ms(n, memory);
+    if (next == 0 || next > 2 * least)
+      break;
+    least = fmin(least, next);
+    ms[0] = next;
+    found = n;
   }
-  set_threads(best);
-  if (best < all)
-    dvt_log("BLIS computes on %d of its %d threads: a product of order %d takes %.3g ms, and %.3g on all",
-            best, all, ORDER, least, all_ms);
+  free(memory);
+  return found;
+}
+
+static void fit(int all) {
+  double ms[2];
+  const int best = fitting_threads(all, ms);
+  const bool fewer = best < all, were_fewer = given > 0;
+  if (best != threads_now())
+    set_threads(best);
+  first = all;
+  __atomic_store_n(&given, fewer ? best : 0, __ATOMIC_RELAXED);
+  wait_ns = fewer != were_fewer || wait_ns == 0 ? (fewer ? fewer_ns : in_vain_ns) : 2 * wait_ns;
+  wait_ns = wait_ns < longest_ns ? wait_ns : longest_ns;
+  again_at_ns = dvt_now_ns() + wait_ns;
+  if (fewer)
+    dvt_log("BLIS computes on %d of its %d threads: a product of order %d takes %.3g ms, and %.3g on more",
+            best, all, ORDER, ms[0], ms[1]);
+  else if (were_fewer)
+    dvt_log("BLIS computes on all of its %d threads again", all);
+}
+
+/* ---- the watch ---- */
+
+/* Calls that run at once take each other's CPUs, and davit's threads those of BLIS. */
+static int in_flight;
+static unsigned begun;
+
+unsigned dvt_dropin_begin(void) {
+  const bool others = __atomic_fetch_add(&in_flight, 1, __ATOMIC_RELAXED) > 0;
+  const unsigned mark = __atomic_add_fetch(&begun, 1, __ATOMIC_RELAXED);
+  return others ? 0 : mark;
+}
+
+bool dvt_dropin_end(unsigned mark) {
+  __atomic_fetch_sub(&in_flight, 1, __ATOMIC_RELAXED);
+  return mark != 0 && mark == __atomic_load_n(&begun, __ATOMIC_RELAXED);
 }
 
 void dvt_dropin_watch(double seconds, double expected) {
-  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-  static int late, tries; /* in turn, and of the process */
-  const bool is_late = seconds > 2e-3 + 8 * expected;
-  if (!is_late) {
-    if (__atomic_load_n(&late, __ATOMIC_RELAXED))
-      __atomic_store_n(&late, 0, __ATOMIC_RELAXED);
+  static int late; /* in turn */
+  const bool is_late = seconds > late_s + late_factor * expected;
+  if (!is_late && __atomic_load_n(&late, __ATOMIC_RELAXED))
+    __atomic_store_n(&late, 0, __ATOMIC_RELAXED);
+  if (!__atomic_load_n(&given, __ATOMIC_RELAXED) &&
+      (!is_late || __atomic_add_fetch(&late, 1, __ATOMIC_RELAXED) < IN_TURN))
     return;
-  }
-  if (__atomic_add_fetch(&late, 1, __ATOMIC_RELAXED) < IN_TURN || pthread_mutex_trylock(&lock) != 0)
+  /* In a parallel region BLIS gets one thread. Ways were set on purpose. */
+  if (!set_threads || !threads_of[0] || (in_parallel && in_parallel()) ||
+      pthread_mutex_trylock(&fitting) != 0)
     return;
-  const int all = threads_of[0] && set_threads ? (int)threads_of[0]() : 1; /* ways were set on purpose */
-  double *memory = all > 1 && multiply && tries < TRIES ? calloc(2 * ORDER * ORDER, sizeof *memory) : NULL;
-  if (memory) {
-    tries++;
-    fit(all, memory);
-    free(memory);
-  }
+  const int now = (int)threads_of[0]();
+  if (given && now != given) /* the program has set another */
+    __atomic_store_n(&given, 0, __ATOMIC_RELAXED);
+  if (now > 0 && (given || now > 1) && dvt_now_ns() >= again_at_ns)
+    fit(given ? first : now);
   __atomic_store_n(&late, 0, __ATOMIC_RELAXED);
-  pthread_mutex_unlock(&lock);
+  pthread_mutex_unlock(&fitting);
+}
+
+void dvt_dropin_unwatch(void) {
+  if (!__atomic_load_n(&given, __ATOMIC_RELAXED) || pthread_mutex_trylock(&fitting) != 0)
+    return;
+  if (given && threads_of[0]() == given)
+    set_threads(first);
+  __atomic_store_n(&given, 0, __ATOMIC_RELAXED);
+  pthread_mutex_unlock(&fitting);
 }

@@ -124,9 +124,9 @@ static machine machine_now(void) {
   return m;
 }
 
-/* Threads that copy four fifths of what the host's memory carries, and not all that davit may use: some enqueue, and a
- * thread that has no CPU holds up its strip. 32 of 64 CPUs copied up to 1.7 times as fast as all of them
- * (docs/gemm.md). */
+/* Threads that copy a little more than four fifths of what the host's memory carries (32 by the usual figures), and not
+ * all that davit may use: some enqueue, and a thread that has no CPU holds up its strip. 32 of 64 CPUs copied up to 1.7
+ * times as fast as all of them (docs/gemm.md). */
 static int copying_threads(const machine *m) {
   const int all = dvt_threads(), most = all - all / 4;
   const double enough = ceil(4.4 * m->copy / m->thread_copy);
@@ -264,18 +264,23 @@ davit_status dvt_figures_of_device(const dvt_meter *m, int index, bool peer, dvt
 davit_status dvt_figures_of_host(const dvt_meter *m, dvt_figures *f) {
   const double bytes = 256 << 20, n = 1024, threads = m->threads;
   const dvt_model_device thread = host_thread;
-  double seconds, one, all, area = thread.area * threads;
+  double seconds, one, all, limit = 0, area = thread.area * threads;
   DVT_TRY(m->host_product(m->state, n, &seconds));
   set(f, DVT_TUNE_GEMM_THREAD_RATE,
       2 * n * n * n / seconds * (1 + area / (n * n)) * (1 + thread.depth / n) / threads, MEGA);
   DVT_TRY(m->host_copy(m->state, 1, bytes, &seconds));
   one = bytes / seconds;
-  DVT_TRY(m->host_copy(m->state, m->threads, bytes, &seconds));
-  all = bytes / seconds;
   set(f, DVT_TUNE_GEMM_THREAD_COPY, one, MEGA);
-  /* From all = threads one / (1 + threads one / limit). One thread, or perfect scaling, shows no limit. */
-  if (m->threads > 1 && all < 0.99 * threads * one)
-    set(f, DVT_TUNE_GEMM_COPY, 1 / (1 / all - 1 / (threads * one)), MEGA);
+  /* From all = t one / (1 + t one / limit), the largest of some numbers of threads: too many copy less. Perfect scaling
+   * shows no limit, and one thread neither. */
+  for (int t = m->threads; t > 1 && 4 * t >= m->threads; t /= 2) {
+    DVT_TRY(m->host_copy(m->state, t, bytes, &seconds));
+    all = bytes / seconds;
+    if (all < 0.99 * t * one)
+      limit = fmax(limit, 1 / (1 / all - 1 / (t * one)));
+  }
+  if (m->threads > 1)
+    set(f, DVT_TUNE_GEMM_COPY, limit > 0 ? limit : 100 * threads * one, MEGA);
   if (m->devices == 0)
     return DAVIT_SUCCESS;
   DVT_TRY(m->enqueue(m->state, &seconds));

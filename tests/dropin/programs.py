@@ -245,7 +245,7 @@ class Programs:
         self.expect(log, r"^libdavit_blas \d+: dgemm NN 64 60 80: devices 0,1, DAVIT_BLAS_FROM; \S+ ms$", 80)
 
     def held_up(self):
-        """More threads than CPUs wait for each other; where devices may compute, BLIS gets fewer after two late calls."""
+        """More threads than CPUs wait for each other. Where devices may compute, BLIS gets fewer after late calls."""
         many = {"BLIS_NUM_THREADS": str(4 * len(os.sched_getaffinity(0)))}
         program = """
             a, b = matrix(400, 400), matrix(400, 400)
@@ -278,7 +278,9 @@ class Programs:
                     square = np.asfortranarray(matrix(m, m, dtype) + m * np.eye(m, dtype=dtype))
                     gemm, symm, syrk, syr2k, trmm, trsm = blas.get_blas_funcs(
                         ("gemm", "symm", "syrk", "syr2k", "trmm", "trsm"), (a, b))
-                    some = [gemm(0.7, a, b, 1.5, c), symm(0.7, square, c), syrk(0.7, a, trans=1),
+                    nan = np.full_like(c, np.nan)
+                    some = [gemm(0.7, a, b, 1.5, c), gemm(0.7, a, b, 0, nan), symm(0.7, square, c, 0, nan),
+                            symm(0.7, square, c), syrk(0.7, a, trans=1),
                             syr2k(0.7, a, a, lower=1), trmm(0.7, square, c, lower=1), trsm(0.7, square, c, diag=0)]
                     if np.dtype(dtype).kind == "c":
                         hemm, herk, her2k = blas.get_blas_funcs(("hemm", "herk", "her2k"), (a, b))
@@ -396,8 +398,8 @@ class Programs:
             output, _ = self.run([self.programs / "dropin_program64", "ilp64"], status=-6)
             self.expect(output.splitlines(), "^libdavit_blas64: cannot load BLIS: libblis64.so.4")
             return
-        for devices in ({}, DEVICES):
-            _, log = self.run([self.programs / "dropin_program64", "ilp64"], devices)
+        for more in {}, {"BLIS_NUM_THREADS": "2"}, DEVICES:
+            _, log = self.run([self.programs / "dropin_program64", "ilp64"], more)
         self.expect(log, r"^libdavit_blas64 \d+: dgemm NN 48 48 48: devices 0,1", 2)
 
     # ---- LAPACK, Octave ----
