@@ -170,8 +170,8 @@ static bool done_otherwise(const dvt_call *g) {
          (g->routine == DVT_HERK || dvt_scalar_part(g->type, g->alpha, 1) == 0);
 }
 
-bool dvt_alone(const dvt_call *g) {
-  if (!known || dvt_flops(g) > team_costs(g->routine, dvt_dropin_threads()) * (dvt_single(g->type) ? 2 : 1) ||
+bool dvt_alone(const dvt_call *g, int threads) {
+  if (!known || dvt_flops(g) > team_costs(g->routine, threads) * (dvt_single(g->type) ? 2 : 1) ||
       done_otherwise(g))
     return false;
   switch (g->type) {

@@ -67,7 +67,7 @@ void dvt_dropin_bind(void);
 /* Finds the functions that set them, in what dlopen() gave. */
 void dvt_dropin_bind_threads(void *blis);
 
-/* Threads that BLIS computes on. */
+/* Threads that BLIS computes on, once it is bound. */
 int dvt_dropin_threads(void);
 
 /* Around a large call, on BLIS or devices. The end is true if no other one ran in the meantime. */
@@ -104,12 +104,28 @@ static inline bool dvt_single(char type) {
   return type == 's' || type == 'c';
 }
 
+static inline bool dvt_complex(char type) {
+  return type == 'c' || type == 'z';
+}
+
 /* The real (0) or imaginary part (1) of a scalar of that type. */
 static inline double dvt_scalar_part(char type, const void *scalar, int i) {
   return dvt_single(type) ? (double)((const float *)scalar)[i] : ((const double *)scalar)[i];
 }
 
-double dvt_flops(const dvt_call *call);
+static inline double dvt_flops(const dvt_call *call) {
+  const double product =
+      (double)call->m * (double)call->n * (double)call->k * (dvt_complex(call->type) ? 4 : 1);
+  switch (call->routine) {
+  case DVT_SYRK:
+  case DVT_HERK:
+  case DVT_TRMM:
+  case DVT_TRSM:
+    return product;
+  default:
+    return 2 * product;
+  }
+}
 
 /* m n k from which on dvt_route() has to see a call; smaller ones go straight to BLIS. At first -infinity, so that the
  * first call of level 3 works it out; infinite where no call goes to devices. */
@@ -143,8 +159,8 @@ void dvt_route_end(const dvt_call *call, const dvt_host_call *host);
 /* Finds the functions for them. `threads`: of BLIS; with one there is nothing to gain. */
 void dvt_alone_bind(void *blis, int threads);
 
-/* Computes a right call on the calling thread. False: it is not small, and nothing was done. */
-bool dvt_alone(const dvt_call *call);
+/* Computes a right call on the calling thread. False: it is not small for so many threads, and nothing was done. */
+bool dvt_alone(const dvt_call *call, int threads);
 
 /* Computes the square of a matrix of that order by so many threads, in room for two. False: BLIS cannot be told how
  * many. */

@@ -26,29 +26,11 @@ double dvt_dropin_least = -INFINITY;
 static double from;      /* DAVIT_BLAS_FROM cubed; 0: not set */
 static int64_t saved_ns; /* what devices would have saved so far */
 
-static bool complex_type(char type) {
-  return type == 'c' || type == 'z';
-}
-
 static size_t element_bytes(char type) {
-  return (dvt_single(type) ? sizeof(float) : sizeof(double)) * (complex_type(type) ? 2 : 1);
+  return (dvt_single(type) ? sizeof(float) : sizeof(double)) * (dvt_complex(type) ? 2 : 1);
 }
 
 /* ---- the prediction ---- */
-
-double dvt_flops(const dvt_call *call) {
-  const double product =
-      (double)call->m * (double)call->n * (double)call->k * (complex_type(call->type) ? 4 : 1);
-  switch (call->routine) {
-  case DVT_SYRK:
-  case DVT_HERK:
-  case DVT_TRMM:
-  case DVT_TRSM:
-    return product;
-  default:
-    return 2 * product;
-  }
-}
 
 /* Elements that travel: every input once, the output there and back. */
 static double elements(const dvt_call *call) {
@@ -192,9 +174,9 @@ static bool right(const dvt_call *call) {
   case DVT_HERK:
   case DVT_SYR2K:
   case DVT_HER2K:
-    return one_of(call->transa, hermitian                  ? "NC"
-                                : complex_type(call->type) ? "NT"
-                                                           : "NTC") &&
+    return one_of(call->transa, hermitian                 ? "NC"
+                                : dvt_complex(call->type) ? "NT"
+                                                          : "NTC") &&
            call->lda >= rows_a && (!call->b || call->ldb >= rows_a) && call->ldc >= call->n;
   default:
     return one_of(call->side, "LR") && one_of(call->transa, "NTC") && one_of(call->diag, "NU") &&
@@ -261,7 +243,7 @@ static bool small(const dvt_call *call) {
   const bool log = dvt_log_on();
   const dvt_host_call small = {.why = "too small for more than one thread",
                                .begin_ns = log ? dvt_now_ns() : 0};
-  if (!dvt_alone(call))
+  if (!dvt_alone(call, dvt_dropin_threads()))
     return false;
   if (log)
     log_host(call, &small, seconds_since(small.begin_ns));

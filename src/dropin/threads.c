@@ -6,7 +6,6 @@
 #include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
-#include <stdlib.h>
 
 #include "src/base/clock.h"
 #include "src/dropin/dropin.h"
@@ -18,7 +17,7 @@ static void (*set_ways)(blis_int, blis_int, blis_int, blis_int, blis_int);
 static blis_int (*threads_of[5])(void); /* the number, and the ways that stand in for it */
 static int (*in_parallel)(void);        /* of BLIS's OpenMP */
 
-static int threads_now(void) {
+int dvt_dropin_threads(void) {
   const blis_int all = threads_of[0] ? threads_of[0]() : 1;
   if (all > 0)
     return (int)all;
@@ -30,11 +29,6 @@ static int threads_now(void) {
   return (int)ways;
 }
 
-int dvt_dropin_threads(void) {
-  dvt_dropin_bind();
-  return threads_now();
-}
-
 /* ---- fork ---- */
 
 /* GCC's OpenMP, on whose threads Debian's BLIS computes, waits in the child for threads that only the parent
@@ -43,7 +37,7 @@ int dvt_dropin_threads(void) {
 static bool several;
 
 static void before_fork(void) {
-  several = threads_now() > 1;
+  several = dvt_dropin_threads() > 1;
 }
 
 static void in_child(void) {
@@ -63,7 +57,7 @@ void dvt_dropin_bind_threads(void *blis) {
       blis, "bli_thread_set_ways");
   in_parallel = (int (*)(void))(uintptr_t)dlsym(blis, "omp_in_parallel");
   pthread_atfork(before_fork, NULL, in_child);
-  dvt_alone_bind(blis, threads_now());
+  dvt_alone_bind(blis, dvt_dropin_threads());
 }
 
 /* ---- a team that is held up ---- */
@@ -88,7 +82,8 @@ static int first, given; /* threads that BLIS had, and has in their place; 0: no
 static int64_t wait_ns, again_at_ns;
 
 /* Milliseconds of a product on n threads, the least of some; 0: BLIS cannot be told. */
-static double product_ms(int n, double *memory) {
+static double product_ms(int n) {
+  static double memory[2 * ORDER * ORDER]; /* zeros: no page of it is had until then */
   double least = INFINITY, spent = 0;
   for (int i = 0; i < 4 && spent < enough_ms; i++) { /* the first also makes the threads */
     const int64_t begin = dvt_now_ns();
@@ -104,17 +99,16 @@ static double product_ms(int n, double *memory) {
 /* The largest number up to `all` that does not take twice as long as a smaller one: large products gain more by threads
  * than this one. *ms: of the product on it, and on the next number. */
 static int fitting_threads(int all, double ms[2]) {
-  double *memory = calloc(2 * ORDER * ORDER, sizeof *memory), least = INFINITY;
+  double least = INFINITY;
   int found = all;
-  for (int n = 1; memory && n <= all; n = 2 * n < all || n == all ? 2 * n : all) {
-    const double next = ms[1] = product_ms(n, memory);
+  for (int n = 1; n <= all; n = 2 * n < all || n == all ? 2 * n : all) {
+    const double next = ms[1] = product_ms(n);
     if (next == 0 || next > 2 * least)
       break;
     least = fmin(least, next);
     ms[0] = next;
     found = n;
   }
-  free(memory);
   return found;
 }
 
@@ -122,7 +116,7 @@ static void fit(int all) {
   double ms[2];
   const int best = fitting_threads(all, ms);
   const bool fewer = best < all, were_fewer = given > 0;
-  if (best != threads_now())
+  if (best != dvt_dropin_threads())
     set_threads(best);
   first = all;
   __atomic_store_n(&given, fewer ? best : 0, __ATOMIC_RELAXED);
