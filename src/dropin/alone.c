@@ -103,40 +103,38 @@ static diag_t diag_of(char letter) {
 
 /* compute_t(): the call's routine in type t, whose elements are T and whose real numbers are R. */
 #define CALL(t, name, ...) typed.t##name(__VA_ARGS__, NULL, &settings)
+#define SQUARE_CASE(t, NAME, name)                                                                           \
+  case NAME:                                                                                                 \
+    CALL(t, name, side, uplo, BLIS_NO_CONJUGATE, BLIS_NO_TRANSPOSE, g->m, g->n, alpha, a, 1, g->lda, b, 1,   \
+         g->ldb, beta, c, 1, g->ldc);                                                                        \
+    break;
+#define RANK_CASE(t, NAME, name, alpha, beta)                                                                \
+  case NAME:                                                                                                 \
+    CALL(t, name, uplo, transa, g->n, g->k, alpha, a, 1, g->lda, beta, c, 1, g->ldc);                        \
+    break;
+#define RANK_2_CASE(t, NAME, name, beta)                                                                     \
+  case NAME:                                                                                                 \
+    CALL(t, name, uplo, transa, transa, g->n, g->k, alpha, a, 1, g->lda, b, 1, g->ldb, beta, c, 1, g->ldc);  \
+    break;
+#define TRIANGLE_CASE(t, NAME, name)                                                                         \
+  case NAME:                                                                                                 \
+    CALL(t, name, side, uplo, transa, diag_of(g->diag), g->m, g->n, alpha, a, 1, g->lda, c, 1, g->ldc);      \
+    break;
 #define REAL_CASES(t)                                                                                        \
   case DVT_GEMM:                                                                                             \
     CALL(t, gemm, transa, trans_of(g->transb, real), g->m, g->n, g->k, alpha, a, 1, g->lda, b, 1, g->ldb,    \
          beta, c, 1, g->ldc);                                                                                \
     break;                                                                                                   \
-  case DVT_SYMM:                                                                                             \
-    CALL(t, symm, side, uplo, BLIS_NO_CONJUGATE, BLIS_NO_TRANSPOSE, g->m, g->n, alpha, a, 1, g->lda, b, 1,   \
-         g->ldb, beta, c, 1, g->ldc);                                                                        \
-    break;                                                                                                   \
-  case DVT_SYRK:                                                                                             \
-    CALL(t, syrk, uplo, transa, g->n, g->k, alpha, a, 1, g->lda, beta, c, 1, g->ldc);                        \
-    break;                                                                                                   \
-  case DVT_SYR2K:                                                                                            \
-    CALL(t, syr2k, uplo, transa, transa, g->n, g->k, alpha, a, 1, g->lda, b, 1, g->ldb, beta, c, 1, g->ldc); \
-    break;                                                                                                   \
-  case DVT_TRMM:                                                                                             \
-    CALL(t, trmm, side, uplo, transa, diag_of(g->diag), g->m, g->n, alpha, a, 1, g->lda, c, 1, g->ldc);      \
-    break;                                                                                                   \
-  case DVT_TRSM:                                                                                             \
-    CALL(t, trsm, side, uplo, transa, diag_of(g->diag), g->m, g->n, alpha, a, 1, g->lda, c, 1, g->ldc);      \
-    break;
+    SQUARE_CASE(t, DVT_SYMM, symm)                                                                           \
+    RANK_CASE(t, DVT_SYRK, syrk, alpha, beta)                                                                \
+    RANK_2_CASE(t, DVT_SYR2K, syr2k, beta)                                                                   \
+    TRIANGLE_CASE(t, DVT_TRMM, trmm)                                                                         \
+    TRIANGLE_CASE(t, DVT_TRSM, trsm)
 #define COMPLEX_CASES(t)                                                                                     \
   REAL_CASES(t)                                                                                              \
-  case DVT_HEMM:                                                                                             \
-    CALL(t, hemm, side, uplo, BLIS_NO_CONJUGATE, BLIS_NO_TRANSPOSE, g->m, g->n, alpha, a, 1, g->lda, b, 1,   \
-         g->ldb, beta, c, 1, g->ldc);                                                                        \
-    break;                                                                                                   \
-  case DVT_HERK:                                                                                             \
-    CALL(t, herk, uplo, transa, g->n, g->k, real_alpha, a, 1, g->lda, real_beta, c, 1, g->ldc);              \
-    break;                                                                                                   \
-  case DVT_HER2K:                                                                                            \
-    CALL(t, her2k, uplo, transa, transa, g->n, g->k, alpha, a, 1, g->lda, b, 1, g->ldb, real_beta, c, 1,     \
-         g->ldc);                                                                                            \
-    break;
+  SQUARE_CASE(t, DVT_HEMM, hemm)                                                                             \
+  RANK_CASE(t, DVT_HERK, herk, real_alpha, real_beta)                                                        \
+  RANK_2_CASE(t, DVT_HER2K, her2k, real_beta)
 #define COMPUTE(t, T, R, REAL, CASES)                                                                        \
   static void compute_##t(const dvt_call *g) {                                                               \
     const bool real = REAL;                                                                                  \

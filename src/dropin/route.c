@@ -74,7 +74,10 @@ static double device_seconds(const dvt_call *call) {
 static void set_least(double least) {
   if (dvt_log_on())
     least = -INFINITY;
-  __atomic_store(&dvt_dropin_least, &least, __ATOMIC_RELAXED);
+  double is;
+  __atomic_load(&dvt_dropin_least, &is, __ATOMIC_RELAXED);
+  if (is != least) /* or each call would take the line from the threads that read it */
+    __atomic_store(&dvt_dropin_least, &least, __ATOMIC_RELAXED);
 }
 
 /* Without devices BLIS is left as it is. */

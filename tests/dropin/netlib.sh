@@ -2,7 +2,7 @@
 # Runs netlib's testers of BLAS and CBLAS (Debian's package libblas-test) on the drop-in: levels 1 to 3, four types,
 # error exits included.
 #
-#   netlib.sh FOLDER [VARIABLE=VALUE...]      (ctest runs it as `dropin_netlib` and `dropin_netlib_devices`)
+#   netlib.sh FOLDER [VARIABLE=VALUE...]      (ctest runs it as `dropin_netlib`, `…_devices` and `…_alone`)
 #
 # FOLDER has the drop-in as libblas.so.3. The variables are set for the testers. With DAVIT_BLAS_FROM or
 # BLIS_NUM_THREADS only level 3 is tested, which is what can go to devices or, of small calls, is computed on one
