@@ -61,7 +61,8 @@ target_link_libraries(davit_monoid INTERFACE davit_offload)
 set_target_properties(davit_monoid PROPERTIES EXPORT_NAME monoid)
 
 # davit_link_regions(OBJECTS RESULT [IMAGES]): links the device code of the object library OBJECTS. RESULT is set to the
-# one object that holds OBJECTS and the finished device images; IMAGES, if given, is a symbol for their descriptor.
+# one object that holds OBJECTS and the finished device images. IMAGES, if given, is a symbol for their descriptor, and
+# OBJECTS register it themselves: the constructor of the linker wrapper (101 is its priority) is taken out.
 #
 # If a static library held the objects themselves, LLVM 19's linker wrapper would find their device code only in links
 # of programs that have device code for the same targets; all others would crash in the first target region. With
@@ -81,7 +82,8 @@ function(davit_link_regions objects result)
   set(name_images "")
   if(ARGN)
     set(name_images COMMAND ${objcopy} --redefine-sym .omp_offloading.descriptor=${ARGN} ${object}
-        COMMAND ${objcopy} --globalize-symbol=${ARGN} ${object})
+        COMMAND ${objcopy} --globalize-symbol=${ARGN} --remove-section=.init_array.101
+        --remove-section=.rela.init_array.101 ${object})
   endif()
   add_custom_command(
     OUTPUT ${object}

@@ -19,6 +19,7 @@
 #include "src/base/error.h"
 #include "src/base/fork.h"
 #include "src/base/team.h"
+#include "src/runtime/memory.h"
 #include "src/runtime/operation.h"
 #include "src/runtime/place.h"
 #include "src/runtime/tuning.h"
@@ -122,8 +123,8 @@ static davit_status fill_share(davit_align_database *d, int index, const davit_a
   t->symbols = dvt_allocate((size_t)bytes + 1, 1);
   if (!t->offsets || !t->symbols)
     return DAVIT_OUT_OF_HOST_MEMORY;
-  DVT_TRY(davit_malloc(((size_t)t->count + 1) * sizeof *s->scores,
-                       s->lane->stream ? DAVIT_PINNED : DAVIT_PAGEABLE, (void **)&s->scores));
+  DVT_TRY(dvt_malloc(((size_t)t->count + 1) * sizeof *s->scores,
+                     s->lane->stream ? DAVIT_PINNED : DAVIT_PAGEABLE, (void **)&s->scores));
   for (int64_t place = 0; place < d->count; place++)
     if (dealt_to(d, place) == index) {
       const sized *from = &order[place];
@@ -177,9 +178,9 @@ static davit_status send_targets(share *s) {
   const dvt_align_targets *t = &s->targets;
   const size_t offsets = ((size_t)t->count + 1) * sizeof *t->offsets,
                symbols = (size_t)t->offsets[t->count] + 1;
-  DVT_TRY(davit_malloc(offsets, device, (void **)&s->device.offsets));
-  DVT_TRY(davit_malloc(symbols, device, (void **)&s->device.symbols));
-  DVT_TRY(davit_malloc(((size_t)t->count + 1) * sizeof *s->scores, device, (void **)&s->device.scores));
+  DVT_TRY(dvt_malloc(offsets, device, (void **)&s->device.offsets));
+  DVT_TRY(dvt_malloc(symbols, device, (void **)&s->device.symbols));
+  DVT_TRY(dvt_malloc(((size_t)t->count + 1) * sizeof *s->scores, device, (void **)&s->device.scores));
   DVT_TRY(davit_copy(offsets, t->offsets, s->device.offsets));
   return davit_copy(symbols, t->symbols, s->device.symbols);
 }

@@ -19,6 +19,7 @@
 #include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
 #include "src/base/error.h"
+#include "src/runtime/memory.h"
 
 enum {
   SHARED_CELLS = 16,      /* times those of a matrix: larger rectangles are the work of all threads */
@@ -364,7 +365,7 @@ static char *put_number(int64_t number, char *at) {
 /* The string for the user. A run of k columns takes no more than 2 k characters. */
 static davit_status make_cigar(const char *columns, int64_t count, char **cigar) {
   char *at;
-  DVT_TRY(davit_malloc(2 * (size_t)count + 1, DAVIT_PAGEABLE, (void **)&at));
+  DVT_TRY(dvt_malloc(2 * (size_t)count + 1, DAVIT_PAGEABLE, (void **)&at));
   *cigar = at;
   for (int64_t i = 0, end; i < count; i = end) {
     for (end = i + 1; end < count && columns[end] == columns[i];)

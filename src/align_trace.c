@@ -31,6 +31,7 @@
 #include "src/base/error.h"
 #include "src/base/team.h"
 #include "src/runtime/backend.h"
+#include "src/runtime/memory.h"
 #include "src/runtime/operation.h"
 
 /* ---- checks ---- */
@@ -269,7 +270,7 @@ static davit_status run_on_device(const dvt_site *site, const void *arguments) {
   if (!site->stream)
     return run_in_team(d->trace, d->result, d->cigar);
   void *staging;
-  DVT_TRY(davit_malloc(dvt_align_wave_staging_bytes(d->trace->all.m), DAVIT_PINNED, &staging));
+  DVT_TRY(dvt_malloc(dvt_align_wave_staging_bytes(d->trace->all.m), DAVIT_PINNED, &staging));
   dvt_error first = {.status = DAVIT_SUCCESS};
   dvt_error_keep(&first, run_with_wave(site, d, staging));
   if (first.status != DAVIT_SUCCESS)

@@ -154,7 +154,7 @@ static davit_status run_lane(spread_run *run, int lane) {
   if (range.begin == range.end)
     return DAVIT_SUCCESS;
   void *x;
-  DVT_TRY(davit_malloc(bytes, on->lane->device, &run->y[lane]));
+  DVT_TRY(dvt_malloc(bytes, on->lane->device, &run->y[lane]));
   DVT_TRY(dvt_spread_operand(&run->vector, on, OPERAND_X, true, (void *)(uintptr_t)g->x, bytes, bytes, 1, &x,
                              &pitch));
   for (int64_t i = range.begin; i < range.end; i += run->chunk)
@@ -175,8 +175,8 @@ static void add_up(const spread_run *run) {
 }
 
 static davit_status run_all(spread_run *run) {
-  DVT_TRY(davit_malloc((size_t)run->lanes * (size_t)dvt_atax_outer(run->g) * davit_type_bytes(run->g->type),
-                       DAVIT_PINNED, (void **)&run->sums));
+  DVT_TRY(dvt_malloc((size_t)run->lanes * (size_t)dvt_atax_outer(run->g) * davit_type_bytes(run->g->type),
+                     DAVIT_PINNED, (void **)&run->sums));
   for (int lane = 0; lane < run->lanes; lane++)
     DVT_TRY(run_lane(run, lane));
   return DAVIT_SUCCESS;

@@ -84,7 +84,7 @@ davit_status dvt_closest_on_host(const dvt_closest_problem *p, dvt_closest_host_
   if (dvt_place_is_host(place))
     return work(p, p->points, threads, context);
   void *points;
-  DVT_TRY(davit_malloc(bytes, DAVIT_PAGEABLE, &points));
+  DVT_TRY(dvt_malloc(bytes, DAVIT_PAGEABLE, &points));
   const dvt_copy copy = dvt_copy_bytes(bytes, p->points, place, points, DAVIT_PAGEABLE);
   davit_status status = dvt_copy_now(&copy);
   if (status == DAVIT_SUCCESS)
@@ -149,7 +149,7 @@ static davit_status run_here(const dvt_site *site, const void *arguments) {
   DVT_TRY(make_room(p, 1, &s.pairs));
   davit_status status = DAVIT_SUCCESS;
   if (here.stream)
-    status = davit_malloc(sizeof *here.staged, DAVIT_PINNED, (void **)&here.staged);
+    status = dvt_malloc(sizeof *here.staged, DAVIT_PINNED, (void **)&here.staged);
   if (status == DAVIT_SUCCESS)
     status = here.gpu ? p->find(&s, algorithm) : find_in_team(&s, &here, algorithm);
   davit_free(here.staged);
@@ -272,7 +272,7 @@ static davit_status fetch_all(spread *all) {
                pieces = bytes / (size_t)all->count / piece_bytes;
   all->pieces = pieces < 1 ? 1 : pieces < PIECES ? (int)pieces : PIECES;
   for (int d = 0; d < all->count; d++)
-    DVT_TRY(davit_malloc(bytes, all->lane[d]->device, &all->points[d]));
+    DVT_TRY(dvt_malloc(bytes, all->lane[d]->device, &all->points[d]));
   for (int piece = 0; piece < all->pieces; piece++) {
     for (int d = 0; d < all->count; d++) {
       DVT_TRY(fetch(all, all->lane[d], all->points[d], all->p->points, d, piece));
@@ -298,7 +298,7 @@ static davit_status search_spread(spread *all, davit_closest_pair_algorithm algo
     all->site[d].part = d;
     all->site[d].parts = all->count;
     if (all->site[d].stream)
-      DVT_TRY(davit_malloc(sizeof *all->site[d].staged, DAVIT_PINNED, (void **)&all->site[d].staged));
+      DVT_TRY(dvt_malloc(sizeof *all->site[d].staged, DAVIT_PINNED, (void **)&all->site[d].staged));
   }
   return all->p->find(&s, algorithm);
 }

@@ -258,7 +258,7 @@ static bool reaches(int device, const void *pointer) {
 static davit_status hold(const dvt_covariance *g, int device, size_t bytes, void **memory) {
   if (bytes == 0)
     return DAVIT_SUCCESS;
-  davit_status status = davit_malloc(bytes, device, memory);
+  davit_status status = dvt_malloc(bytes, device, memory);
   if (status == DAVIT_OUT_OF_DEVICE_MEMORY)
     return davit_fail(
         status, "covariance: device %d has no memory for %zu bytes; each device holds all %lld x %lld data",

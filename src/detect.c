@@ -24,6 +24,7 @@
 #include "src/base/fork.h"
 #include "src/base/team.h"
 #include "src/detect_search.h"
+#include "src/runtime/memory.h"
 #include "src/runtime/operation.h"
 #include "src/runtime/place.h"
 
@@ -213,10 +214,10 @@ static davit_status reserve(const davit_detector *d, const scene *s, int e, scra
   m->picked = dvt_allocate((size_t)m->window, sizeof *m->picked);
   if (!m->segments || !m->sorted || !m->rest || !m->picked)
     return DAVIT_OUT_OF_HOST_MEMORY;
-  DVT_TRY(davit_malloc((size_t)longest * sizeof *m->orders, d->memory, (void **)&m->orders));
+  DVT_TRY(dvt_malloc((size_t)longest * sizeof *m->orders, d->memory, (void **)&m->orders));
   for (int64_t i = 0; i < longest; i++)
     m->orders[i] = (uint16_t)i;
-  return davit_malloc((size_t)(m->portion * bytes), d->memory, (void **)&m->drawn);
+  return dvt_malloc((size_t)(m->portion * bytes), d->memory, (void **)&m->drawn);
 }
 
 static void release(scratch *m) {

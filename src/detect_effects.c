@@ -10,6 +10,7 @@
 #include "src/base/arithmetic.h"
 #include "src/base/error.h"
 #include "src/base/team.h"
+#include "src/runtime/memory.h"
 
 int dvt_detect_threads(int64_t features) {
   enum { EACH = 1 << 18 };
@@ -98,7 +99,7 @@ davit_status dvt_detect_effects_send(dvt_detect_effects *m, int count, const int
     transpose(m, transposed);
   for (int i = 0; i < count && bytes > 0 && status == DAVIT_SUCCESS; i++)
     if (devices[i] != DAVIT_HOST) {
-      status = davit_malloc(bytes, devices[i], (void **)&m->transposed[i]);
+      status = dvt_malloc(bytes, devices[i], (void **)&m->transposed[i]);
       if (status == DAVIT_SUCCESS)
         status = davit_copy(bytes, transposed, m->transposed[i]);
     }
@@ -140,7 +141,7 @@ davit_status dvt_detect_sound_make(int width, int64_t frames, const float *featu
                           .levels.level = dvt_allocate((size_t)frames, sizeof *s->levels.level)};
   if (!s->levels.level)
     return DAVIT_OUT_OF_HOST_MEMORY;
-  DVT_TRY(davit_malloc((size_t)(frames * width) * sizeof *s->vectors, memory, (void **)&s->vectors));
+  DVT_TRY(dvt_malloc((size_t)(frames * width) * sizeof *s->vectors, memory, (void **)&s->vectors));
   make_units(width, frames, features, s->vectors, s->levels.level);
   s->levels.mean = dvt_detect_mean_level(frames, s->levels.level);
   if (options->bands > 0)

@@ -23,6 +23,7 @@
 #include "src/base/error.h"
 #include "src/base/limit.h"
 #include "src/base/team.h"
+#include "src/runtime/memory.h"
 #include "src/runtime/place.h"
 #include "src/runtime/tuning.h"
 #include "src/shape.h"
@@ -42,7 +43,7 @@ davit_status dvt_detect_orders(const davit_detector *d, int64_t permutations, in
                                uint16_t **orders) {
   const davit_detect_options *o = &d->options;
   uint16_t *made;
-  DVT_TRY(davit_malloc((size_t)((permutations + 1) * length) * sizeof *made, d->memory, (void **)&made));
+  DVT_TRY(dvt_malloc((size_t)((permutations + 1) * length) * sizeof *made, d->memory, (void **)&made));
   enum { COST = 4 }; /* of a number of an order, in features */
   const dvt_team team = dvt_team_begin(dvt_detect_threads(COST * permutations * length));
 #pragma omp parallel for num_threads(team.threads) schedule(static)
@@ -233,8 +234,8 @@ static davit_status work(const dvt_site *site, const void *arguments) {
   detection *d = w->d;
   const size_t windows = (size_t)dvt_at_most(d->portion, dvt_at_least(d->whole, 1));
   float *scores = NULL;
-  davit_status status = davit_malloc(windows * (size_t)(d->task.effect_count * d->task.runs) * sizeof *scores,
-                                     site->stream ? DAVIT_PINNED : DAVIT_PAGEABLE, (void **)&scores);
+  davit_status status = dvt_malloc(windows * (size_t)(d->task.effect_count * d->task.runs) * sizeof *scores,
+                                   site->stream ? DAVIT_PINNED : DAVIT_PAGEABLE, (void **)&scores);
   if (status == DAVIT_SUCCESS)
     status = take_portions(w, site, scores);
   davit_status freed = davit_free(scores);

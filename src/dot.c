@@ -106,7 +106,7 @@ static davit_status spread(const dvt_dot *g, const davit_dot_options *options) {
                                          0)) /* one thread works on a chunk anyway */
     return dvt_operation_run_here(chosen[0], &operation, g, DVT_ALONE);
   if (chunks > 0) {
-    DVT_TRY(davit_malloc((size_t)chunks * element, DAVIT_PINNED, &sums));
+    DVT_TRY(dvt_malloc((size_t)chunks * element, DAVIT_PINNED, &sums));
     dvt_spread run;
     status = dvt_spread_open(&run, chosen, count, CHUNK * element);
     if (status == DAVIT_SUCCESS)

@@ -261,7 +261,7 @@ davit_status dvt_reduce_now(int device, const dvt_reduce *r, int threads) {
   if (dvt_operation_runs_here(device, reduce_of(r), threads))
     return dvt_operation_run_here(device, reduce_of(r), r, threads);
   if (is_out_of_reach(device, r->result)) {
-    DVT_TRY(davit_malloc(bytes, DAVIT_PINNED, &memory));
+    DVT_TRY(dvt_malloc(bytes, DAVIT_PINNED, &memory));
     near.result = memory;
   }
   davit_status status = dvt_lane_open(device, &lane);
@@ -296,7 +296,7 @@ davit_status dvt_reduce_values(const davit_monoid *monoid, int64_t count, const 
   int64_t all, counted;
   davit_monoid_task task = {.device = DAVIT_HOST, .n = count, .x = values};
   count_levels(monoid, count, 0, &all, &counted);
-  DVT_TRY(davit_malloc((size_t)(all + 1) * monoid->bytes, DAVIT_PAGEABLE, &task.levels));
+  DVT_TRY(dvt_malloc((size_t)(all + 1) * monoid->bytes, DAVIT_PAGEABLE, &task.levels));
   task.result = (char *)task.levels + (size_t)all * monoid->bytes;
   const dvt_team team = is_short(monoid, count) ? DVT_NO_TEAM : dvt_team_begin(dvt_threads());
   task.threads = team.threads;

@@ -84,7 +84,7 @@ static davit_status spread(dvt_norm *g, const davit_norm_options *options) {
                                          (const void *[]){g->x, g->result}, 0)) /* as in dot.c */
     return dvt_operation_run_here(chosen[0], &operation, g, DVT_ALONE);
   if (chunks > 0) {
-    DVT_TRY(davit_malloc((size_t)chunks * davit_type_bytes(real), DAVIT_PINNED, &norms));
+    DVT_TRY(dvt_malloc((size_t)chunks * davit_type_bytes(real), DAVIT_PINNED, &norms));
     dvt_spread run;
     status = dvt_spread_open(&run, chosen, count, CHUNK * davit_type_bytes(g->type));
     if (status == DAVIT_SUCCESS)

@@ -65,7 +65,7 @@ static davit_status streamed(const davit_monoid *monoid, int64_t n, const void *
       dvt_monoid_piece(monoid, monoid->reduce_tile, devices[0], DVT_TUNE_REDUCE_PIECE_BYTES);
   void *memory;
   dvt_spread run;
-  DVT_TRY(davit_malloc((size_t)values * monoid->bytes, DAVIT_PINNED, &memory));
+  DVT_TRY(dvt_malloc((size_t)values * monoid->bytes, DAVIT_PINNED, &memory));
   davit_status status = dvt_spread_open(&run, devices, count, (size_t)piece * monoid->bytes);
   if (status == DAVIT_SUCCESS)
     status = dvt_spread_close(&run, stream_all(&run, monoid, n, x, memory));
@@ -149,7 +149,7 @@ davit_status davit_monoid_reduce_parts(const davit_monoid *monoid, int count, co
     return davit_copy(monoid->bytes, monoid->identity, result);
   void *memory = NULL;
   run.lanes = dvt_allocate((size_t)count, sizeof *run.lanes);
-  davit_status status = run.lanes ? davit_malloc((size_t)values * monoid->bytes, DAVIT_PINNED, &memory)
+  davit_status status = run.lanes ? dvt_malloc((size_t)values * monoid->bytes, DAVIT_PINNED, &memory)
                                   : DAVIT_OUT_OF_HOST_MEMORY;
   dvt_error first = {.status = DAVIT_SUCCESS};
   run.values = memory;
@@ -175,7 +175,7 @@ davit_status davit_monoid_reduce_chunks(const davit_monoid *monoid, int64_t n, c
     return DAVIT_SUCCESS;
   const size_t bytes = (size_t)dvt_monoid_values(monoid, n, 1) * monoid->bytes;
   const int place = dvt_place_of(x);
-  DVT_TRY(davit_malloc(bytes, DAVIT_PINNED, &memory));
+  DVT_TRY(dvt_malloc(bytes, DAVIT_PINNED, &memory));
   davit_status status = dvt_reduce_now(place < 0 ? DAVIT_HOST : place,
                                        &(dvt_reduce){monoid, n, x, .values = 1, .result = memory}, 0);
   if (status == DAVIT_SUCCESS)

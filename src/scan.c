@@ -102,7 +102,7 @@ static davit_status streamed(const dvt_scan *s, const int *devices, int count) {
   const int64_t pieces = (s->n + piece - 1) / piece;
   void *carries;
   dvt_spread run;
-  DVT_TRY(davit_malloc((size_t)(pieces + 1) * monoid->bytes, DAVIT_PINNED, &carries));
+  DVT_TRY(dvt_malloc((size_t)(pieces + 1) * monoid->bytes, DAVIT_PINNED, &carries));
   davit_status status = dvt_spread_open(&run, devices, count, (size_t)piece * monoid->bytes);
   if (status == DAVIT_SUCCESS)
     status = dvt_spread_close(&run, stream_all(&run, s, carries));
@@ -320,7 +320,7 @@ davit_status davit_monoid_scan_parts(const davit_monoid *monoid, davit_scan_kind
   void *memory = NULL;
   dvt_error first = {.status = DAVIT_SUCCESS};
   run.lanes = dvt_allocate((size_t)count, sizeof *run.lanes);
-  dvt_error_keep(&first, run.lanes ? davit_malloc(2 * (size_t)count * monoid->bytes, DAVIT_PINNED, &memory)
+  dvt_error_keep(&first, run.lanes ? dvt_malloc(2 * (size_t)count * monoid->bytes, DAVIT_PINNED, &memory)
                                    : DAVIT_OUT_OF_HOST_MEMORY);
   run.carries = memory;
   if (first.status == DAVIT_SUCCESS)

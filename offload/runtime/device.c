@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The device table: built once, read-only afterwards, so readers take no lock. */
+/* The device table: built once, when a device other than the CPU is first asked for, and read-only afterwards, so
+ * readers take no lock. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -9,6 +10,7 @@
 #include <limits.h>
 #include <omp.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +18,7 @@
 
 #include "offload/runtime/hip.h"
 #include "offload/runtime/image.h"
+#include "src/base/ending.h"
 #include "src/base/environment.h"
 #include "src/base/fork.h"
 #include "src/base/team.h"
@@ -27,9 +30,16 @@
 enum { MAX_DEVICES = 64 };
 
 static dvt_device table[MAX_DEVICES + 1];
-static int device_count, known_count; /* without those that are left out, and with them */
-static const char *obstacle;          /* why some are left out; NULL if none is */
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static int device_count, known_count;                    /* without those that are left out, and with them */
+static const char *obstacle;                             /* why some are left out; NULL if none is */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* held while the table is built */
+static atomic_bool listed, known; /* the table is complete; and whoever wants to know has been told */
+#ifdef DAVIT_WITH_CUDA
+static atomic_bool has_nvidia; /* a device of the table is NVIDIA's */
+#endif
+
+enum { MAX_WATCHERS = 2 };
+static void (*watchers[MAX_WATCHERS])(void);
 
 static size_t meminfo_bytes(const char *field) {
   FILE *file = fopen("/proc/meminfo", "r");
@@ -81,7 +91,18 @@ bool dvt_wait_check(void) {
 int dvt_cuda_current(void) {
   int current = -1;
 #ifdef DAVIT_WITH_CUDA
-  if (dvt_process() == 0 && !dvt_cuda_ok(cudaGetDevice(&current)))
+  if (atomic_load(&has_nvidia) && dvt_process() == 0 && !dvt_cuda_ok(cudaGetDevice(&current)))
+    current = -1;
+#endif
+  return current;
+}
+
+/* Before the images are registered, which makes each GPU current in turn: 0 is current in a thread that has chosen
+ * none. To ask CUDA would open the driver. */
+static int current_before(void) {
+  int current = 0;
+#ifdef DAVIT_WITH_CUDA
+  if (dvt_driver_is_loaded() && !dvt_cuda_ok(cudaGetDevice(&current)))
     current = -1;
 #endif
   return current;
@@ -262,10 +283,28 @@ static void meet_hip(void) {
   }
 }
 
+/* Of devices that pose as GPUs too. */
+static void guard_gpus(void) {
+  for (int i = 1; i <= device_count; i++)
+    if (table[i].ordinal >= 0 || !table[i].shares_host_memory)
+      dvt_ending_guard();
+}
+
+#ifdef DAVIT_WITH_CUDA
+static void prepare_nvidia(int current) {
+  atomic_store(&has_nvidia, true);
+  if (dvt_peers_wanted())
+    enable_peers();
+  let_waits_spin();
+  dvt_cuda_restore(current);
+}
+#endif
+
 static void build_devices(void) {
   bool nvidia = false;
-  const int current = dvt_cuda_current();
+  const int current = current_before();
   const dvt_mask mask = dvt_mask_save();
+  dvt_image_register();
   known_count = omp_get_num_devices();
   device_count = usable_devices(&known_count);
   if (device_count > MAX_DEVICES)
@@ -280,25 +319,21 @@ static void build_devices(void) {
     pose(&table[i + 1].info);
     describe(&table[i + 1], runs_on_host);
   }
-  if (nvidia)
-    dvt_image_keep_runtime();
   meet_hip();
 #ifdef DAVIT_WITH_CUDA
-  if (dvt_peers_wanted())
-    enable_peers();
-  let_waits_spin();
+  if (nvidia)
+    prepare_nvidia(current);
+#else
+  (void)nvidia, (void)current;
 #endif
+  guard_gpus();
   dvt_mask_restore(&mask);
-  dvt_cuda_restore(current);
 }
 
 static const char inherited[] = "this process was made by fork(), and the devices are its parent's";
 
 /* A child must not even ask how many devices there are. */
 static void build(void) {
-  table[0].info.device = DAVIT_HOST;
-  table[0].info.kind = DAVIT_DEVICE_CPU;
-  describe(&table[0], true);
   if (dvt_process() == 0) {
     build_devices();
   } else {
@@ -314,19 +349,73 @@ static void leave_to_parent(void) {
 }
 
 __attribute__((constructor)) static void watch_fork(void) {
-  static const dvt_fork_part part = {.child = leave_to_parent};
+  static const dvt_fork_part part = {.lock = &lock, .child = leave_to_parent};
   dvt_on_fork(DVT_FORK_DEVICES, &part);
 }
 
+void dvt_on_devices(void (*function)(void)) {
+  for (int i = 0; i < MAX_WATCHERS; i++)
+    if (!watchers[i]) {
+      watchers[i] = function;
+      return;
+    }
+}
+
+/* With the lock held. */
+static void look_for_devices(void) {
+  build();
+  atomic_store(&listed, true);
+  for (int i = 0; i < MAX_WATCHERS && watchers[i]; i++)
+    watchers[i]();
+  atomic_store_explicit(&known, true, memory_order_release);
+}
+
+/* A thread that comes when the process ends must not begin to start the runtimes of GPUs. */
+static void know_devices(void) {
+  if (atomic_load_explicit(&known, memory_order_acquire))
+    return;
+  pthread_mutex_lock(&lock);
+  if (dvt_ending_is_late()) {
+    pthread_mutex_unlock(&lock);
+    dvt_ending_sleep();
+  }
+  if (!atomic_load(&known))
+    look_for_devices();
+  pthread_mutex_unlock(&lock);
+}
+
+void dvt_devices_settle(const struct timespec *deadline) {
+  if (!atomic_load(&known) && pthread_mutex_timedlock(&lock, deadline) == 0)
+    pthread_mutex_unlock(&lock);
+}
+
 const dvt_device *dvt_devices(int *count) {
-  pthread_once(&once, build);
+  know_devices();
+  return dvt_devices_so_far(count);
+}
+
+static void describe_host(void) {
+  table[0].info.device = DAVIT_HOST;
+  table[0].info.kind = DAVIT_DEVICE_CPU;
+  describe(&table[0], true);
+}
+
+const dvt_device *dvt_devices_so_far(int *count) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, describe_host);
   if (count)
-    *count = device_count;
+    *count = atomic_load_explicit(&listed, memory_order_acquire) ? device_count : 0;
   return table;
+}
+
+bool dvt_devices_are_known(void) {
+  return atomic_load_explicit(&listed, memory_order_acquire);
 }
 
 const dvt_device *dvt_device_find(int device) {
   int count;
+  if (device == DAVIT_HOST)
+    return dvt_devices_so_far(NULL);
   const dvt_device *devices = dvt_devices(&count);
   return device >= DAVIT_HOST && device < count ? &devices[device + 1] : NULL;
 }

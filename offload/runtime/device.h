@@ -8,6 +8,7 @@
 #define DAVIT_OFFLOAD_RUNTIME_DEVICE_H
 
 #include <davit/device.h>
+#include <time.h>
 
 typedef struct dvt_device {
   davit_device_info info;
@@ -18,10 +19,23 @@ typedef struct dvt_device {
 } dvt_device;
 
 /* The table of all devices, entry i + 1 for device i and entry 0 for DAVIT_HOST; built on the first call,
- * never changed. `count` leaves DAVIT_HOST out. */
+ * never changed. `count` leaves DAVIT_HOST out. The first call opens the drivers of GPUs (image.h), so that
+ * what concerns the CPU alone does without it. */
 const dvt_device *dvt_devices(int *count);
 
-/* The device of that number, NULL if there is none. */
+/* The same table, with a count of 0 where no device has been asked for yet; and whether one has. */
+const dvt_device *dvt_devices_so_far(int *count);
+bool dvt_devices_are_known(void);
+
+/* Has the function called once, by the thread that builds the table, before anybody uses a device of it: what it
+ * registers with atexit() comes before the exit handlers of the devices' runtimes. It may take the locks of
+ * src/base/fork.h that come after those of the devices. Called by a constructor. */
+void dvt_on_devices(void (*function)(void));
+
+/* For the ending thread: waits until no thread is building the table, or until the deadline by CLOCK_REALTIME. */
+void dvt_devices_settle(const struct timespec *deadline);
+
+/* The device of that number, NULL if there is none. For DAVIT_HOST no other device is asked for. */
 const dvt_device *dvt_device_find(int device);
 
 /* Why a device of the OpenMP runtime is left out of the table; NULL if it is not, or does not exist. */
@@ -45,7 +59,7 @@ bool dvt_wait_check(void);
 /* An error the device's runtime has already met, without waiting. */
 davit_status dvt_device_error(const dvt_device *device);
 
-/* CUDA's current device of the calling thread, -1 where there is none, and putting it back: CUDA code of the
+/* CUDA's current device of the calling thread, -1 where no NVIDIA device is in the table, and putting it back: CUDA code of the
  * user's own relies on it, and both davit and the OpenMP runtime change it. Whatever may run on a thread of
  * the user's ends with what it found. */
 int dvt_cuda_current(void);

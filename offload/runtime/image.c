@@ -8,6 +8,9 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,11 +42,66 @@ unsigned dvt_image_machine(const dvt_image *image) {
   return memcmp(start, ELFMAG, SELFMAG) == 0 ? machine : 0;
 }
 
-/* The runtime lets devices go with the last descriptor that is unregistered; this one stays. */
-void dvt_image_keep_runtime(void) {
-  extern void __tgt_register_lib(const dvt_image_list *descriptor);
+/* ---- registration ---- */
+
+extern void __tgt_register_lib(const dvt_image_list *descriptor);
+
+/* The runtime lets devices go with the last descriptor that is unregistered, in an exit handler or when a library is
+ * unloaded. These stay. */
+static void register_images(void) {
+  __tgt_register_lib(&dvt_device_images);
+}
+
+void dvt_image_register(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, register_images);
+}
+
+static bool holds(const struct dl_phdr_info *object, const void *address) {
+  bool found = false;
+  for (int i = 0; i < object->dlpi_phnum; i++) {
+    const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
+    found |= segment->p_type == PT_LOAD &&
+             (uintptr_t)address - (object->dlpi_addr + segment->p_vaddr) < segment->p_memsz;
+  }
+  return found;
+}
+
+/* Whether the object names the offload runtime among the libraries that it needs: it has target regions, or calls the
+ * runtime's functions. The loader has made an address of the string table's offset, except in the kernel's object. */
+static bool needs_runtime(const struct dl_phdr_info *object) {
+  const ElfW(Dyn) *entries = NULL;
+  const char *strings = NULL;
+  for (int i = 0; i < object->dlpi_phnum; i++)
+    if (object->dlpi_phdr[i].p_type == PT_DYNAMIC)
+      entries = (const ElfW(Dyn) *)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
+  for (const ElfW(Dyn) *entry = entries; entry && entry->d_tag != DT_NULL; entry++)
+    if (entry->d_tag == DT_STRTAB && entry->d_un.d_ptr >= object->dlpi_addr)
+      strings = (const char *)entry->d_un.d_ptr;
+  for (const ElfW(Dyn) *entry = entries; strings && entry->d_tag != DT_NULL; entry++)
+    if (entry->d_tag == DT_NEEDED && strncmp(strings + entry->d_un.d_val, "libomptarget.so", 15) == 0)
+      return true;
+  return false;
+}
+
+static int find_user(struct dl_phdr_info *object, size_t bytes, void *unused) {
+  (void)bytes, (void)unused;
+  return !holds(object, &dvt_device_images) && needs_runtime(object);
+}
+
+/* A program that is linked with the static library has the library's images in itself, and needs the runtime. */
+static int find_own(struct dl_phdr_info *object, size_t bytes, void *unused) {
+  (void)bytes, (void)unused;
+  return holds(object, &dvt_device_images) && object->dlpi_name[0] == '\0';
+}
+
+/* As early as the images of other parts of the program are registered. A runtime that has been given nothing would crash
+ * in omp_get_num_devices(). */
+__attribute__((constructor(101))) static void start_runtime(void) {
   static const dvt_image_list none = {.count = 0};
   __tgt_register_lib(&none);
+  if (dl_iterate_phdr(find_own, NULL) || dl_iterate_phdr(find_user, NULL))
+    dvt_image_register();
 }
 
 /* ---- the files of host images ---- */

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The library's own device images, and the files into which the OpenMP runtime unpacks those of the host.
  *
+ * To register images opens the drivers of GPUs, a third of a second for one GPU. So the library's are registered when
+ * the devices are first looked for (device.c), and not when the library is loaded as images usually are: a program
+ * that computes on the CPU opens no GPU. Where another part of the program has target regions of its own, the library's
+ * are registered at load, because whose images come first decides how devices are numbered.
+ *
  * When a host-offload device is first used, libomptarget writes every image that it has for the host to a
  * file of the device's own in /tmp, loads that file as a shared library, and leaves it behind. The directory
  * is fixed: TMPDIR has no effect. If a file cannot be written or loaded, the runtime ends the process. */
@@ -24,6 +29,9 @@ typedef struct dvt_image_list {
 /* cmake/Library.cmake gives the descriptor this name. */
 extern const dvt_image_list dvt_device_images __attribute__((visibility("hidden")));
 
+/* Registers the images, once; later calls do nothing. */
+void dvt_image_register(void);
+
 /* The image without LLVM's container, if it stands in one. */
 const unsigned char *dvt_image_unwrap(const dvt_image *image);
 
@@ -34,11 +42,6 @@ unsigned dvt_image_machine(const dvt_image *image);
  * them executable. Leaves nothing behind. NULL, or a sentence about what fails, valid until the next call.
  * Call it from one thread at a time. */
 const char *dvt_image_obstacle(int devices);
-
-/* Keeps the OpenMP runtime from letting its devices go when the process ends. Where the program has images of its own
- * beside those of a shared libdavit, the loader may take CUDA down first, and the runtime would print "CUDA error:
- * Unrecognized CUDA error code 4". */
-void dvt_image_keep_runtime(void);
 
 /* Removes the file that holds the loaded image with the address `code`; 0: there is none. */
 void dvt_image_remove_file(uintptr_t code);

@@ -13,6 +13,7 @@
 #include "ref/ref.h"
 #include "src/base/allocate.h"
 #include "src/base/error.h"
+#include "src/base/fork.h"
 #include "src/base/limit.h"
 #include "src/base/team.h"
 #include "src/base/thread.h"
@@ -181,6 +182,8 @@ void dvt_space_free(void *pointer, size_t bytes, const dvt_space_origin *origin,
 int dvt_space_place(const void *pointer) {
 #ifdef DAVIT_WITH_CUDA
   struct cudaPointerAttributes attributes;
+  if (!dvt_devices_are_known() && !dvt_driver_is_loaded())
+    return DAVIT_PAGEABLE; /* nobody can have got it from CUDA */
   if (first_ordinal() < 0)
     return DAVIT_PAGEABLE;
   if (!dvt_cuda_ok(cudaPointerGetAttributes(&attributes, pointer)))

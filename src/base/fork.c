@@ -67,8 +67,12 @@ static bool is_loaded(const char *library) {
   return handle != NULL;
 }
 
+bool dvt_driver_is_loaded(void) {
+  return is_loaded("libcuda.so.1") || is_loaded("libhsa-runtime64.so.1");
+}
+
 static void look_for_drivers(void) {
-  driven = is_loaded("libcuda.so.1") || is_loaded("libhsa-runtime64.so.1");
+  driven = dvt_driver_is_loaded();
 }
 
 /* Registered in the child, so it comes before all that the parent has registered: the handlers of the driver and of

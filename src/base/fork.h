@@ -16,10 +16,12 @@
 
 #include <davit/status.h>
 #include <pthread.h>
+#include <stdbool.h>
 
 typedef enum dvt_fork_order {
   DVT_FORK_TEAMS,
   DVT_FORK_START,
+  DVT_FORK_DEVICES,
   DVT_FORK_QUEUES,
   DVT_FORK_TUNING,
   DVT_FORK_PLANNER,
@@ -27,7 +29,6 @@ typedef enum dvt_fork_order {
   DVT_FORK_POOL,
   DVT_FORK_RECORDS,
   DVT_FORK_TRACE,
-  DVT_FORK_DEVICES,
   DVT_FORK_ENDING,
   DVT_FORK_PARTS
 } dvt_fork_order;
@@ -55,6 +56,9 @@ void dvt_fork_without_handlers(void);
  * have led to this process: 0 in the process that started it. An object keeps it, as a mark of the process
  * that made it. */
 int dvt_process(void);
+
+/* Whether a driver of GPUs is loaded, by whomever. */
+bool dvt_driver_is_loaded(void);
 
 /* Fails if the argument `name` was made by another process than this one. */
 davit_status dvt_check_process(const char *name, int process);

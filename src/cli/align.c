@@ -547,6 +547,7 @@ const cli_command cli_command_align = {
                 "fill the column cigar: runs of = (equal), X (not equal), I (query alone), D (target alone); "
                 "else it is *")),
     .common = CLI_COMMON_COMPUTE,
+    .small_bytes = 1 << 16,
     .state = sizeof(comparison),
     .read = load,
     .run = run,

@@ -80,6 +80,7 @@ const cli_command cli_command_atax = {
                            CLI_PLACE(product, x_path, "X", "a vector of the same type")),
     .options = CLI_OPTIONS(CLI_RESULT_OPTION(product, "Y")),
     .common = CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
+    .small_bytes = 4 << 20,
     .state = sizeof(product),
     CLI_ARRAYS(product, a, tmp),
     .result = offsetof(product, y),

@@ -82,6 +82,7 @@ const cli_command cli_command_axpy = {
                            CLI_PLACE(sum, y_path, "Y", "a vector of the same length and type")),
     .options = CLI_OPTIONS(CLI_RESULT_OPTION(sum, "Z"), CLI_ALPHA_OPTION(sum)),
     .common = CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
+    .small_bytes = 4 << 20,
     .state = sizeof(sum),
     CLI_ARRAYS(sum, x, z),
     .result = offsetof(sum, z),

@@ -305,6 +305,7 @@ const cli_command cli_command_closest = {
         CLI_OPTION(CHOICE, search, algorithm, "--algorithm", "A", .choices = algorithms, .value = "auto",
                    .help = "how to search; the answer is the same")),
     .common = CLI_COMMON_RAW | CLI_COMMON_COMPUTE,
+    .small_bytes = 1 << 20,
     .state = sizeof(search),
     CLI_ARRAYS(search, points, points),
     .read = load,

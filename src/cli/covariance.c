@@ -249,6 +249,7 @@ const cli_command cli_command_covariance = {
             .help =
                 "write only the elements above the diagonal, row by row, as S[numpy.triu_indices(n, 1)]")),
     .common = CLI_COMMON_RAW | CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
+    .small_bytes = 1 << 20,
     .state = sizeof(covariance),
     CLI_ARRAYS(covariance, d, full),
     .result = offsetof(covariance, s),

@@ -88,6 +88,7 @@ const cli_command cli_command_dot = {
     .options = CLI_OPTIONS(CLI_OPTION(FLAG, product, conjugate, "--conjugate", NULL,
                                       .help = "of complex vectors the sum of conj(x_i) y_i")),
     .common = CLI_COMMON_COMPUTE,
+    .small_bytes = 4 << 20,
     .state = sizeof(product),
     CLI_ARRAYS(product, x, result),
     .result = offsetof(product, result),

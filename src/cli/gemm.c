@@ -363,6 +363,8 @@ const cli_command cli_command_gemm = {
             .help =
                 "print what was chosen, its predicted time by part, the alternatives, and the figures used")),
     .common = CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
+    .small_bytes = 1 << 20,
+    .of_devices = (const char *const[]){"--tile", "--explain", "--arithmetic", NULL},
     .state = sizeof(product),
     CLI_ARRAYS(product, a, c),
     .result = offsetof(product, c),

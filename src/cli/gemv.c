@@ -98,6 +98,7 @@ const cli_command cli_command_gemv = {
                                       .help = "y before the product; without it that term is left out"),
                            CLI_TRANSPOSE_OPTION(product, trans, "A")),
     .common = CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
+    .small_bytes = 4 << 20,
     .state = sizeof(product),
     CLI_ARRAYS(product, a, y),
     .result = offsetof(product, y),

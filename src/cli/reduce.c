@@ -410,6 +410,7 @@ const cli_command cli_command_reduce = {
                 "the same bits on all devices and from run to run; without --axis that is always so, with "
                 "and without this option (--devices cpu, a loop from left to right, may round differently)")),
     .common = CLI_COMMON_RAW | CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
+    .small_bytes = 4 << 20,
     .state = sizeof(reduction),
     CLI_ARRAYS(reduction, x, scan),
     .result = offsetof(reduction, result),

@@ -182,6 +182,7 @@ const cli_command cli_command_scan = {
         CLI_OPTION(TEXT, prefix, flags_path, "--flags", "F",
                    .help = "segments: a uint8 or bool vector of X's length, not 0 where a segment begins")),
     .common = CLI_COMMON_RAW | CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
+    .small_bytes = 4 << 20,
     .state = sizeof(prefix),
     CLI_ARRAYS(prefix, x, y),
     .result = offsetof(prefix, y),

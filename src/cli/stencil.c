@@ -115,6 +115,7 @@ const cli_command cli_command_stencil = {
                    .help =
                        "3 x 3 numbers of any type (default: rows 0.2 0.5 -0.8, -0.3 0.6 -0.9, 0.4 0.7 0.1)")),
     .common = CLI_COMMON_RAW | CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
+    .small_bytes = 4 << 20,
     .state = sizeof(image),
     CLI_ARRAYS(image, a, file),
     .result = offsetof(image, b),

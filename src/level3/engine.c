@@ -51,7 +51,7 @@ static davit_status enlarge(dvt_scratch **newest, size_t bytes) {
   if (!made)
     return DAVIT_OUT_OF_HOST_MEMORY;
   *made = (dvt_scratch){.engine = s->engine, .bytes = bytes, .older = s};
-  davit_status status = davit_malloc(bytes, s->engine->device, &made->memory);
+  davit_status status = dvt_malloc(bytes, s->engine->device, &made->memory);
   if (status != DAVIT_SUCCESS) {
     free(made);
     return status;
@@ -259,7 +259,7 @@ static davit_status open_pool(dvt_engine *e, int pool) {
     return DAVIT_OUT_OF_HOST_MEMORY;
   for (; m->pages * m->per_page < slots; m->pages++) {
     const size_t bytes = (size_t)m->per_page * m->slot_bytes;
-    DVT_TRY(davit_malloc(bytes > 0 ? bytes : 1, e->device, &m->page[m->pages]));
+    DVT_TRY(dvt_malloc(bytes > 0 ? bytes : 1, e->device, &m->page[m->pages]));
   }
   e->run->cache_bytes += (int64_t)((size_t)slots * e->run->plan->slot_bytes[pool]);
   return DAVIT_SUCCESS;

@@ -247,13 +247,13 @@ static davit_status open_device(bench *b, int index) {
       3 * matrix_bytes(b) > 2 * (size_t)MOST_BYTES ? 3 * matrix_bytes(b) : 2 * (size_t)MOST_BYTES;
   for (int i = 0; i < 2; i++)
     DVT_TRY(dvt_stream_acquire(device, &b->stream[index][i]));
-  DVT_TRY(davit_malloc(bytes, device, (void **)&b->memory[index]));
+  DVT_TRY(dvt_malloc(bytes, device, (void **)&b->memory[index]));
   return davit_random(DAVIT_DOUBLE, (int64_t)(bytes / sizeof(double)), (uint64_t)index, b->memory[index]);
 }
 
 static davit_status open_host(bench *b, int index) {
   for (int i = 0; i < 2; i++) {
-    DVT_TRY(davit_malloc(MOST_BYTES, DAVIT_PINNED, (void **)&b->host[index][i]));
+    DVT_TRY(dvt_malloc(MOST_BYTES, DAVIT_PINNED, (void **)&b->host[index][i]));
     memset(b->host[index][i], 1, MOST_BYTES);
   }
   return DAVIT_SUCCESS;
@@ -275,7 +275,7 @@ static davit_status open_bench(bench *b) {
     else
       DVT_TRY(status);
   }
-  DVT_TRY(davit_malloc(MOST_BYTES, DAVIT_PAGEABLE, (void **)&b->plain));
+  DVT_TRY(dvt_malloc(MOST_BYTES, DAVIT_PAGEABLE, (void **)&b->plain));
   DVT_TRY(davit_random(DAVIT_DOUBLE, MOST_BYTES / (int64_t)sizeof(double), 7, b->plain));
   if (b->count > 0)
     DVT_TRY(choose_side(b));

@@ -26,6 +26,7 @@
 #include "src/base/team.h"
 #include "src/base/thread.h"
 #include "src/level3/figures.h"
+#include "src/runtime/memory.h"
 #include "src/runtime/place.h"
 
 enum { STRIP_BYTES = 1 << 20, BUFFERS = 2, MOST_THREADS = 32, LEAST_THREADS = 2, NAP_NS = 20000 };
@@ -275,7 +276,7 @@ static char *take_memory(pieces *p) {
   char *memory = NULL;
   pthread_mutex_lock(&p->allocating);
   for (size_t bytes = PIECE; p->left == 0 && bytes >= OF_THREAD; bytes /= 4)
-    if (davit_malloc(bytes, DAVIT_PINNED, &p->piece[p->count]) == DAVIT_SUCCESS) {
+    if (dvt_malloc(bytes, DAVIT_PINNED, &p->piece[p->count]) == DAVIT_SUCCESS) {
       p->count++;
       p->left = bytes;
     }

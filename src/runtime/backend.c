@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "src/runtime/backend.h"
 
-#include <davit/device.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -65,13 +64,14 @@ static bool at_exit_is_set, has_left; /* of this process */
 
 /* At exit the threads are stopped where nothing is left to do. Work that still runs is not waited for, because that
  * could take for ever, but does not enter the runtimes of OpenMP and of GPUs any more; what is inside them at this
- * moment is waited for, and may need a team, so teams end last. Registered after those runtimes have started, so this
- * comes before their own end. */
+ * moment is waited for, and may need a team, so teams end last. Registered after each of those runtimes has started,
+ * so this comes before its own end. */
 static void at_exit(void) {
   if (has_left)
     return;
   has_left = true;
   dvt_ending_begin();
+  dvt_devices_settle(dvt_ending_deadline());
   const dvt_backend *backend = atomic_load(&running);
   if (backend)
     atomic_load(&open_lanes) == 0 ? backend->stop() : backend->leave();
@@ -99,6 +99,7 @@ static void no_more_starts(void) {
   dvt_ending_begin();
   if (!atomic_load(&running) && pthread_mutex_timedlock(&start_lock, dvt_ending_deadline()) == 0)
     pthread_mutex_unlock(&start_lock);
+  dvt_devices_settle(dvt_ending_deadline());
   if (atomic_load(&running))
     at_exit();
   dvt_generator_keep_workers_awake();
@@ -108,13 +109,13 @@ __attribute__((constructor)) static void watch_exit(void) {
   (void)atexit(no_more_starts);
 }
 
-/* Devices that pose as GPUs are GPUs here. */
-static void guard_gpus(void) {
-  int count;
-  const dvt_device *devices = dvt_devices(&count);
-  for (int i = 0; i <= count; i++)
-    if (devices[i].ordinal >= 0 || !devices[i].shares_host_memory)
-      dvt_ending_guard();
+/* The runtimes of GPUs have started. */
+static void precede_devices(void) {
+  (void)atexit(at_exit);
+}
+
+__attribute__((constructor)) static void watch_devices(void) {
+  dvt_on_devices(precede_devices);
 }
 
 static davit_status start(void) {
@@ -128,7 +129,6 @@ static davit_status start(void) {
   if (!dvt_wait_check())
     return davit_fail(DAVIT_INVALID_ARGUMENT, "DAVIT_WAIT is \"%s\", not sleep or spin",
                       dvt_environment("DAVIT_WAIT"));
-  guard_gpus();
   dvt_fork_watch();
   DVT_TRY(dvt_trace_begin());
   DVT_TRY(start_chosen(&chosen));

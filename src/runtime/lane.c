@@ -155,10 +155,10 @@ static davit_status workspace(const dvt_site *site, size_t bytes, void **pointer
     /* At least doubled: all older ones together are smaller than the newest. */
     size_t least = newest ? 2 * newest->bytes : LEAST;
     made->bytes = bytes > least ? bytes : least;
-    davit_status status = davit_malloc(made->bytes, lane->device, &made->memory);
+    davit_status status = dvt_malloc(made->bytes, lane->device, &made->memory);
     if (status != DAVIT_SUCCESS && made->bytes > bytes) {
       made->bytes = bytes;
-      status = davit_malloc(made->bytes, lane->device, &made->memory);
+      status = dvt_malloc(made->bytes, lane->device, &made->memory);
     }
     if (status != DAVIT_SUCCESS) {
       free(made);
@@ -176,7 +176,7 @@ static davit_status counters_of(const dvt_site *site, uint32_t **counters) {
   if (!lane->counters) {
     void *memory;
     size_t bytes = DVT_SITE_COUNTERS * sizeof *lane->counters;
-    DVT_TRY(davit_malloc(bytes, lane->device, &memory));
+    DVT_TRY(dvt_malloc(bytes, lane->device, &memory));
     davit_status status = dvt_stream_fill(lane->stream, memory, 0, bytes);
     if (status != DAVIT_SUCCESS) {
       davit_free(memory);

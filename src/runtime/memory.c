@@ -207,11 +207,8 @@ static davit_status make_block(size_t bytes, int place, block **made) {
   return DAVIT_SUCCESS;
 }
 
-davit_status davit_malloc(size_t bytes, int place, void **pointer) {
-  if (!pointer)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "pointer is NULL");
-  DVT_TRY(dvt_start());
-  DVT_TRY(dvt_resolve_place(place, &place));
+/* Of a place that is resolved. */
+static davit_status allocate_at(size_t bytes, int place, void **pointer) {
   if (bytes == 0) {
     *pointer = NULL;
     return DAVIT_SUCCESS;
@@ -229,6 +226,21 @@ davit_status davit_malloc(size_t bytes, int place, void **pointer) {
   if (status == DAVIT_SUCCESS)
     *pointer = made->base;
   return status;
+}
+
+davit_status davit_malloc(size_t bytes, int place, void **pointer) {
+  if (!pointer)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "pointer is NULL");
+  DVT_TRY(dvt_start());
+  DVT_TRY(dvt_resolve_place(place, &place));
+  return allocate_at(bytes, place, pointer);
+}
+
+davit_status dvt_malloc(size_t bytes, int place, void **pointer) {
+  DVT_TRY(dvt_start());
+  DVT_TRY(dvt_resolve_place(place, &place));
+  return allocate_at(bytes, place == DAVIT_PINNED && !dvt_devices_are_known() ? DAVIT_PAGEABLE : place,
+                     pointer);
 }
 
 static void end_import(block *one) {

@@ -5,6 +5,10 @@
 
 #include "src/runtime/place.h"
 
+/* davit_malloc() for the library's own use. While no device but the CPU is in use, pinned memory is pageable: pinning
+ * would open the driver of a GPU that nothing is copied to. */
+davit_status dvt_malloc(size_t bytes, int place, void **pointer);
+
 /* The place of a pointer (never fails: unknown memory is pageable). */
 int dvt_place_of(const void *pointer);
 

@@ -147,7 +147,7 @@ typedef struct staged {
 static davit_status run_staged(const dvt_site *site, const void *arguments) {
   staged s = *(const staged *)arguments;
   void *result, *pinned;
-  DVT_TRY(davit_malloc(s.bytes, DAVIT_PINNED, &pinned));
+  DVT_TRY(dvt_malloc(s.bytes, DAVIT_PINNED, &pinned));
   memcpy(&result, s.arguments + s.offset, sizeof result);
   memcpy(s.arguments + s.offset, &pinned, sizeof pinned);
   davit_status status = s.operation->stream(site, s.arguments);

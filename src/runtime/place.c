@@ -12,9 +12,10 @@ static _Thread_local int selected_in;              /* that process: a child afte
 
 static int current_device(void) {
   int count;
+  if (selected != DAVIT_CURRENT && selected_in == dvt_process())
+    return selected;
   dvt_devices(&count);
-  const bool is_selected = selected != DAVIT_CURRENT && selected_in == dvt_process();
-  return is_selected ? selected : count > 0 ? 0 : DAVIT_HOST;
+  return count > 0 ? 0 : DAVIT_HOST;
 }
 
 davit_status dvt_resolve_device(int device, int *resolved) {
@@ -81,10 +82,12 @@ bool dvt_place_is_streamable(int place) {
 
 int dvt_device_threads(int device) {
   int count, sharing = 0;
+  if (device == DAVIT_HOST)
+    return dvt_threads();
   const dvt_device *devices = dvt_devices(&count);
   for (int i = 1; i <= count; i++)
     sharing += devices[i].shares_host_memory;
-  const int all = dvt_threads(), threads = device == DAVIT_HOST || sharing == 0 ? all : all / sharing;
+  const int all = dvt_threads(), threads = sharing == 0 ? all : all / sharing;
   return threads > 1 ? threads : 1;
 }
 

@@ -88,7 +88,7 @@ davit_status dvt_spread_operand(dvt_spread *run, dvt_spread_lane *lane, int whic
     return DAVIT_SUCCESS;
   }
   if (!lane->buffer[which])
-    DVT_TRY(davit_malloc(run->buffer_bytes, lane->lane->device, &lane->buffer[which]));
+    DVT_TRY(dvt_malloc(run->buffer_bytes, lane->lane->device, &lane->buffer[which]));
   *pointer = lane->buffer[which];
   *pitch = row_bytes;
   if (!load)

@@ -8,6 +8,7 @@
 #include "offload/runtime/device.h"
 #include "offload/runtime/stream.h"
 #include "src/base/error.h"
+#include "src/runtime/memory.h"
 #include "src/runtime/tuning.h"
 
 enum { BUFFERS = 2, BUFFER_BYTES = 4 << 20 };
@@ -28,7 +29,7 @@ static davit_status open_stage(stage *s, int device) {
   *s = (stage){.bytes = (size_t)dvt_tuned(device, DVT_TUNE_COPY_STAGE_BYTES, BUFFER_BYTES)};
   DVT_TRY(dvt_stream_acquire(device, &s->stream));
   for (int i = 0; i < BUFFERS; i++)
-    DVT_TRY(davit_malloc(s->bytes, DAVIT_PINNED, (void **)&s->buffers[i]));
+    DVT_TRY(dvt_malloc(s->bytes, DAVIT_PINNED, (void **)&s->buffers[i]));
   return DAVIT_SUCCESS;
 }
 

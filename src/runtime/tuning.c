@@ -64,6 +64,7 @@ typedef struct entry_list {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static entry_list table, incoming; /* `incoming` is filled from a file, then replaces `table` */
 static char warning[WARNING_BYTES];
+static char source[PATH_MAX]; /* the file that the table is from */
 static atomic_bool filled;
 
 __attribute__((constructor)) static void hold_at_fork(void) {
@@ -107,7 +108,7 @@ static davit_tuning_entry *find_entry(entry_list *list, const char *device, cons
 /* Whether a device of that kind is here. */
 static bool is_here(const char *device) {
   int count;
-  const dvt_device *devices = dvt_devices(&count);
+  const dvt_device *devices = dvt_devices_so_far(&count);
   for (int i = 0; i <= count; i++) {
     char key[128];
     device_key(&devices[i].info, key);
@@ -120,7 +121,7 @@ static bool is_here(const char *device) {
 /* Writes the table's values to `values`. With the lock held. */
 static void publish(void) {
   int count;
-  const dvt_device *devices = dvt_devices(&count);
+  const dvt_device *devices = dvt_devices_so_far(&count);
   for (int i = 0; i <= count && i <= MAX_DEVICES; i++) {
     char key[128];
     device_key(&devices[i].info, key);
@@ -136,7 +137,7 @@ static void publish(void) {
 
 /* What was wrong with the lines of a file. */
 typedef struct complaints {
-  int malformed, unknown, elsewhere, too_many;
+  int malformed, unknown, too_many;
   int first_malformed, first_unknown; /* lines */
   bool version;                       /* is not ours */
 } complaints;
@@ -169,10 +170,18 @@ static void put_in_words(const complaints *c, const char *path, char text[static
         text, &used,
         "%s: %d lines with a parameter or value that davit does not know are ignored, the first is line %d",
         path, c->unknown, c->first_unknown);
-  if (c->elsewhere)
-    complain(text, &used, "%s: %d entries are for devices that are not here", path, c->elsewhere);
   if (c->too_many)
     complain(text, &used, "%s: only the first %d entries are used", path, MAX_ENTRIES);
+}
+
+/* With the lock held: what can be said of the table only where the devices are known. */
+static void complain_elsewhere(void) {
+  int elsewhere = 0;
+  size_t used = strlen(warning);
+  for (int i = 0; i < table.count; i++)
+    elsewhere += !is_here(table.entry[i].device);
+  if (elsewhere && dvt_devices_are_known())
+    complain(warning, &used, "%s: %d entries are for devices that are not here", source, elsewhere);
 }
 
 /* A whole number, all of `text`. */
@@ -231,7 +240,6 @@ static void take_line(char *line, int number, complaints *c) {
   } else if (incoming.count == MAX_ENTRIES) {
     c->too_many++;
   } else {
-    c->elsewhere += !is_here(e.device);
     incoming.entry[incoming.count++] = e;
   }
 }
@@ -290,6 +298,8 @@ static int fill_from(const char *path) {
     return error;
   memcpy(&table, &incoming, sizeof table);
   put_in_words(&c, path, warning);
+  snprintf(source, sizeof source, "%s", path);
+  complain_elsewhere();
   return 0;
 }
 
@@ -323,6 +333,20 @@ static void fill(void) {
     complain(warning, &(size_t){0}, "%s: cannot be read: %s", path, strerror(error));
   publish();
   atomic_store_explicit(&filled, true, memory_order_release);
+}
+
+/* The devices have become known: values for them may have been read already. */
+static void meet_devices(void) {
+  pthread_mutex_lock(&lock);
+  if (atomic_load(&filled)) {
+    publish();
+    complain_elsewhere();
+  }
+  pthread_mutex_unlock(&lock);
+}
+
+__attribute__((constructor)) static void watch_devices(void) {
+  dvt_on_devices(meet_devices);
 }
 
 static void lock_filled(void) {
@@ -369,6 +393,7 @@ davit_status davit_tuning_load(const char *path) {
   if (!path && find_path(usual) == NOWHERE)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "there is no tuning file");
   DVT_TRY(dvt_start());
+  dvt_devices(NULL); /* the warning says which entries are for others */
   path = path ? path : usual;
   pthread_mutex_lock(&lock);
   int error = fill_from(path);

@@ -83,8 +83,34 @@ def test_unknown_memory():
         expect(all(entry["memory"] == {"total_bytes": None, "free_bytes": None} for entry in posing), "null for unknown")
         text = davit("devices").out.decode()
         expect(text.count("  unknown  ") == len(posing), f"unknown memory in {text}")
-        report = run_json("gemm", "a.npy", "a.npy", "--check")
+        report = run_json("gemm", "a.npy", "a.npy", "--check", "--devices", "all")
         expect({entry["device"] for entry in posing} <= {*report["devices"]}, "the product runs on all of them")
+    finally:
+        del os.environ["DAVIT_SIMULATE"]
+
+
+def test_small_files_are_left_to_the_cpu():
+    """On a machine with GPUs, or with devices that pose as such, and where the user asks for no devices."""
+    small = save("small.npy", np.arange(1000.0))
+    large = save("large.npy", np.ones(600000))
+    matrix = save("matrix.npy", noise(np.random.default_rng(5), 30, 30))
+    everything = run_json("reduce", small, "--devices", "all")["devices"]
+    without_gpu = {entry["kind"] for entry in run_json("devices")["list"]} <= {"cpu", "host-offload"}
+    if without_gpu:
+        expect(run_json("reduce", small)["devices"] == everything, "without a GPU nothing is left to the CPU alone")
+    os.environ["DAVIT_SIMULATE"] = "amd"
+    try:
+        on_cpu = [("reduce", small), ("scan", small, "-o", "y.npy"), ("dot", small, small), ("axpy", small, small),
+                  ("gemm", matrix, matrix), ("stencil", matrix, "-o", "y.npy"), ("covariance", matrix), ("atax", matrix,
+                  save("v.npy", np.ones(30))), ("gemv", matrix, "v.npy"), ("closest", save("p.npy", np.eye(4, 2)))]
+        for words in on_cpu:
+            expect(run_json(*words, "--check")["devices"] == [-1], f"{words} is small")
+        for words in (("reduce", large), ("reduce", small, "--devices", "all"), ("reduce", small, "--repeat", 2),
+                      ("reduce", small, "--trace", "t.json"), ("gemm", matrix, matrix, "--tile", 16),
+                      ("reduce", "-", "--dtype", "f8", "--shape", "3")):
+            data = np.ones(3).tobytes() if "-" in words else None
+            expect(run_json(*words, data=data)["devices"] == everything, f"{words} uses all devices")
+        expect(run_json("reduce", small, "--op", "max")["result"] == 999, "the result")
     finally:
         del os.environ["DAVIT_SIMULATE"]
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# davit as a guest in programs of other make: without OpenMP and loaded by dlopen(), and with GCC's OpenMP.
+# davit as a guest in programs of other make: without OpenMP and loaded by dlopen(), without and with the offload runtime
+# of their own, and with GCC's OpenMP.
 #
 #   guests.sh BUILD      (ctest runs it as `guests`)
 # SPDX-License-Identifier: Apache-2.0
@@ -18,6 +19,11 @@ run() { # WHAT COMMAND...
 
 "$cc" -I"$source/../../include" "$source/load.c" -o "$work/load" -ldl
 run "loaded and unloaded" "$work/load" "$library"
+runtime=$(ldd "$library" | awk '/libomptarget/ {print $3}')
+"$cc" -I"$source/../../include" "$source/lazy.c" -o "$work/lazy" "$library" -ldl "-Wl,-rpath,$1/lib"
+"$cc" -I"$source/../../include" "$source/lazy.c" -o "$work/eager" "$library" -ldl -Wl,--no-as-needed "$runtime" "-Wl,-rpath,$1/lib"
+run "devices are registered when asked for" "$work/lazy" when-asked
+run "devices are registered at load" "$work/eager" at-load
 if [[ $("$cc" --version) == *clang* ]]; then
   echo "there is no GCC: left out is its OpenMP runtime beside LLVM's"
 else

@@ -198,6 +198,10 @@ struct cli_command {
   const cli_place *operands;
   const cli_option *options;
   unsigned common; /* bits of cli_common_option */
+  /* Operands of at most so many bytes in all are left to the CPU (small.h); 0: never. Not where one of the options
+   * `of_devices` is given, whose names end with NULL. */
+  int64_t small_bytes;
+  const char *const *of_devices;
 
   size_t state;               /* bytes */
   size_t arrays, array_count; /* the state's arrays, which are consecutive members: CLI_ARRAYS() */

@@ -12,6 +12,7 @@
 
 #include "src/base/allocate.h"
 #include "src/cli/clock.h"
+#include "src/cli/frame/small.h"
 #include "src/cli/ranks.h"
 
 /* ---- the state ---- */
@@ -93,6 +94,11 @@ static int open_devices(cli_job *job) {
   const bool chosen = job->command->common & CLI_COMMON_DEVICES;
   davit_set_threads(job->common.threads);
   dvt_threads_set(job->common.threads); /* of the references, which the tool has in itself */
+  if (chosen && cli_is_small(job)) {
+    cli_job_on_host(job);
+    job->memory = CLI_MEMORY_PLAIN;
+    return CLI_OK;
+  }
   const int code = cli_device_set_parse(chosen ? job->common.devices : "cpu", &job->devices);
   job->memory = job->devices.reference ? CLI_MEMORY_PLAIN : CLI_MEMORY_PINNED;
   if (code == CLI_OK)

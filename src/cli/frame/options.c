@@ -34,6 +34,7 @@ static const struct {
                 .otherwise = "a vector of all that the file has", .help = "its shape, such as 1000x3")},
     {CLI_COMMON_DEVICES,
      CLI_OPTION(TEXT, cli_common, devices, "--devices", "LIST", .value = "all", .words = "all gpu host cpu",
+                .otherwise = "all, and the CPU alone for small files on a machine with GPUs",
                 .help = "all, gpu, host, cpu or numbers such as 0,2. all: the GPUs, or the host devices "
                         "where there is no GPU; cpu: the CPU reference, without offload")},
     {CLI_COMMON_THREADS,
