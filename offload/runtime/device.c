@@ -349,8 +349,9 @@ static void leave_to_parent(void) {
 }
 
 __attribute__((constructor)) static void watch_fork(void) {
-  static const dvt_fork_part part = {.lock = &lock, .child = leave_to_parent};
-  dvt_on_fork(DVT_FORK_DEVICES, &part);
+  static const dvt_fork_part look = {.lock = &lock}, devices = {.child = leave_to_parent};
+  dvt_on_fork(DVT_FORK_LOOK, &look);
+  dvt_on_fork(DVT_FORK_DEVICES, &devices);
 }
 
 void dvt_on_devices(void (*function)(void)) {

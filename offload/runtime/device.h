@@ -29,7 +29,7 @@ bool dvt_devices_are_known(void);
 
 /* Has the function called once, by the thread that builds the table, before anybody uses a device of it: what it
  * registers with atexit() comes before the exit handlers of the devices' runtimes. It may take the locks of
- * src/base/fork.h that come after those of the devices. Called by a constructor. */
+ * src/base/fork.h that come after DVT_FORK_LOOK. Called by a constructor. */
 void dvt_on_devices(void (*function)(void));
 
 /* For the ending thread: waits until no thread is building the table, or until the deadline by CLOCK_REALTIME. */

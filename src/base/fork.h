@@ -21,7 +21,7 @@
 typedef enum dvt_fork_order {
   DVT_FORK_TEAMS,
   DVT_FORK_START,
-  DVT_FORK_DEVICES,
+  DVT_FORK_LOOK, /* for devices */
   DVT_FORK_QUEUES,
   DVT_FORK_TUNING,
   DVT_FORK_PLANNER,
@@ -29,6 +29,7 @@ typedef enum dvt_fork_order {
   DVT_FORK_POOL,
   DVT_FORK_RECORDS,
   DVT_FORK_TRACE,
+  DVT_FORK_DEVICES,
   DVT_FORK_ENDING,
   DVT_FORK_PARTS
 } dvt_fork_order;

@@ -14,7 +14,9 @@
  * One thread generates all of it, a team executes it, and no order is written down but that. The team needs more than
  * one thread for each device, since each of these constructs keeps a thread until its work is done. LLVM's hidden helper
  * threads are switched off: the regions are tasks of the team, as safe as other tasks. docs/queue-study.md says what each
- * construct costs, and why the library does more. Exit status 0 if all results agree with BLIS and with plain loops. */
+ * construct costs, and why the library does more. Exit status 0 if all results agree with BLIS and with plain loops.
+ *
+ * Times are those of a second run, by the host's clock, from the first construct to the end of the last task. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -27,12 +29,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { DEVICES = 16, TEAMS = 264, QUERY = 64, TARGET = 128 };
 
 /* LLVM's own. */
 void kmp_set_defaults(const char *setting);
-void *llvm_omp_target_alloc_host(size_t bytes, int device); /* pinned where the device is a GPU */
+void *llvm_omp_target_alloc_host(size_t bytes, int device);
 void llvm_omp_target_free_host(void *memory, int device);
 
 static int devices, teams; /* teams: of a sum on one device */
@@ -43,6 +46,15 @@ static void *allocate(int64_t count, size_t bytes) {
   if (memory)
     return memory;
   fprintf(stderr, "literal: not enough memory\n");
+  exit(2);
+}
+
+/* Pinned, for the copies, where there are GPUs. */
+static double *allocate_for_copies(int64_t count) {
+  double *memory = llvm_omp_target_alloc_host((size_t)count * sizeof(double), 0);
+  if (memory)
+    return memory;
+  fprintf(stderr, "literal: not enough pinned memory\n");
   exit(2);
 }
 
@@ -87,6 +99,7 @@ static void count_devices(void) {
  * Loaded at run time, with the functions of CUDA's driver interface that it takes: the program runs without them. */
 
 static struct vendor {
+  char name[64]; /* of the first GPU */
   bool here[DEVICES];
   void *handle[DEVICES], *stream[DEVICES], *context[DEVICES];
   int (*set_current)(void *context), (*wait)(void *stream);
@@ -100,15 +113,19 @@ static bool find(void *library, const char *name, void *function) {
 }
 
 static void open_vendor(void) {
-  int (*retain)(void **, int), (*create)(void **), (*set_stream)(void *, void *), error = 0;
+  int (*retain)(void **, int), (*create)(void **), (*set_stream)(void *, void *), (*name)(char *, int, int),
+      error = 0;
   void *cuda = dlopen("libcuda.so.1", RTLD_NOW), *blas = dlopen("libcublas.so.13", RTLD_NOW);
   blas = blas ? blas : dlopen("libcublas.so.12", RTLD_NOW);
   if (!find(cuda, "cuDevicePrimaryCtxRetain", &retain) ||
       !find(cuda, "cuCtxSetCurrent", &vendor.set_current) ||
-      !find(cuda, "cuStreamSynchronize", &vendor.wait) || !find(blas, "cublasCreate_v2", &create) ||
-      !find(blas, "cublasSetStream_v2", &set_stream) || !find(blas, "cublasDgemm_v2", &vendor.dgemm))
+      !find(cuda, "cuStreamSynchronize", &vendor.wait) || !find(cuda, "cuDeviceGetName", &name) ||
+      !find(blas, "cublasCreate_v2", &create) || !find(blas, "cublasSetStream_v2", &set_stream) ||
+      !find(blas, "cublasDgemm_v2", &vendor.dgemm))
     return;
   for (int d = 0; d < devices && is_gpu(d); d++) {
+    if (d == 0)
+      name(vendor.name, sizeof vendor.name, d);
     if (retain(&vendor.context[d], d) != 0 || vendor.set_current(vendor.context[d]) != 0)
       break;
     omp_interop_t interop = omp_interop_none;
@@ -221,32 +238,41 @@ static bool product_is_right(const product *p) {
   return worst <= 1e-15 * (double)order * (double)order;
 }
 
+static double run_product(product *p) {
+  bool *known[2][DEVICES];
+  for (int d = 0; d < devices; d++)
+    for (int m = 0; m < 2; m++)
+      known[m][d] = allocate((int64_t)p->tiles * p->tiles, sizeof(bool));
+  const double begin = omp_get_wtime();
+#pragma omp parallel num_threads(4 * devices)
+#pragma omp single
+  {
+    generate_product(p, known);
+    for (int d = 0; d < devices; d++) {
+      release(p, &p->a, d, known[0][d]);
+      release(p, &p->b, d, known[1][d]);
+    }
+  }
+  const double seconds = omp_get_wtime() - begin;
+  for (int d = 0; d < devices; d++)
+    free(known[0][d]), free(known[1][d]);
+  return seconds;
+}
+
 static bool try_product(int tiles, int order) {
   product p = {.tiles = tiles, .order = order};
   matrix *const all[3] = {&p.a, &p.b, &p.c};
   const int64_t count = (int64_t)tiles * tiles, size = count * order * order;
-  bool *known[2][DEVICES];
   for (int m = 0; m < 3; m++) {
-    all[m]->elements =
-        llvm_omp_target_alloc_host((size_t)size * sizeof(double), 0); /* pinned, for the copies */
+    all[m]->elements = allocate_for_copies(size);
     for (int64_t i = 0; i < size; i++)
       all[m]->elements[i] = m < 2 ? number(i + m) : 0;
     for (int d = 0; d < devices; d++)
       all[m]->on[d] = allocate(count, 1);
   }
-  for (int d = 0; d < devices; d++)
-    for (int m = 0; m < 2; m++)
-      known[m][d] = allocate(count, sizeof(bool));
-  const double begin = omp_get_wtime();
-#pragma omp parallel num_threads(4 * devices)
-#pragma omp single
-  {
-    generate_product(&p, known);
-    for (int d = 0; d < devices; d++)
-      for (int m = 0; m < 2; m++)
-        release(&p, all[m], d, known[m][d]);
-  }
-  const double seconds = omp_get_wtime() - begin, n = (double)tiles * order;
+  run_product(&p);
+  memset(p.c.elements, 0, (size_t)size * sizeof(double));
+  const double seconds = run_product(&p), n = (double)tiles * order;
   const bool right = product_is_right(&p);
   report("product", "gflops", 2e-9 * n * n * n / seconds, seconds, right);
   for (int m = 0; m < 3; m++) {
@@ -254,8 +280,6 @@ static bool try_product(int tiles, int order) {
     for (int d = 0; d < devices; d++)
       free(all[m]->on[d]);
   }
-  for (int d = 0; d < devices; d++)
-    free(known[0][d]), free(known[1][d]);
   return right;
 }
 
@@ -281,18 +305,20 @@ static void generate_sum(const double *x, int64_t n, double *sums) {
 }
 
 static bool try_sum(int64_t n) {
-  double *x = llvm_omp_target_alloc_host((size_t)n * sizeof *x, 0),
-         *sums = allocate(DEVICES * TEAMS, sizeof *sums);
+  double *x = allocate_for_copies(n), *sums = allocate(DEVICES * TEAMS, sizeof *sums);
   double sum = 0, wanted = 0, size = 0;
   for (int64_t i = 0; i < n; i++) {
     x[i] = number(i);
     wanted += x[i];
     size += fabs(x[i]);
   }
-  const double begin = omp_get_wtime();
+  double begin = 0;
+  for (int run = 0; run < 2; run++) {
+    begin = omp_get_wtime();
 #pragma omp parallel num_threads(2 * devices)
 #pragma omp single
-  generate_sum(x, n, sums);
+    generate_sum(x, n, sums);
+  }
   for (int i = 0; i < devices * TEAMS; i++)
     sum += sums[i];
   const double seconds = omp_get_wtime() - begin;
@@ -348,10 +374,13 @@ static bool try_alignment(int64_t count) {
     query[i] = (unsigned char)"ACGT"[(int)floor(4 * number(i) + 2)];
   for (int64_t i = 0; i < count * TARGET; i++)
     targets[i] = (unsigned char)"ACGT"[(int)floor(4 * number(3 * i) + 2)];
-  const double begin = omp_get_wtime();
+  double begin = 0;
+  for (int run = 0; run < 2; run++) {
+    begin = omp_get_wtime();
 #pragma omp parallel num_threads(2 * devices)
 #pragma omp single
-  generate_scores(query, targets, count, scores);
+    generate_scores(query, targets, count, scores);
+  }
   const double seconds = omp_get_wtime() - begin;
   for (int64_t i = 0; i < count; i += 1 + count / 1000)
     right = right && scores[i] == score(query, targets + i * TARGET);
@@ -394,6 +423,15 @@ static void time_constructs(int chains) {
   }
 }
 
+static void begin_document(int n, int order) {
+  char date[32];
+  const time_t now = time(NULL);
+  strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
+  printf("{\"benchmark\": \"literal\", \"date\": \"%s\", \"command\": \"literal --json %d %d\",\n"
+         " \"machine\": {\"devices\": %d, \"gpus\": %s, \"name\": \"%s\"}, \"rows\": [\n  ",
+         date, n, order, devices, teams > 1 ? "true" : "false", vendor.name);
+}
+
 int main(int argc, char **argv) {
   as_json = argc > 1 && !strcmp(argv[1], "--json");
   argv += as_json, argc -= as_json;
@@ -409,9 +447,7 @@ int main(int argc, char **argv) {
   }
   open_vendor();
   if (as_json)
-    printf("{\"benchmark\": \"literal\", \"devices\": %d, \"n\": %d, \"tile\": %d, \"cublas\": %s, \"rows\": "
-           "[\n  ",
-           devices, n, order, vendor.here[0] ? "true" : "false");
+    begin_document(n, order);
   const int64_t square = (int64_t)n * n;
   bool right = try_product(n / order, order);
   right = try_sum(square) && right;

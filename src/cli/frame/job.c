@@ -94,13 +94,13 @@ static int open_devices(cli_job *job) {
   const bool chosen = job->command->common & CLI_COMMON_DEVICES;
   davit_set_threads(job->common.threads);
   dvt_threads_set(job->common.threads); /* of the references, which the tool has in itself */
-  if (chosen && cli_is_small(job)) {
+  int code = CLI_OK;
+  if (chosen && cli_is_small(job))
     cli_job_on_host(job);
-    job->memory = CLI_MEMORY_PLAIN;
-    return CLI_OK;
-  }
-  const int code = cli_device_set_parse(chosen ? job->common.devices : "cpu", &job->devices);
-  job->memory = job->devices.reference ? CLI_MEMORY_PLAIN : CLI_MEMORY_PINNED;
+  else
+    code = cli_device_set_parse(chosen ? job->common.devices : "cpu", &job->devices);
+  const bool on_cpu = job->devices.count == 1 && job->devices.ids[0] == DAVIT_HOST;
+  job->memory = on_cpu ? CLI_MEMORY_PLAIN : CLI_MEMORY_PINNED;
   if (code == CLI_OK)
     divide_devices(&job->devices);
   return code;
