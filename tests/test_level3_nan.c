@@ -95,7 +95,6 @@ static void make(const problem *p, dense o[3], int place) {
                          : is_square(p->routine) ? p->m
                                                  : p->n,
                 cols_b = is_pair(p->routine) ? p->k : p->n;
-  poison_turn++;
   o[0] = made(p, ta ? cols : rows, ta ? rows : cols, read, square, place);
   o[1] = made(p, tb ? cols_b : rows_b, tb ? rows_b : cols_b, read, false, place);
   o[2] = made(p, p->m, p->n, is_triangular(p->routine) ? read : p->beta != 0, is_update(p->routine), place);
@@ -308,18 +307,23 @@ static davit_status call_by(const problem *p, int which, const dense o[3]) {
   return status == DAVIT_SUCCESS && queue ? davit_queue_synchronize(queue) : status;
 }
 
-/* `change` puts its elements into the operands, if there is one. */
+/* Small problems take all paths, others the host's and in turn another one. `change` puts its elements into the
+ * operands, if there is one. */
 static void try_paths(const problem *p, void (*change)(const problem *p, dense o[3])) {
   static const char *const names[PATHS] = {"host", "queue", "tiles", "region", "tiles by regions"};
+  static int turn;
   SCOPE;
   dense o[3];
   table should = {0, 0, NULL};
+  turn++;
+  poison_turn++;
   for (int which = 0; which < PATHS; which++) {
+    if (which != ON_HOST && p->n > 2 && which != 1 + turn % (PATHS - 1))
+      continue;
     path = names[which];
     make(p, o,
          which == ON_QUEUE || which == AS_REGION ? place_for(device_count() > 0 ? 0 : DAVIT_HOST)
                                                  : DAVIT_PAGEABLE);
-    poison_turn -= which + 1 < PATHS; /* the same operands for all paths */
     if (change)
       change(p, o);
     give(o);
