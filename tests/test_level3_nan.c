@@ -411,6 +411,32 @@ static void put_element(const problem *p, dense o[3]) {
               in_a && square && row == col && p->routine == DVT_HEMM ? poison() : value);
 }
 
+/* A subnormal number on A's diagonal, and right-hand sides that are as small: the quotient is an ordinary number, the
+ * reciprocal is infinite. */
+static void put_subnormal(const problem *p, dense o[3]) {
+  const bool wide_type = part_of(p->type) == DAVIT_DOUBLE;
+  const double tiny = wide_type ? 1e-310 : 1e-40;
+  const int64_t at = element_turn * 5 % order_of(p);
+  set_element(p, &o[0], at, at, tiny, -tiny / 2);
+  for (int64_t j = 0; j < p->n; j++)
+    for (int64_t i = 0; i < p->m; i++) {
+      const wide value = element(p, &o[2], i, j);
+      set_element(p, &o[2], i, j, tiny * (double)creall(value), tiny * (double)cimagl(value));
+    }
+}
+
+static void try_subnormal(problem *p) {
+  if (p->routine != DVT_TRSM || p->diag == 'U')
+    return;
+  for (int s = 0; s < COUNT(orders); s++) {
+    set_sizes(p, orders[s], orders[s] + s % 2, orders[s]);
+    p->alpha = s % 2 ? 2 : 1;
+    p->beta = 0;
+    element_turn++;
+    try_paths(p, put_subnormal);
+  }
+}
+
 static void try_elements(problem *p) {
   for (int s = 0; s < COUNT(orders); s++)
     for (int turn = 0; turn < 3; turn++) {
@@ -428,6 +454,18 @@ static void all_elements(void) {
     each_flags(problem_types[t], try_elements);
 }
 
+static void all_subnormal(void) {
+  for (int t = 0; t < COUNT(problem_types); t++)
+    each_flags(problem_types[t], try_subnormal);
+}
+
 CASE(test_elements) {
   with_queue_of_first(all_elements);
+}
+
+/* NVIDIA's devices may multiply by reciprocals. */
+CASE(test_subnormal_diagonals) {
+  if (device_count() > 0 && is_gpu(0) && !simulates_amd())
+    skip();
+  with_queue_of_first(all_subnormal);
 }
