@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* BLAS on NVIDIA streams: cuBLAS, which keeps the rules of the reference BLAS for beta = 0, but for large
  * triangles (triangle.h). Where the product vanishes (alpha = 0 or k = 0) C or y is scaled without it, so
- * that A, B and x stay unread, which the manual does not promise. */
+ * that A, B and x stay unread, which the manual does not promise. Nor does it say what becomes of a factor that is
+ * NaN: then C or y is filled. */
 #include "offload/blas.h"
 
 #ifdef DAVIT_WITH_CUDA
@@ -31,6 +32,26 @@ static davit_status add_scaled(void *handle, davit_type type, int64_t m, int64_t
 static davit_status scale(void *handle, davit_type type, int64_t m, int64_t n, double _Complex factor,
                           void *c, int64_t ldc) {
   return add_scaled(handle, type, m, n, factor, c, ldc, 0, c, ldc);
+}
+
+/* Every byte 0xff is a NaN of either type, or two. */
+static davit_status fill_nan(const dvt_site *site, davit_type type, int64_t m, int64_t n, void *c,
+                             int64_t ldc) {
+  const size_t element = davit_type_bytes(type);
+  return dvt_cuda_status(cudaMemset2DAsync(c, (size_t)ldc * element, 0xff, (size_t)m * element, (size_t)n,
+                                           dvt_stream_native(site->stream)),
+                         "filling with NaN");
+}
+
+/* A triangle is filled column by column. */
+static davit_status fill_triangle(const dvt_site *site, const dvt_level3 *g) {
+  const size_t element = davit_type_bytes(g->type);
+  for (int64_t j = 0; j < g->n; j++) {
+    const int64_t first = g->uplo == 'L' ? j : 0, end = g->uplo == 'L' ? g->n : j + 1;
+    DVT_TRY(fill_nan(site, g->type, end - first, 1, (char *)g->c + (size_t)(first + j * g->ldc) * element,
+                     g->ldc));
+  }
+  return DAVIT_SUCCESS;
 }
 
 /* A sum over nothing makes syrk and its kin scale their triangle; no other routine has one. */
@@ -101,24 +122,39 @@ static davit_status multiply_triangle(const dvt_site *site, void *handle, const 
   return add_scaled(handle, g->type, g->m, g->n, 1, product.c, product.ldc, g->beta, g->c, g->ldc);
 }
 
-davit_status dvt_level3_stream(const dvt_site *site, const void *level3) {
-  const dvt_level3 *g = level3;
-  void *handle;
-  if (dvt_level3_is_done(g))
+/* C = beta C of what is stored. */
+static davit_status scale_alone(const dvt_site *site, void *handle, const dvt_level3 *g) {
+  if (g->beta == 1)
     return DAVIT_SUCCESS;
-  DVT_TRY(dvt_stream_cublas(site->stream, &handle));
-  if ((g->routine == DVT_HERK || g->routine == DVT_HER2K) && g->beta != 0)
-    DVT_TRY(clear_imaginary_diagonal(site, g));
-  if (!dvt_level3_vanishes(g))
-    return g->routine == DVT_TRMM                               ? multiply_triangle(site, handle, g)
-           : g->routine == DVT_TRSM && dvt_solve_takes(site, g) ? dvt_solve(site, g, multiply_doubles)
-                                                                : call_routine(handle, g, g->k);
-  if (g->routine < DVT_SYRK || g->routine > DVT_HER2K)
-    return scale(handle, g->type, g->m, g->n, g->beta, g->c, g->ldc);
+  if (!dvt_level3_is_update(g))
+    return dvt_is_nan(g->beta) ? fill_nan(site, g->type, g->m, g->n, g->c, g->ldc)
+                               : scale(handle, g->type, g->m, g->n, g->beta, g->c, g->ldc);
+  if (dvt_is_nan(g->beta))
+    return fill_triangle(site, g);
   dvt_level3 nothing = *g; /* there may be no A and B */
   nothing.a = nothing.b = g->c;
   nothing.lda = nothing.ldb = g->n;
   return call_routine(handle, &nothing, 0);
+}
+
+/* The imaginary parts of a diagonal become 0 before cuBLAS reads them, and once more where it may not have written
+ * them: of a sum over nothing. */
+davit_status dvt_level3_stream(const dvt_site *site, const void *level3) {
+  const dvt_level3 settled = dvt_level3_settled(level3), *g = &settled;
+  const bool hermitian = dvt_level3_is_hermitian(g);
+  void *handle;
+  if (dvt_level3_is_done(g))
+    return DAVIT_SUCCESS;
+  DVT_TRY(dvt_stream_cublas(site->stream, &handle));
+  if (hermitian && g->beta != 0)
+    DVT_TRY(clear_imaginary_diagonal(site, g));
+  if (dvt_level3_vanishes(g)) {
+    DVT_TRY(scale_alone(site, handle, g));
+    return hermitian ? clear_imaginary_diagonal(site, g) : DAVIT_SUCCESS;
+  }
+  return g->routine == DVT_TRMM                               ? multiply_triangle(site, handle, g)
+         : g->routine == DVT_TRSM && dvt_solve_takes(site, g) ? dvt_solve(site, g, multiply_doubles)
+                                                              : call_routine(handle, g, g->k);
 }
 
 davit_status dvt_add_stream(const dvt_site *site, const void *add) {
@@ -131,13 +167,16 @@ davit_status dvt_add_stream(const dvt_site *site, const void *add) {
 }
 
 davit_status dvt_gemv_stream(const dvt_site *site, const void *gemv) {
-  const dvt_gemv *g = gemv;
+  const dvt_gemv settled = dvt_gemv_settled(gemv), *g = &settled;
   void *handle;
   if (g->m == 0 || g->n == 0 || (g->alpha == 0 && g->beta == 1))
     return DAVIT_SUCCESS;
   DVT_TRY(dvt_stream_cublas(site->stream, &handle));
   if (g->alpha == 0) { /* y as a matrix: of one column if dense, else of one row, its columns |incy| apart */
     const int64_t length = g->trans == 'N' ? g->m : g->n, step = g->incy < 0 ? -g->incy : g->incy;
+    if (dvt_is_nan(g->beta))
+      return step == 1 ? fill_nan(site, g->type, length, 1, g->y, length)
+                       : fill_nan(site, g->type, 1, length, g->y, step);
     return step == 1 ? scale(handle, g->type, length, 1, g->beta, g->y, length)
                      : scale(handle, g->type, 1, length, g->beta, g->y, step);
   }

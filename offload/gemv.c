@@ -27,7 +27,7 @@ static inline int team_count(int64_t length, int each) {
 #include "offload/each_blas.inc"
 
 davit_status dvt_gemv_region(const dvt_site *site, const void *gemv) {
-  dvt_gemv g = *(const dvt_gemv *)gemv;
+  dvt_gemv g = dvt_gemv_settled(gemv);
   if (g.m == 0 || g.n == 0 || (g.alpha == 0 && g.beta == 1))
     return DAVIT_SUCCESS;
   davit_status status;

@@ -42,13 +42,15 @@ static operand operand_of(char trans, int64_t ld) {
 #include "offload/each_blas.inc"
 
 davit_status dvt_level3_region(const dvt_site *site, const void *level3) {
-  const dvt_level3 *g = level3;
+  const dvt_level3 settled = dvt_level3_settled(level3), *g = &settled;
   if (dvt_level3_is_done(g))
     return DAVIT_SUCCESS;
   davit_status status;
   if (dvt_level3_hip(site->device, g, &status))
     return status;
-  if (g->routine == DVT_GEMM && (g->type == DAVIT_DOUBLE || g->type == DAVIT_FLOAT))
+  if (dvt_level3_keeps(g))
+    DVT_BY_TYPE(g->type, real_diagonal)(site->device, g);
+  else if (g->routine == DVT_GEMM && (g->type == DAVIT_DOUBLE || g->type == DAVIT_FLOAT))
     dvt_gemm_region(site->device, g);
   else if ((g->routine == DVT_TRMM || g->routine == DVT_TRSM) && g->alpha != 0)
     DVT_BY_TYPE(g->type, triangular_routine)(site->device, g);

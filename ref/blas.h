@@ -2,9 +2,9 @@
 /* The BLAS operations: their arguments, and the host forms by BLIS.
  *
  * Meaning and order of the arguments are those of the reference BLAS; they have been checked. A scalar of a
- * float operation is exact in its double; of a real operation its imaginary part is 0. BLIS keeps the rules
- * of the reference BLAS that tests/test_ref.c checks: beta = 0 does not read C or y, alpha = 0 does not read
- * A, B and x; a negative increment walks backwards from the end. */
+ * float operation is exact in its double; of a real operation its imaginary part is 0. Every form keeps the
+ * rules of the reference BLAS: beta = 0 does not read C or y, alpha = 0 does not read A, B and x; a negative
+ * increment walks backwards from the end. */
 #ifndef DAVIT_REF_BLAS_H
 #define DAVIT_REF_BLAS_H
 
@@ -142,6 +142,16 @@ static inline davit_type dvt_real_type(davit_type type) {
 /* Threads that BLIS may be asked for, of those one would like. */
 int dvt_ref_threads(int threads);
 
+/* The imaginary parts of C's diagonal count as 0 and become 0. */
+static inline bool dvt_level3_is_hermitian(const dvt_level3 *g) {
+  return g->routine == DVT_HERK || g->routine == DVT_HER2K;
+}
+
+/* C is a triangle. */
+static inline bool dvt_level3_is_update(const dvt_level3 *g) {
+  return g->routine >= DVT_SYRK && g->routine <= DVT_HER2K;
+}
+
 /* The product vanishes: A and B are not read. */
 static inline bool dvt_level3_vanishes(const dvt_level3 *g) {
   const bool triangular = g->routine == DVT_TRMM || g->routine == DVT_TRSM;
@@ -149,10 +159,41 @@ static inline bool dvt_level3_vanishes(const dvt_level3 *g) {
   return g->alpha == 0 || (summed && g->k == 0);
 }
 
+/* C stays as it is, but for the diagonal where it is hermitian. */
+static inline bool dvt_level3_keeps(const dvt_level3 *g) {
+  return dvt_level3_vanishes(g) && g->beta == 1 && g->routine != DVT_TRMM && g->routine != DVT_TRSM;
+}
+
 /* Nothing is to be done: C is empty, or stays as it is. */
 static inline bool dvt_level3_is_done(const dvt_level3 *g) {
-  return g->m == 0 || g->n == 0 ||
-         (dvt_level3_vanishes(g) && g->beta == 1 && g->routine != DVT_TRMM && g->routine != DVT_TRSM);
+  return g->m == 0 || g->n == 0 || (dvt_level3_keeps(g) && !dvt_level3_is_hermitian(g));
+}
+
+/* Whether a scalar, or a part of it, is NaN. */
+static inline bool dvt_is_nan(double _Complex scalar) {
+  return __builtin_isnan(__real__ scalar) || __builtin_isnan(__imag__ scalar);
+}
+
+/* The arguments with which every form begins. A factor that is NaN, and counts, makes every element NaN that is
+ * written: then the product is left out, and beta is NaN. So forms meet a NaN in beta alone, and only where the
+ * product vanishes. BLIS' kernels take a beta that is NaN for 0, and other libraries promise nothing. */
+static inline dvt_level3 dvt_level3_settled(const dvt_level3 *g) {
+  dvt_level3 settled = *g;
+  if (dvt_is_nan(g->beta) || (dvt_is_nan(g->alpha) && !dvt_level3_vanishes(g))) {
+    settled.alpha = 0;
+    settled.beta = __builtin_nan("");
+  }
+  return settled;
+}
+
+/* The same of gemv with m, n > 0. */
+static inline dvt_gemv dvt_gemv_settled(const dvt_gemv *g) {
+  dvt_gemv settled = *g;
+  if (dvt_is_nan(g->beta) || dvt_is_nan(g->alpha)) {
+    settled.alpha = 0;
+    settled.beta = __builtin_nan("");
+  }
+  return settled;
 }
 
 /* The first element in walking order of a vector of n elements: with a negative increment the last. */

@@ -44,7 +44,7 @@ static int64_t first_single(const dvt_gemv *g) {
 }
 
 davit_status dvt_gemv_host(const dvt_site *site, const void *gemv) {
-  const dvt_gemv *g = gemv;
+  const dvt_gemv settled = dvt_gemv_settled(gemv), *g = &settled;
   (void)site;
   if (g->m == 0 || g->n == 0)
     return DAVIT_SUCCESS;

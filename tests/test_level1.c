@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Complex vectors and matrices of levels 1 and 2, which tests of the real routines leave (test_ref.c, test_axpy.c,
  * test_dot.c, test_gemv.c): axpy, dot and gemv in all forms, dot on queues and over devices, against plain loops in
- * long double. Norms and scal have tests of their own. */
+ * long double. Norms and scal have tests of
+ * their own; what NaN and infinities make of them is here. */
 #include "tests/vectors.h"
 
 static void try_axpy(davit_type type, int64_t n, int64_t inc) {
@@ -92,6 +93,107 @@ CASE(test_complex_gemv) {
           try_gemv(vector_types[t], *trans, shapes[s][0], shapes[s][1], vector_increments[i],
                    vector_increments[(i + s) % 4], i % 2);
   close_forms();
+}
+
+/* ---- factors that are NaN ---- */
+
+enum { NAN_FACTORS = 4 };
+
+/* NaN in all parts or in one. */
+static double _Complex nan_factor(davit_type type, int which) {
+  static const double parts[NAN_FACTORS][2] = {
+      {(double)NAN, 0}, {(double)NAN, (double)NAN}, {0, (double)NAN}, {1, (double)NAN}};
+  return is_complex_type(type) ? __builtin_complex(parts[which][0], parts[which][1]) : (double _Complex)NAN;
+}
+
+/* All elements, in all their parts. */
+static void expect_nan(vector *v, const char *what) {
+  dense_take(&v->d);
+  for (int64_t i = 0; i < v->n; i++) {
+    const wide value = vector_element(v, i, false);
+    if (!isnan(creall(value)) || (is_complex_type(v->type) && !isnan(cimagl(value))))
+      fail_msg("%s, type %d: element %lld of %lld is %Lg %Lg", what, (int)v->type, (long long)i,
+               (long long)v->n, creall(value), cimagl(value));
+  }
+}
+
+static void try_nan_factors(davit_type type, int64_t n, int64_t inc) {
+  static const dvt_form axpy[] = {dvt_axpy_host, dvt_axpy_region, dvt_axpy_stream},
+                        scal[] = {dvt_scal_host, dvt_scal_region, dvt_scal_stream};
+  EACH_FORM(form)
+    for (int which = 0; which < NAN_FACTORS; which++) {
+      SCOPE;
+      const double _Complex factor = nan_factor(type, which);
+      vector x = vector_at(type, n, inc, PLACE(form), 1), y = vector_at(type, n, 2, PLACE(form), 2);
+      perform_form(axpy, form, &(dvt_axpy){type, n, factor, dense_there(&x.d), inc, dense_there(&y.d), 2});
+      expect_nan(&y, "axpy");
+      perform_form(scal, form, &(dvt_scal){type, n, factor, dense_there(&x.d), inc});
+      expect_nan(&x, "scal");
+    }
+}
+
+/* A NaN beside any other factor; beta = 0 beside a NaN does not read y, alpha = 0 does not read A and x. */
+static void try_nan_gemv(davit_type type, char trans, int64_t m, int64_t n, int64_t incx, int64_t incy) {
+  static const dvt_form forms[] = {dvt_gemv_host, dvt_gemv_region, dvt_gemv_stream};
+  static const double others[] = {0, 1, -2, (double)NAN};
+  EACH_FORM(form)
+    for (int turn = 0; turn < 2 * NAN_FACTORS * COUNT(others); turn++) {
+      SCOPE;
+      const bool of_alpha = turn % 2;
+      const double _Complex factor = nan_factor(type, turn / 2 % NAN_FACTORS),
+                            other = others[turn / 2 / NAN_FACTORS];
+      const double _Complex alpha = of_alpha ? factor : other, beta = of_alpha ? other : factor;
+      const bool plain = trans == 'N';
+      const int64_t parts = is_complex_type(type) ? 2 : 1;
+      const dense a =
+          dense_new(part_type(type), parts * m, n, 2 * parts, 0, PLACE(form), alpha == 0 ? UNSET : 3);
+      const vector x = vector_at(type, plain ? n : m, incx, PLACE(form), alpha == 0 ? UNSET : 1);
+      vector y = vector_at(type, plain ? m : n, incy, PLACE(form), beta == 0 ? UNSET : 2);
+      perform_form(forms, form,
+                   &(dvt_gemv){type, trans, m, n, alpha, dense_there(&a), a.ld / parts, dense_there(&x.d),
+                               incx, beta, dense_there(&y.d), incy});
+      expect_nan(&y, "gemv");
+    }
+}
+
+CASE(test_nan_factors) {
+  static const int64_t shapes[][2] = {{1, 1}, {2, 7}, {7, 2}, {70, 70}};
+  each_vector(try_nan_factors);
+  open_forms();
+  for (int t = 0; t < VECTOR_TYPES; t++)
+    for (int s = 0; s < COUNT(shapes); s++)
+      for (const char *trans = "NTC"; *trans; trans++)
+        try_nan_gemv(vector_types[t], *trans, shapes[s][0], shapes[s][1], vector_increments[s],
+                     vector_increments[(s + t) % VECTOR_INCREMENTS]);
+  close_forms();
+}
+
+/* A NaN among infinities of either sign, and these alone. */
+static void try_infinite_norms(davit_type type, int64_t n, int64_t inc) {
+  static const dvt_form forms[] = {dvt_norm_host, dvt_norm_region, dvt_norm_stream};
+  static const double values[][2] = {{-(double)INFINITY, (double)INFINITY},
+                                     {(double)INFINITY, (double)NAN},
+                                     {(double)NAN, -(double)INFINITY},
+                                     {-(double)INFINITY, 1e-300}};
+  EACH_FORM(form)
+    for (int turn = 0; turn < 2 * COUNT(values) && n > 1; turn++) {
+      SCOPE;
+      const double *value = values[turn / 2];
+      vector x = vector_at(type, n, inc, PLACE(form), 1);
+      dense_set(&x.d, 0, 0, value[0]);
+      dense_set(&x.d, x.d.rows - 1, n - 1, value[1]);
+      dense_give(&x.d);
+      vector norm = vector_at(part_type(type), 1, 1, PLACE(form), UNSET);
+      perform_form(forms, form,
+                   &(dvt_norm){type, turn % 2, n, dense_there(&x.d), inc, dense_there(&norm.d), false});
+      dense_take(&norm.d);
+      const double is = dense_at(&norm.d, 0, 0);
+      assert_true(isnan(value[0]) || isnan(value[1]) ? isnan(is) : isinf(is) && is > 0);
+    }
+}
+
+CASE(test_infinite_norms) {
+  each_vector(try_infinite_norms);
 }
 
 /* ---- calls ---- */

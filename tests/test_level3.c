@@ -6,94 +6,19 @@
  * by its residual; complex arithmetic counts twice. Everything that a routine must not read is NaN: guard
  * zones, gaps, the half of a matrix that is not stored, a unit diagonal, C for beta = 0, the inputs for alpha
  * = 0. A complex matrix is a real one of twice the rows (tests/dense.h). */
-#include "tests/dense.h"
+#include "tests/problem.h"
 
 #include <complex.h>
 
 #include "offload/blas.h"
 #include "offload/runtime/stream.h"
 
-typedef long double _Complex wide;
-
-typedef struct problem {
-  dvt_routine routine;
-  davit_type type;
-  char side, uplo, transa, transb, diag;
-  int64_t m, n, k;
-  double _Complex alpha, beta;
-} problem;
-
-static const char *const names[] = {"gemm", "symm", "hemm", "syrk", "herk", "syr2k", "her2k", "trmm", "trsm"};
-static const davit_type types[] = {DAVIT_DOUBLE, DAVIT_FLOAT, DAVIT_COMPLEX_DOUBLE, DAVIT_COMPLEX_FLOAT};
-
-static bool is_complex(davit_type type) {
-  return type >= DAVIT_COMPLEX_FLOAT;
-}
-
-static davit_type part_of(davit_type type) {
-  return type == DAVIT_DOUBLE || type == DAVIT_COMPLEX_DOUBLE ? DAVIT_DOUBLE : DAVIT_FLOAT;
-}
-
-static bool is_hermitian(dvt_routine routine) {
-  return routine == DVT_HEMM || routine == DVT_HERK || routine == DVT_HER2K;
-}
-
-static bool is_triangular(dvt_routine routine) {
-  return routine == DVT_TRMM || routine == DVT_TRSM;
-}
-
-static bool is_square(dvt_routine routine) {
-  return routine == DVT_SYMM || routine == DVT_HEMM;
-}
-
-static bool is_update(dvt_routine routine) {
-  return routine >= DVT_SYRK && routine <= DVT_HER2K;
-}
-
-static bool is_pair(dvt_routine routine) {
-  return routine == DVT_SYR2K || routine == DVT_HER2K;
-}
-
-/* ---- matrices ---- */
-
-static wide element(const problem *p, const dense *x, int64_t i, int64_t j) {
-  if (!is_complex(p->type))
-    return (wide)dense_at(x, i, j);
-  return __builtin_complex((long double)dense_at(x, 2 * i, j), (long double)dense_at(x, 2 * i + 1, j));
-}
-
-static wide element_was(const problem *p, const dense *x, int64_t i, int64_t j) {
-  if (!is_complex(p->type))
-    return (wide)dense_was(x, i, j);
-  return __builtin_complex((long double)dense_was(x, 2 * i, j), (long double)dense_was(x, 2 * i + 1, j));
-}
-
-static void set(const problem *p, dense *x, int64_t i, int64_t j, double real, double imaginary) {
-  dense_set(x, is_complex(p->type) ? 2 * i : i, j, real);
-  if (is_complex(p->type))
-    dense_set(x, 2 * i + 1, j, imaginary);
-}
-
-static int64_t leading(const problem *p, const dense *x) {
-  return is_complex(p->type) ? x->ld / 2 : x->ld;
-}
-
-static dense matrix(const problem *p, int64_t rows, int64_t cols, int64_t extra, int place, uint64_t seed) {
-  if (!is_complex(p->type))
-    return dense_new(p->type, rows, cols, extra, 0, place, seed);
-  return dense_new(part_of(p->type), 2 * rows, cols, 2 * extra + (rows == 0), 0, place, seed);
-}
-
-static bool outside(char uplo, int64_t i, int64_t j) {
-  return uplo == 'L' ? i < j : i > j;
-}
-
 /* The half that must not be read becomes NaN, and of a hermitian diagonal the imaginary parts. */
 static void hide_half(const problem *p, dense *x, int64_t order) {
   for (int64_t j = 0; j < order; j++)
     for (int64_t i = 0; i < order; i++)
       if (outside(p->uplo, i, j))
-        set(p, x, i, j, (double)NAN, (double)NAN);
+        set_element(p, x, i, j, (double)NAN, (double)NAN);
       else if (i == j && is_hermitian(p->routine))
         dense_set(x, 2 * i + 1, j, (double)NAN);
 }
@@ -103,14 +28,10 @@ static void temper(const problem *p, dense *x, int64_t order) {
   for (int64_t j = 0; j < order; j++)
     for (int64_t i = 0; i < order; i++) {
       const wide value = element(p, x, i, j) / (long double)(i == j ? 1 : order);
-      set(p, x, i, j, (double)creall(value) + (i == j), (double)cimagl(value));
+      set_element(p, x, i, j, (double)creall(value) + (i == j), (double)cimagl(value));
       if (i == j && p->diag == 'U')
-        set(p, x, i, j, (double)NAN, (double)NAN);
+        set_element(p, x, i, j, (double)NAN, (double)NAN);
     }
-}
-
-static int64_t order_of(const problem *p) {
-  return p->side == 'R' ? p->n : p->m;
 }
 
 static bool vanishes(const problem *p) {
@@ -124,8 +45,8 @@ static void make(const problem *p, const int places[3], dense o[3]) {
   int64_t rows = p->m, cols = p->k;
   if (is_square(p->routine) || is_triangular(p->routine))
     rows = cols = order_of(p);
-  o[0] = matrix(p, ta && !is_triangular(p->routine) ? cols : rows,
-                ta && !is_triangular(p->routine) ? rows : cols, 3, places[0], none ? UNSET : 1);
+  o[0] = new_matrix(p, ta && !is_triangular(p->routine) ? cols : rows,
+                    ta && !is_triangular(p->routine) ? rows : cols, 3, places[0], none ? UNSET : 1);
   if (!none && (is_square(p->routine) || is_triangular(p->routine))) {
     if (is_triangular(p->routine))
       temper(p, &o[0], rows);
@@ -134,8 +55,8 @@ static void make(const problem *p, const int places[3], dense o[3]) {
   }
   rows = p->routine == DVT_GEMM ? p->k : is_square(p->routine) ? p->m : p->n;
   cols = is_pair(p->routine) ? p->k : p->n;
-  o[1] = matrix(p, tb ? cols : rows, tb ? rows : cols, 1, places[1], none ? UNSET : 2);
-  o[2] = matrix(p, p->m, p->n, 2, places[2], c_counts ? 3 : UNSET);
+  o[1] = new_matrix(p, tb ? cols : rows, tb ? rows : cols, 1, places[1], none ? UNSET : 2);
+  o[2] = new_matrix(p, p->m, p->n, 2, places[2], c_counts ? 3 : UNSET);
   if (is_update(p->routine)) {
     hide_half(p, &o[2], p->n);
     dense_give(&o[2]);
@@ -259,7 +180,8 @@ static void expect(const problem *p, dense o[3]) {
     for (int64_t i = 0; i < p->m; i++) {
       const char *now = (char *)dense_image(c) + (size_t)(i + j * leading(p, c)) * bytes,
                  *was = c->before + c->start + (size_t)(i + j * leading(p, c)) * bytes;
-      if (unchanged || (is_update(p->routine) && outside(p->uplo, i, j))) {
+      const bool real = is_hermitian(p->routine) && i == j;
+      if ((unchanged && !real) || (is_update(p->routine) && outside(p->uplo, i, j))) {
         assert_memory_equal(now, was, bytes);
         continue;
       }
@@ -280,35 +202,9 @@ static void expect(const problem *p, dense o[3]) {
   if (!(sqrtl(s.error) <= bound)) /* NaN fails, too */
     fail_msg("%s type %d side %c uplo %c trans %c %c diag %c m %lld n %lld k %lld alpha %g %g beta %g %g: "
              "%Lg > %Lg",
-             names[p->routine], (int)p->type, p->side, p->uplo, p->transa, p->transb, p->diag,
+             problem_names[p->routine], (int)p->type, p->side, p->uplo, p->transa, p->transb, p->diag,
              (long long)p->m, (long long)p->n, (long long)p->k, creal(p->alpha), cimag(p->alpha),
              creal(p->beta), cimag(p->beta), sqrtl(s.error), bound);
-}
-
-/* ---- all flags ---- */
-
-static const char *sides(dvt_routine r) {
-  return is_square(r) || is_triangular(r) ? "LR" : "-";
-}
-static const char *halves(dvt_routine r) {
-  return r == DVT_GEMM ? "-" : "UL";
-}
-static const char *transposes(dvt_routine r, davit_type type) {
-  return is_square(r) ? "N" : is_hermitian(r) ? "NC" : is_update(r) && is_complex(type) ? "NT" : "NTC";
-}
-
-/* Does the work with every routine of the type, of which the flags are set. */
-static void each_flags(davit_type type, void (*work)(problem *p)) {
-  for (dvt_routine r = 0; r < DVT_ROUTINES; r++)
-    for (const char *side = sides(r); *side; side++)
-      for (const char *uplo = halves(r); *uplo; uplo++)
-        for (const char *ta = transposes(r, type); *ta; ta++)
-          for (const char *tb = r == DVT_GEMM ? "NTC" : "-"; *tb; tb++)
-            for (const char *diag = is_triangular(r) ? "NU" : "-"; *diag; diag++) {
-              problem p = {r, type, *side, *uplo, *ta, *tb, *diag, 0, 0, 0, 0, 0};
-              if (is_complex(type) || !is_hermitian(r))
-                work(&p);
-            }
 }
 
 /* Factors that the routine takes: real ones where it is hermitian. */
@@ -327,24 +223,9 @@ static void set_factors(problem *p, int which) {
   }
 }
 
-static void set_sizes(problem *p, int64_t m, int64_t n, int64_t k) {
-  p->m = is_update(p->routine) ? n : m;
-  p->n = n;
-  p->k = is_square(p->routine) || is_triangular(p->routine) ? 0 : k;
-}
-
 /* ---- the forms ---- */
 
 static dvt_stream *stream;
-
-static dvt_level3 arguments(const problem *p, const dense o[3]) {
-  const bool triangular = is_triangular(p->routine);
-  const dense *b = triangular ? &o[2] : &o[1];
-  return (dvt_level3){
-      p->routine,        p->type,        p->side,       p->uplo, p->transa,          p->transb,
-      p->diag,           p->m,           p->n,          p->k,    p->alpha,           dense_there(&o[0]),
-      leading(p, &o[0]), dense_there(b), leading(p, b), p->beta, dense_there(&o[2]), leading(p, &o[2])};
-}
 
 enum { HOST_FORM, REGION_FORM, STREAM_FORM, FORMS };
 
@@ -354,7 +235,7 @@ static void try_form(problem *p, int form) {
   const dvt_site site = {.device = form == HOST_FORM ? DAVIT_HOST : 0, .stream = stream, .threads = 1};
   dense o[3];
   make(p, (int[]){place, place, place}, o);
-  const dvt_level3 g = arguments(p, o);
+  const dvt_level3 g = problem_arguments(p, o);
   CHECK(forms[form](&site, &g));
   if (form == STREAM_FORM)
     CHECK(dvt_stream_synchronize(stream));
@@ -395,64 +276,13 @@ static void try_large_solve(problem *p) {
 CASE(test_forms) {
   if (device_count() > 0)
     (void)dvt_stream_acquire(0, &stream);
-  for (int t = 0; t < COUNT(types); t++)
-    each_flags(types[t], try_shapes);
+  for (int t = 0; t < COUNT(problem_types); t++)
+    each_flags(problem_types[t], try_shapes);
   if (stream)
     each_flags(DAVIT_DOUBLE, try_large_solve);
   if (stream)
     dvt_stream_release(stream);
   stream = NULL;
-}
-
-/* ---- the calls ---- */
-
-#define EITHER(name, ...)                                                                                    \
-  (queue ? davit_queue_##name(queue, __VA_ARGS__, options) : davit_##name(__VA_ARGS__, options))
-#define AB a, g->lda, b, g->ldb
-#define C c, g->ldc
-#define REAL_ROUTINES(p)                                                                                     \
-  case DVT_GEMM:                                                                                             \
-    return EITHER(p##gemm, g->transa, g->transb, g->m, g->n, g->k, alpha, AB, beta, C);                      \
-  case DVT_SYMM:                                                                                             \
-    return EITHER(p##symm, g->side, g->uplo, g->m, g->n, alpha, AB, beta, C);                                \
-  case DVT_SYRK:                                                                                             \
-    return EITHER(p##syrk, g->uplo, g->transa, g->n, g->k, alpha, a, g->lda, beta, C);                       \
-  case DVT_SYR2K:                                                                                            \
-    return EITHER(p##syr2k, g->uplo, g->transa, g->n, g->k, alpha, AB, beta, C);                             \
-  case DVT_TRMM:                                                                                             \
-    return EITHER(p##trmm, g->side, g->uplo, g->transa, g->diag, g->m, g->n, alpha, a, g->lda, C);           \
-  case DVT_TRSM:                                                                                             \
-    return EITHER(p##trsm, g->side, g->uplo, g->transa, g->diag, g->m, g->n, alpha, a, g->lda, C);
-#define COMPLEX_ROUTINES(p)                                                                                  \
-  case DVT_HEMM:                                                                                             \
-    return EITHER(p##hemm, g->side, g->uplo, g->m, g->n, alpha, AB, beta, C);                                \
-  case DVT_HERK:                                                                                             \
-    return EITHER(p##herk, g->uplo, g->transa, g->n, g->k, __real__ alpha, a, g->lda, __real__ beta, C);     \
-  case DVT_HER2K:                                                                                            \
-    return EITHER(p##her2k, g->uplo, g->transa, g->n, g->k, alpha, AB, __real__ beta, C);
-#define NO_ROUTINES(p)
-#define DEFINE(p, T, MORE)                                                                                   \
-  static davit_status call_##p(const dvt_level3 *g, davit_queue *queue,                                      \
-                               const davit_level3_options *options) {                                        \
-    const T alpha = (T)g->alpha, beta = (T)g->beta, *a = g->a, *b = g->b;                                    \
-    T *c = g->c;                                                                                             \
-    switch (g->routine) {                                                                                    \
-      REAL_ROUTINES(p)                                                                                       \
-      MORE(p)                                                                                                \
-    default:                                                                                                 \
-      return DAVIT_INTERNAL_ERROR;                                                                           \
-    }                                                                                                        \
-  }
-DEFINE(d, double, NO_ROUTINES)
-DEFINE(s, float, NO_ROUTINES)
-DEFINE(z, davit_complex_double, COMPLEX_ROUTINES)
-DEFINE(c, davit_complex_float, COMPLEX_ROUTINES)
-
-static davit_status call(const dvt_level3 *g, davit_queue *queue, const davit_level3_options *options) {
-  return (g->type == DAVIT_DOUBLE           ? call_d
-          : g->type == DAVIT_FLOAT          ? call_s
-          : g->type == DAVIT_COMPLEX_DOUBLE ? call_z
-                                            : call_c)(g, queue, options);
 }
 
 /* Calls that more than one product was needed for, by routine and side, and those that gave up tiles for
@@ -466,8 +296,8 @@ static void try_queue(const problem *p, int device) {
   dense o[3];
   make(p, (int[]){place, place, place}, o);
   davit_queue *queue = new_queue(device, 1);
-  const dvt_level3 g = arguments(p, o);
-  CHECK(call(&g, queue, NULL));
+  const dvt_level3 g = problem_arguments(p, o);
+  CHECK(call_level3(&g, queue, NULL));
   finish(queue);
   expect(p, o);
 }
@@ -487,8 +317,8 @@ static void try_spread(const problem *p, const int places[3], int count, int64_t
                                         .separate_memory = tight || tile == 16,
                                         .cache_bytes = tight ? 18 * 64 * davit_type_bytes(p->type) : 0,
                                         .report = &report};
-  const dvt_level3 g = arguments(p, o);
-  CHECK(call(&g, NULL, &options));
+  const dvt_level3 g = problem_arguments(p, o);
+  CHECK(call_level3(&g, NULL, &options));
   expect(p, o);
   tiled[p->routine][p->side == 'R'] += report.products > report.device_count;
   evicting[p->routine] += report.evictions > 0;
@@ -522,8 +352,8 @@ static void try_large_product(problem *p) {
 }
 
 CASE(test_calls) {
-  for (int t = 0; t < COUNT(types); t++)
-    each_flags(types[t], try_calls);
+  for (int t = 0; t < COUNT(problem_types); t++)
+    each_flags(problem_types[t], try_calls);
   each_flags(DAVIT_DOUBLE, try_large_product);
   if (device_count() > 0)
     each_flags(DAVIT_COMPLEX_FLOAT, try_large_product);
@@ -569,7 +399,7 @@ static void *call_all(void *argument) {
     }
     const dvt_level3 g = {r, DAVIT_DOUBLE, 'L', 'L',   'N', 'N', 'N',  ORDER, ORDER, ORDER, 1,
                           a, ORDER,        b,   ORDER, 0.5, c,   ORDER};
-    const davit_status status = is_hermitian(r) ? DAVIT_SUCCESS : call(&g, NULL, &options);
+    const davit_status status = is_hermitian(r) ? DAVIT_SUCCESS : call_level3(&g, NULL, &options);
     me->status = status == DAVIT_SUCCESS ? me->status : status;
   }
   return NULL;
@@ -607,9 +437,9 @@ static davit_status call_by_tiles(void *argument) {
     devices[0] = DAVIT_HOST;
   const davit_level3_options options = {
       .devices = devices, .device_count = count, .tile = 32, .separate_memory = true};
-  const dvt_level3 g = arguments(t->p, t->o);
+  const dvt_level3 g = problem_arguments(t->p, t->o);
   dense_give(&t->o[2]);
-  const davit_status status = call(&g, NULL, &options);
+  const davit_status status = call_level3(&g, NULL, &options);
   assert_true(dense_as_image(&t->o[0]) && (is_triangular(t->p->routine) || dense_as_image(&t->o[1])));
   return status;
 }
@@ -618,7 +448,8 @@ CASE(test_failures) {
   static const int places[] = {DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE};
   for (dvt_routine r = DVT_SYMM; r < DVT_ROUTINES; r++) { /* gemm: test_inject.c */
     SCOPE;
-    problem p = {r, types[is_hermitian(r) ? 2 : r % 2], 'L', 'L', 'N', 'N', 'N', .alpha = 0.5, .beta = 1};
+    problem p = {r,        problem_types[is_hermitian(r) ? 2 : r % 2], 'L', 'L', 'N', 'N', 'N', .alpha = 0.5,
+                 .beta = 1};
     set_sizes(&p, 70, 70, 50);
     attempt t = {.p = &p};
     make(&p, places, t.o);

@@ -12,10 +12,11 @@
  *
  * For all routines: letters may be lower case. The leading dimension of a matrix is at least its rows as
  * stored. alpha = 0, or k = 0 where the sums run over k, does not read the input matrices; beta = 0 does not
- * read C. Otherwise NaN and infinities propagate. What is written must not overlap an input; its bytes beyond
- * the rows, and the half of a symmetric, hermitian or triangular matrix that `uplo` does not name, stay
- * untouched and unread. Operands may be larger than device memory. The same call on the same devices gives
- * the same bits.
+ * read C. Otherwise NaN and infinities propagate. A beta that is NaN, or has a NaN part, makes every element NaN that
+ * is written; so does such an alpha, except for k = 0. What is written must not overlap an input; its bytes beyond
+ * the rows, and the half of a symmetric, hermitian or triangular matrix that `uplo` does not name, stay untouched
+ * and unread. An infinity in an input leaves elements alone that do not depend on it (cuBLAS does not promise this of
+ * its trmm). Operands may be larger than device memory. The same call on the same devices gives the same bits.
  *
  * Row-major: a C array x[rows][cols] is the transpose of a column-major cols × rows matrix. For C = A B with
  * a[m][k], b[k][n], c[m][n] exchange the operands: davit_dgemm('N', 'N', n, m, k, alpha, b, n, a, k, beta, c,
@@ -237,8 +238,8 @@ DAVIT_API davit_status davit_queue_csyrk(davit_queue *queue, char uplo, char tra
                                          const davit_level3_options *options);
 
 /* C = alpha A Aᴴ + beta C (trans 'N') or alpha Aᴴ A + beta C ('C'), with real factors. C is hermitian; the
- * imaginary parts of its diagonal count as 0 and become 0. Row-major: exchange 'N' and 'C', 'U' and 'L': Cᵀ
- * is the conjugate of C. */
+ * imaginary parts of its diagonal count as 0 and become 0, whatever k and the factors are. Row-major: exchange
+ * 'N' and 'C', 'U' and 'L': Cᵀ is the conjugate of C. */
 DAVIT_API davit_status davit_zherk(char uplo, char trans, int64_t n, int64_t k, double alpha,
                                    const davit_complex_double *a, int64_t lda, double beta,
                                    davit_complex_double *c, int64_t ldc, const davit_level3_options *options);
@@ -342,7 +343,8 @@ DAVIT_API davit_status davit_queue_ctrmm(davit_queue *queue, char side, char upl
                                          int64_t ldb, const davit_level3_options *options);
 
 /* Solves op(A) X = alpha B (side 'L') or X op(A) = alpha B ('R') for X, which replaces B; otherwise as trmm.
- * A is not tested for being singular: division by a zero on the diagonal gives infinities and NaN. */
+ * A is not tested for being singular: division by a zero on the diagonal gives infinities and NaN. NVIDIA devices may
+ * multiply by the reciprocals of the diagonal, which are infinite for subnormal numbers. */
 DAVIT_API davit_status davit_dtrsm(char side, char uplo, char transa, char diag, int64_t m, int64_t n,
                                    double alpha, const double *a, int64_t lda, double *b, int64_t ldb,
                                    const davit_level3_options *options);

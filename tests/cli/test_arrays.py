@@ -412,6 +412,25 @@ def test_nan_of_finite_operands():
     expect(b"nan" in result.out and words not in result.err, f"{result}")
 
 
+def test_factors_that_are_not_finite():
+    save("a.npy", np.ones((3, 3)))
+    save("x.npy", np.ones(3))
+    for command, option in (("gemm a.npy a.npy --alpha nan", "--alpha"), ("gemm a.npy a.npy --alpha inf", "--alpha"),
+                            ("gemm a.npy a.npy --c0 a.npy --beta nan", "--beta"),
+                            ("gemm a.npy a.npy --c0 a.npy --alpha 0 --beta=nan", "--beta"),
+                            ("gemv a.npy x.npy --alpha nan", "--alpha"), ("gemv a.npy x.npy --y0 x.npy --beta nan", "--beta"),
+                            ("axpy x.npy x.npy --alpha nan", "--alpha")):
+        for devices in ([], ["--devices", "cpu"]):
+            call = [*command.split(), *devices]
+            refuse([*call, "--check"], f"{option} is not finite", code=1)
+            err = davit(*call, "--check", code=1).err
+            expect("overflow" not in err and "-nan" not in err, f"{call}: {err}")
+            davit(*call, "-o", "y.npy", "-f")
+            expect("inf" in command or np.isnan(np.load("y.npy")).all(), f"{call}")
+    result = davit("gemm", "a.npy", "a.npy", "--beta", "nan", "--check", "-o", "y.npy", "-f")
+    expect("not finite" not in result.err and np.load("y.npy").max() == 3, f"beta without c0: {result}")
+
+
 def test_a_nan_has_no_sign():
     for value, printed in ((-np.nan, "nan"), (complex(-np.nan, -np.nan), "nan+nanj")):
         out = davit("reduce", save("n.npy", [value])).out

@@ -541,6 +541,43 @@ static void test_unread(void) {
          "a grid too large");
 }
 
+/* A factor that is NaN makes every element NaN that is written. */
+static void test_nan_factors(void) {
+  enum { N = 40, BLOCK = 8 };
+  static const double pairs[][2] = {{NAN, 1}, {NAN, 0}, {1, NAN}, {0, NAN}, {NAN, NAN}};
+  double a[N * N], c[N * N];
+  davit_mpi_grid *grid;
+  int desc[9], row, col;
+  CHECK(davit_mpi_grid_create(MPI_COMM_WORLD, 1, ranks, &grid));
+  CHECK(davit_mpi_grid_position(grid, &row, &col));
+  CHECK(davit_mpi_descriptor(grid, N, N, BLOCK, BLOCK, 0, 0, N, desc));
+  const int count = N * (int)davit_mpi_local_size(N, BLOCK, col, 0, ranks);
+  for (int call = 0; call < 4 * 5; call++) { /* gemm, syrk of both triangles, trsm */
+    const int routine = call / 5;
+    const double alpha = pairs[call % 5][0], beta = pairs[call % 5][1];
+    for (int e = 0; e < count; e++) {
+      const int j = (e / N / BLOCK * ranks + col) * BLOCK + e / N % BLOCK;
+      a[e] = e % N == j ? 2 : 0.01;
+      c[e] = 1;
+    }
+    if (routine == 0)
+      CHECK(davit_mpi_dgemm(grid, 'N', 'T', N, N, N, alpha, a, 1, 1, desc, a, 1, 1, desc, beta, c, 1, 1, desc,
+                            NULL));
+    else if (routine < 3)
+      CHECK(davit_mpi_dsyrk(grid, routine == 1 ? 'L' : 'U', 'N', N, N, alpha, a, 1, 1, desc, beta, c, 1, 1,
+                            desc, NULL));
+    else
+      CHECK(davit_mpi_dtrsm(grid, 'L', 'U', 'N', 'N', N, N, NAN, a, 1, 1, desc, c, 1, 1, desc, NULL));
+    for (int e = 0; e < count; e++) {
+      const int i = e % N, j = (e / N / BLOCK * ranks + col) * BLOCK + e / N % BLOCK;
+      const bool written = routine == 1 ? i >= j : routine == 2 ? i <= j : true;
+      EXPECT(isnan(c[e]) == written, "routine %d, alpha %g, beta %g: %g in row %d, column %d", routine, alpha,
+             beta, c[e], i, j);
+    }
+  }
+  CHECK(davit_mpi_grid_destroy(grid));
+}
+
 int main(int argc, char **argv) {
   mpi_test_begin(&argc, &argv, &me, &ranks);
   const char *scale = getenv("DAVIT_TEST_SCALE");
@@ -558,5 +595,6 @@ int main(int argc, char **argv) {
   test_slabs();
   test_large_syrk();
   test_unread();
+  test_nan_factors();
   return mpi_test_end();
 }

@@ -186,7 +186,9 @@ typedef struct cli_check {
   const char *measure; /* a formula: "||C - C_ref||_F <= …"; NULL: nothing was checked */
   double error;
   double bound;
-  bool overflow; /* the result has NaN, though all operands are finite */
+  bool overflow; /* the result has NaN, though all operands and factors are finite */
+  const char
+      *factor; /* the option, if one is not finite, and the result has NaN or is not within the bound */
 } cli_check;
 
 typedef struct cli_command cli_command;

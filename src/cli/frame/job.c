@@ -272,6 +272,25 @@ static bool has_overflow(cli_job *job) {
   return found;
 }
 
+/* A factor (--alpha) that is NaN or infinite, or NULL. */
+static const char *infinite_factor(const cli_job *job) {
+  const char *found = NULL;
+  for (const cli_option *row = job->command->options; row && row->name && !found; row++) {
+    const double *parts = (const double *)(const void *)((const char *)job + row->at);
+    if (row->kind == CLI_COMPLEX && !(isfinite(parts[0]) && isfinite(parts[1])))
+      found = row->name;
+  }
+  return found;
+}
+
+/* Why the result has NaN, or is not what it should be. */
+static void explain_nan(cli_job *job) {
+  const cli_array *result = result_of(job);
+  const bool wrong = !check_holds(job) || (result && has_nan(result));
+  job->check.factor = wrong ? infinite_factor(job) : NULL;
+  job->check.overflow = !job->check.factor && has_overflow(job);
+}
+
 static int check(cli_job *job) {
   int code = CLI_OK;
   if (!job->common.check || !(cli_ranks_lead() || job->command->check_on_all))
@@ -280,7 +299,8 @@ static int check(cli_job *job) {
     cli_progress_start(&job->progress, "check", job->common.quiet);
     code = job->command->check(job, &job->check);
     cli_progress_stop(&job->progress);
-    job->check.overflow = job->check.measure && has_overflow(job);
+    if (job->check.measure)
+      explain_nan(job);
   }
   if (!check_holds(job))
     job->code = CLI_FAILED;
@@ -417,8 +437,11 @@ static int report(cli_job *job) {
     return CLI_OK;
   const bool holds = check_holds(job);
   const cli_check *found = &job->check;
-  const char *overflow =
-      found->overflow ? "; the result has NaN from finite operands: partial results overflow" : "";
+  const double error = fabs(found->error); /* a NaN is written without a sign */
+  const char *reason = found->factor     ? " is not finite"
+                       : found->overflow ? "the result has NaN from finite operands: partial results overflow"
+                                         : "";
+  const char *factor = found->factor ? found->factor : "", *mark = *reason ? "; " : "";
   print_output(job, holds);
   const int flushed = cli_output_flush();
   if (flushed != CLI_OK)
@@ -428,12 +451,13 @@ static int report(cli_job *job) {
   if (job->common.verbose && !job->common.json)
     print_details(job);
   if (!holds)
-    return cli_fail(job->code, "check failed: error %.3g of bound %.3g: %s%s", found->error, found->bound,
-                    found->measure, overflow);
+    return cli_fail(job->code, "check failed: error %.3g of bound %.3g: %s%s%s%s", error, found->bound,
+                    found->measure, mark, factor, reason);
   if (job->common.json)
     return job->code;
   if (found->measure && !job->common.quiet)
-    fprintf(stderr, "error %.3g of bound %.3g: %s%s\n", found->error, found->bound, found->measure, overflow);
+    fprintf(stderr, "error %.3g of bound %.3g: %s%s%s%s\n", error, found->bound, found->measure, mark, factor,
+            reason);
   remark_lost_result(job);
   return job->code;
 }
