@@ -313,7 +313,7 @@ static void write_inputs(void) {
   write_npy("in/short.npy", "<f4", "(500, 4)", s, sizeof s / 6 * 5);
   write_npy("in/e.npy", "<f4", "(40, 4)", e, sizeof e);
   write_npy("in/g.npy", "<f4", "(20, 4)", e, sizeof e / 2);
-  write_text("in/i.csv", "1\n2\n3\n");
+  write_text("in/few.mtx", "%%MatrixMarket matrix array real general\n3 1\n1\n2\n3\n");
   write_text("in/q.fa", ">one\nACGTACGTTAGC\n>two\nGGGTTTACG\n");
   write_text("in/t.fa", ">a\nACGTACGTTAGC\n>b\nTTTACGTAC\n>c\nGGGTTTACGA\n>d\nACACACAC\n");
   write_text("in/u.fa", ">a\nACGTACGTTAGC\n>b\nTTTACGTAC\n>c\nGGGTTTACGA\n>d\nMRNDACAC\n");
@@ -564,7 +564,7 @@ CASE(test_files_that_cannot_be_opened) {
        .code = 3,
        .says = "rank 2: its files are not those of rank 0"},
       {.rank = 2,
-       .words = "reduce ../in/i.csv",
+       .words = "reduce ../in/few.mtx",
        .code = 3,
        .says = "rank 2: its files are not those of rank 0"},
   };
