@@ -18,6 +18,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -30,7 +31,7 @@
 
 int davit_main(int argc, char **argv); /* main() of src/cli/main.c */
 
-enum { RANKS = 3, TEXT = 4096, SECONDS = 60 };
+enum { RANKS = 3, TEXT = 4096, SECONDS = 100 };
 enum { UNLIKE = 97, ALONE = 98 }; /* exit codes of a child: another call than rank 0's; a rank has gone */
 
 /* What the children tell their parent. */
@@ -56,13 +57,19 @@ typedef struct message {
   char text[TEXT];
 } message;
 
+static _Noreturn void give_up(int code, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(outcome->why, sizeof outcome->why, format, arguments);
+  va_end(arguments);
+  _exit(code);
+}
+
 static void give(int rank, const void *data, size_t bytes) {
   for (size_t at = 0; at < bytes;) {
     const ssize_t now = send(to[rank], (const char *)data + at, bytes - at, MSG_NOSIGNAL);
-    if (now <= 0) {
-      snprintf(outcome->why, sizeof outcome->why, "rank %d has gone before rank %d", rank, me);
-      _exit(ALONE);
-    }
+    if (now <= 0)
+      give_up(ALONE, "rank %d has gone before rank %d", rank, me);
     at += (size_t)now;
   }
 }
@@ -70,10 +77,8 @@ static void give(int rank, const void *data, size_t bytes) {
 static void take(int rank, void *data, size_t bytes) {
   for (size_t at = 0; at < bytes;) {
     const ssize_t now = recv(to[rank], (char *)data + at, bytes - at, 0);
-    if (now <= 0) {
-      snprintf(outcome->why, sizeof outcome->why, "rank %d has gone before rank %d", rank, me);
-      _exit(ALONE);
-    }
+    if (now <= 0)
+      give_up(ALONE, "rank %d has gone before rank %d", rank, me);
     at += (size_t)now;
   }
 }
@@ -82,11 +87,8 @@ static void take(int rank, void *data, size_t bytes) {
 static message take_call(int rank, kind call) {
   message m;
   take(rank, &m, sizeof m);
-  if (m.call != call) {
-    snprintf(outcome->why, sizeof outcome->why, "rank %d calls %s, rank 0 %s", rank, kind_names[m.call],
-             kind_names[call]);
-    _exit(UNLIKE);
-  }
+  if (m.call != call)
+    give_up(UNLIKE, "rank %d calls %s, rank 0 %s", rank, kind_names[m.call], kind_names[call]);
   return m;
 }
 
@@ -136,11 +138,8 @@ static void share(size_t bytes, void *data) {
   }
   for (int rank = 1; rank < RANKS && me == 0; rank++) {
     const message m = take_call(rank, CALL_SHARE);
-    if (m.length != (int64_t)bytes) {
-      snprintf(outcome->why, sizeof outcome->why, "rank %d shares %lld bytes, rank 0 %zu", rank,
-               (long long)m.length, bytes);
-      _exit(UNLIKE);
-    }
+    if (m.length != (int64_t)bytes)
+      give_up(UNLIKE, "rank %d shares %lld bytes, rank 0 %zu", rank, (long long)m.length, bytes);
     give(rank, data, bytes);
   }
 }
@@ -152,11 +151,8 @@ static void send_data(size_t bytes, const void *data) {
 
 static void receive_data(int rank, size_t bytes, void *data) {
   const message m = take_call(rank, CALL_SEND);
-  if (m.length != (int64_t)bytes) {
-    snprintf(outcome->why, sizeof outcome->why, "rank %d sends %lld bytes, rank 0 wants %zu", rank,
-             (long long)m.length, bytes);
-    _exit(UNLIKE);
-  }
+  if (m.length != (int64_t)bytes)
+    give_up(UNLIKE, "rank %d sends %lld bytes, rank 0 wants %zu", rank, (long long)m.length, bytes);
   take(rank, data, bytes);
 }
 
@@ -468,7 +464,7 @@ static const char *const commands[] = {
 
 /* Each passage up to 8, then a sample, until a run ends before it comes to the failure. */
 static int fail_command(const char *line, int kind, int rank, int *failures) {
-  const int all = 8, step = 60 / scaled(20);
+  const int all = scaled(8), step = 60 / scaled(20);
   uint64_t right[2], seed = 1 + (uint64_t)rank;
   int status[RANKS], code, wrong = 0;
   run_ranks(line, NULL, status);
