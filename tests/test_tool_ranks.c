@@ -462,7 +462,7 @@ static const char *const commands[] = {
     "detect ../in/s.npy --effect ../in/e.npy ../in/g.npy --permutations 20 -o o --check --quiet",
 };
 
-/* Each passage up to 8, then a sample, until a run ends before it comes to the failure. */
+/* The first passages, then a sample, until a run ends before it comes to the failure. */
 static int fail_command(const char *line, int kind, int rank, int *failures) {
   const int all = scaled(8), step = 60 / scaled(20);
   uint64_t right[2], seed = 1 + (uint64_t)rank;
