@@ -22,8 +22,10 @@ endif()
 if(TARGET davit_blas)
   install(TARGETS davit_blas davit_blas64 EXPORT davitTargets LIBRARY COMPONENT runtime NAMELINK_COMPONENT development)
   # A folder of its own, because they have the names of the system's libraries.
-  install(TARGETS davit_blas_alternative davit_blas64_alternative LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/davit
-          COMPONENT blas NAMELINK_COMPONENT development)
+  install(TARGETS davit_blas_alternative LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/davit COMPONENT blas
+          NAMELINK_COMPONENT development)
+  install(TARGETS davit_blas64_alternative LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/davit COMPONENT blas64
+          NAMELINK_COMPONENT development)
 endif()
 install(DIRECTORY include/davit DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development FILES_MATCHING PATTERN "*.h")
 install(DIRECTORY offload/kernel DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/davit COMPONENT development)
@@ -48,6 +50,10 @@ install(FILES ${PROJECT_BINARY_DIR}/davitConfig.cmake ${PROJECT_BINARY_DIR}/davi
 file(RELATIVE_PATH pc_prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 string(REGEX REPLACE "/$" "" pc_prefix ${pc_prefix})
 set(pc_libraries ${DAVIT_LIBRARIES})
+# Linkers search the folder of this architecture by themselves, and a file outside of it may not name it.
+if(CMAKE_LIBRARY_ARCHITECTURE)
+  list(TRANSFORM pc_libraries REPLACE "^/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/lib([^/]+)\\.so$" "-l\\1")
+endif()
 foreach(dir IN LISTS DAVIT_OFFLOAD_LIBRARY_DIRS)
   list(APPEND pc_libraries -Wl,-rpath,${dir})
 endforeach()

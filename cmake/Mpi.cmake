@@ -2,7 +2,7 @@
 # libdavit_mpi: davit over several processes (docs/mpi.md), where there is an MPI. libdavit does not know of it.
 find_package(MPI QUIET COMPONENTS C)
 if(NOT MPI_C_FOUND)
-  message(STATUS "davit: without libdavit_mpi: there is no MPI (Debian: libopenmpi-dev)")
+  set(DAVIT_LEFT_OUT "libdavit_mpi and the tool under mpirun: there is no MPI (Debian: libopenmpi-dev)")
   return()
 endif()
 file(GLOB mpi_sources CONFIGURE_DEPENDS src/mpi/*.c)

@@ -8,6 +8,7 @@
 #   tool            davit             the tool, manual pages, completion
 #   documentation   davit-doc
 #   blas            libdavit-blas0    the drop-in as an alternative for libblas.so.3
+#   blas64          libdavit-blas64-0 the same for libblas64.so.3, which needs another BLIS
 #   mpi             libdavit-mpi0     the library for several processes, and what the tool needs of it
 #   mpi_development libdavit-mpi-dev
 find_program(dpkg_query dpkg-query NO_CACHE)
@@ -38,6 +39,7 @@ mark_as_advanced(DAVIT_PACKAGE_CONTACT)
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME davit)
 set(CPACK_PACKAGE_CONTACT "${DAVIT_PACKAGE_CONTACT}")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "") # it would be the synopsis of every package
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
@@ -86,10 +88,10 @@ davit_packages_of(offload ${DAVIT_OMPTARGET})
 string(REGEX MATCH "^[0-9]+\\.[0-9]+" libc "${libc}")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS "libc6 (>= ${libc}), ${needed}")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS "${offload}")
-set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS "libfftw3-single3, libblis64-4")
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS "libfftw3-single3, libdavit-blas0, libblis64-4")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA "${PROJECT_SOURCE_DIR}/cmake/debian/shlibs;${PROJECT_SOURCE_DIR}/cmake/debian/triggers")
 
-davit_package(development libdavit-dev libdevel "queues, BLAS and parallel algorithms on several accelerators - headers
+davit_package(development libdavit-dev libdevel "queues, BLAS and parallel algorithms on accelerators - headers
 ${about}
 .
 This package has the headers, the static library, and what CMake and
@@ -98,7 +100,7 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libdavit0 ${own}, libc6-dev | libc
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_RECOMMENDS "liboffload-22-dev, libomp-19-dev, libblis-dev")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "clang-19, davit-doc")
 
-davit_package(documentation davit-doc doc "queues, BLAS and parallel algorithms on several accelerators - documentation
+davit_package(documentation davit-doc doc "queues, BLAS and parallel algorithms on accelerators - documentation
 ${about}
 .
 This package has the documentation.")
@@ -108,7 +110,7 @@ if(DAVIT_DOXYGEN) # the reference of the interface, before the files are collect
 endif()
 
 if(DAVIT_TOOL)
-  davit_package(tool davit science "matrix products, reductions and alignment on several accelerators - tool
+  davit_package(tool davit science "matrix products, reductions and alignment on several accelerators
 ${about}
 .
 This package has the command-line tool, which reads arrays of NumPy, Matrix
@@ -121,24 +123,32 @@ Market files, sequences and sounds.")
 endif()
 
 if(TARGET davit_blas)
-  davit_package(blas libdavit-blas0 libs "queues, BLAS and parallel algorithms on several accelerators - BLAS
+  # Each library is an alternative of its own package, which depends on the BLIS that it forwards to.
+  function(davit_alternative component DAVIT_DEBIAN_PACKAGE DAVIT_ALTERNATIVE)
+    davit_overrides(${component} ${DAVIT_DEBIAN_PACKAGE})
+    foreach(script postinst prerm)
+      configure_file(cmake/debian/${script}.in ${debian_files}/${component}/${script} @ONLY)
+    endforeach()
+  endfunction()
+  macro(davit_blas_package component name alternative blis integers)
+    davit_package(${component} ${name} libs "BLAS that sends large products to accelerators${integers}
 ${about}
 .
-This package makes davit the BLAS of programs that know nothing of it, as an
-alternative for libblas.so.3.")
-  davit_overrides(blas libdavit-blas0)
-  set(CPACK_DEBIAN_BLAS_PACKAGE_SHLIBDEPS ON)
-  set(CPACK_DEBIAN_BLAS_PACKAGE_DEPENDS "libdavit0 ${own}, libblis4")
-  set(CPACK_DEBIAN_BLAS_PACKAGE_SUGGESTS "libblis64-4")
-  set(CPACK_DEBIAN_BLAS_PACKAGE_PROVIDES "libblas.so.3, libblas64.so.3")
-  foreach(script postinst prerm)
-    configure_file(cmake/debian/${script}.in ${debian_files}/${script} @ONLY)
-  endforeach()
-  set(CPACK_DEBIAN_BLAS_PACKAGE_CONTROL_EXTRA "${debian_files}/postinst;${debian_files}/prerm")
+This package has davit as a BLAS for programs that know nothing of it. It is an
+alternative for ${alternative}.so.3 with a lower priority than BLIS, so programs
+keep the BLAS that they have until it is selected with update-alternatives.")
+    set(CPACK_DEBIAN_${COMPONENT}_PACKAGE_SHLIBDEPS ON)
+    set(CPACK_DEBIAN_${COMPONENT}_PACKAGE_DEPENDS "libdavit0 ${own}, ${blis}")
+    set(CPACK_DEBIAN_${COMPONENT}_PACKAGE_PROVIDES "${alternative}.so.3")
+    set(CPACK_DEBIAN_${COMPONENT}_PACKAGE_CONTROL_EXTRA "${debian_files}/${component}/postinst;${debian_files}/${component}/prerm")
+    davit_alternative(${component} ${name} ${alternative})
+  endmacro()
+  davit_blas_package(blas libdavit-blas0 libblas libblis4 "")
+  davit_blas_package(blas64 libdavit-blas64-0 libblas64 libblis64-4 ", 64-bit integers")
 endif()
 
 if(TARGET davit_mpi)
-  davit_package(mpi libdavit-mpi0 libs "queues, BLAS and parallel algorithms on several accelerators - MPI
+  davit_package(mpi libdavit-mpi0 libs "reductions and matrix products over processes with accelerators
 ${about}
 .
 This package has the library that joins the devices of several processes, and
@@ -147,7 +157,7 @@ lets the tool run on several.")
   set(CPACK_DEBIAN_MPI_PACKAGE_SHLIBDEPS ON)
   set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "libdavit0 ${own}")
   set(CPACK_DEBIAN_MPI_PACKAGE_CONTROL_EXTRA "${PROJECT_SOURCE_DIR}/cmake/debian/mpi/shlibs;${PROJECT_SOURCE_DIR}/cmake/debian/triggers")
-  davit_package(mpi_development libdavit-mpi-dev libdevel "queues, BLAS and parallel algorithms on several accelerators - MPI, headers
+  davit_package(mpi_development libdavit-mpi-dev libdevel "reductions and matrix products over processes with accelerators - headers
 ${about}
 .
 This package has the header of the library for several processes, and what

@@ -228,6 +228,14 @@ static void choose_targets(comparison *c) {
   c->count -= c->first;
 }
 
+/* What the letters and a file with a matrix decide. */
+static void note_scheme(const align_scheme *s) {
+  const size_t scores = (size_t)s->matrix.symbols * (size_t)s->matrix.symbols;
+  cli_ranks_note(s->bases);
+  cli_ranks_note(s->matrix.symbols);
+  cli_ranks_note((int64_t)cli_ranks_digest(CLI_RANKS_DIGEST, scores, s->matrix.scores));
+}
+
 /* ---- the alignments ---- */
 
 static davit_status trace(const comparison *c, align_row *r) {
@@ -450,6 +458,7 @@ static int load(void *state) {
   if (code != CLI_OK)
     return code;
   align_scheme_settle(&c->scheme, &c->query, &c->target, c->job.common.quiet);
+  note_scheme(&c->scheme);
   if (c->mode == DAVIT_ALIGN_LOCAL)
     c->statistics = align_statistics_of(&c->scheme);
   if (!cli_is_given(c->job.command, &c->job.common, "--min-score"))

@@ -324,11 +324,31 @@ static int hand_over(const detect_search *s, int64_t row, int64_t count) {
   return code;
 }
 
+static void note_for_ranks(const detect_search *s) {
+  cli_ranks_note(s->stream.width);
+  for (int e = 0; e < s->paths.count; e++) {
+    const davit_detect_effect *effect = &s->patterns[e];
+    const size_t bytes = (size_t)effect->frames * (size_t)s->stream.width * sizeof *effect->features;
+    cli_ranks_note(s->frame[e]);
+    cli_ranks_note((int64_t)cli_ranks_digest(CLI_RANKS_DIGEST, bytes, effect->features));
+  }
+}
+
+/* How long the stream is shows when it has been read: a rank with another one would send other rows. */
+static int compare_turns(const detect_search *s) {
+  cli_ranks_note(s->turn_count);
+  for (int64_t turn = 0; turn < s->turn_count; turn++)
+    cli_ranks_note(s->turns[turn]);
+  return cli_ranks_agree(cli_ranks_compare_notes());
+}
+
 /* In the order in which one rank finds them. */
 static int gather(void *state) {
   detect_search *s = state;
   const int64_t own = s->differences;
-  int code = CLI_OK;
+  int code = compare_turns(s);
+  if (code != CLI_OK)
+    return code;
   for (int64_t turn = 0, row = 0; turn < s->turn_count; row += s->turns[turn++]) {
     const int rank = (int)(turn % cli_ranks_count());
     int now = CLI_OK;
@@ -513,6 +533,7 @@ static int load(void *state) {
     return code;
   make_groups(s);
   note_effects(s);
+  note_for_ranks(s);
   s->rows.effects = s->effects;
   s->rows.effect_count = s->paths.count;
   s->rows.permutations = s->options.permutations;

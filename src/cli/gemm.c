@@ -140,6 +140,7 @@ static int load(void *state) {
                     "(CUBLAS_EMULATE_DOUBLE_PRECISION=1); it is slower on the cards that were measured");
   int code = cli_ranks_several() ? peek(p) : CLI_OK;
   choose_grid(p);
+  cli_ranks_note(p->grid[0]);
   if (code == CLI_OK)
     code = load_operands(p);
   return code == CLI_OK ? cli_array_create(p->a.type, 2, p->m, p->n, p->job.memory, &p->c) : code;

@@ -99,7 +99,7 @@ static void print_warning(void) {
 }
 
 int main(int argc, char **argv) {
-  int code = cli_ranks_open();
+  int code = cli_ranks_open(argc > 1 ? argv[1] : NULL);
   if (code == CLI_OK)
     code = dispatch(argc - 1, argv + 1);
   if (cli_ranks_lead())

@@ -15,29 +15,33 @@
 
 static const cli_ranks_table *mpi; /* NULL: nothing was launched */
 static int own_rank, own_count = 1;
+static int local_rank, local_count = 1; /* of this machine */
+static int ended = CLI_OK;              /* the failure that all ranks agreed on */
 
 /* ---- joining ---- */
 
 /* What launchers tell the processes they start: Open MPI; MPICH, Intel MPI and srun --mpi=pmi2; MVAPICH; srun
- * --mpi=pmix, whose second variable is set without a launcher of MPI too. */
+ * --mpi=pmix, whose second variable is set without a launcher of MPI too. `local`: the rank among those of the
+ * machine. */
 static const struct {
-  const char *rank, *count;
-} variables[] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-                 {"PMI_RANK", "PMI_SIZE"},
-                 {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},
-                 {"PMIX_RANK", "SLURM_STEP_NUM_TASKS"}};
+  const char *rank, *count, *local;
+} variables[] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
+                 {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
+                 {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_LOCAL_RANK"},
+                 {"PMIX_RANK", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID"}};
 
 static int number_of(const char *name) {
   const char *value = dvt_environment(name);
   return value ? atoi(value) : -1;
 }
 
-/* As the launcher says: the count, 1 without one. */
-static int launched(int *rank) {
-  *rank = 0;
+/* As the launcher says: the count, 1 without one; whether this is the first rank of its machine, or of all where
+ * the launcher does not say it. */
+static int launched(bool *first) {
   for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
     if (number_of(variables[i].rank) >= 0 && number_of(variables[i].count) > 1) {
-      *rank = number_of(variables[i].rank);
+      const int local = number_of(variables[i].local);
+      *first = local < 0 ? number_of(variables[i].rank) == 0 : local == 0;
       return number_of(variables[i].count);
     }
   return 1;
@@ -53,30 +57,47 @@ static const char *load(void) {
   return mpi ? NULL : CLI_RANKS_LIBRARY " is of another version of davit";
 }
 
-/* All ranks fail alike; one says it. */
-static int cannot_join(int rank, int count, const char *why) {
-  return rank ? CLI_DEVICE
-              : cli_fail(CLI_DEVICE, "%d processes were launched together, but cannot be joined: %s", count,
-                         why);
+/* The ranks of a machine fail alike; one says it. */
+static int cannot_join(bool first, int count, const char *why) {
+  return first ? cli_fail(CLI_DEVICE, "%d processes were launched together, but cannot be joined: %s", count,
+                          why)
+               : CLI_DEVICE;
 }
 
-int cli_ranks_open(void) {
-  int rank;
-  const int count = launched(&rank);
+/* The version belongs to the command. */
+static int compare_commands(const char *command) {
+  const char *words[] = {DAVIT_VERSION, command ? command : ""};
+  uint64_t own = CLI_RANKS_DIGEST, first;
+  for (int i = 0; i < 2; i++)
+    own = cli_ranks_digest(own, strlen(words[i]) + 1, words[i]);
+  first = own;
+  cli_ranks_share(sizeof first, &first);
+  return first == own ? CLI_OK : cli_fail(CLI_USAGE, "its command is not that of rank 0");
+}
+
+/* Rank 0 alone prints. */
+static int be_silent(void) {
+  cli_fail_keep(true);
+  return own_rank == 0 || freopen("/dev/null", "w", stdout)
+             ? CLI_OK
+             : cli_fail(CLI_FAILED, "/dev/null cannot be opened");
+}
+
+int cli_ranks_open(const char *command) {
+  bool first = true;
+  const int count = launched(&first);
   const char *apart = dvt_environment("DAVIT_RANKS");
   if (count == 1 || (apart && !strcmp(apart, "apart")))
     return CLI_OK;
   const char *why = load();
-  if (!why && mpi->open(&own_rank, &own_count) != DAVIT_SUCCESS) {
+  if (!why && mpi->open(&own_rank, &own_count, &local_rank, &local_count) != DAVIT_SUCCESS) {
     why = davit_last_error();
     mpi = NULL;
   }
   if (why)
-    return cannot_join(rank, count, why);
-  cli_fail_keep(true);
-  if (own_rank > 0 && !freopen("/dev/null", "w", stdout))
-    return cli_fail(CLI_FAILED, "/dev/null cannot be opened");
-  return CLI_OK;
+    return cannot_join(first, count, why);
+  int code = cli_ranks_agree(be_silent());
+  return code == CLI_OK ? cli_ranks_agree(compare_commands(command)) : code;
 }
 
 /* ---- working ---- */
@@ -90,7 +111,8 @@ int cli_ranks_rank(void) {
 }
 
 bool cli_ranks_alone(void) {
-  own_count = 1;
+  own_count = local_count = 1;
+  local_rank = 0;
   cli_fail_keep(own_rank > 0);
   return own_rank == 0;
 }
@@ -103,10 +125,8 @@ int cli_ranks_one_reader(void) {
 }
 
 void cli_ranks_local(int *rank, int *count) {
-  *rank = 0;
-  *count = 1;
-  if (cli_ranks_several())
-    mpi->local(rank, count);
+  *rank = local_rank;
+  *count = local_count;
 }
 
 static int agree(int code) {
@@ -115,6 +135,7 @@ static int agree(int code) {
   int first;
   snprintf(text, TEXT, "%s", cli_fail_kept());
   code = mpi->agree(code, TEXT, text, &first);
+  ended = code == CLI_HELP ? CLI_OK : code;
   if (code != CLI_OK && own_rank == 0 && *text) {
     cli_fail_keep(false);
     if (first > 0)
@@ -132,7 +153,7 @@ int cli_ranks_agree(int code) {
 int cli_ranks_close(int code) {
   if (!mpi)
     return code;
-  code = agree(code);
+  code = ended == CLI_OK ? agree(code) : ended;
   mpi->close();
   /* Not by exit(): the handlers of MPI and OpenMP take down a GPU's driver in an order that the latter
    * complains about. */
@@ -169,14 +190,18 @@ int cli_ranks_collect(int code, size_t bytes, const void *data, size_t *sizes, v
   return CLI_OK;
 }
 
-/* The digest FNV-1a of the notes. */
-static uint64_t notes = 0xcbf29ce484222325;
+/* FNV-1a. */
+uint64_t cli_ranks_digest(uint64_t digest, size_t bytes, const void *data) {
+  for (size_t i = 0; i < bytes; i++)
+    digest = (digest ^ ((const unsigned char *)data)[i]) * UINT64_C(0x100000001b3);
+  return digest;
+}
+
+static uint64_t notes = CLI_RANKS_DIGEST;
 
 void cli_ranks_note(int64_t number) {
-  if (!cli_ranks_several())
-    return;
-  for (int i = 0; i < 8; i++)
-    notes = (notes ^ ((uint64_t)number >> 8 * i & 0xff)) * 0x100000001b3;
+  if (cli_ranks_several())
+    notes = cli_ranks_digest(notes, sizeof number, &number);
 }
 
 int cli_ranks_compare_notes(void) {

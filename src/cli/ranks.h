@@ -9,6 +9,10 @@
  * until the ranks agree on an exit code; then rank 0 prints that of the first rank that failed. Rank 0 goes
  * first.
  *
+ * A rank that fails alone takes part in everything that all do, up to the next agreement: a collective call
+ * stands behind no condition that may hold on some ranks only. After a failure that all agreed on, only
+ * cli_ranks_close() is called. So a rank may also fail by closing before the others have agreed on anything.
+ *
  * An error of MPI itself ends the job. */
 #ifndef DAVIT_SRC_CLI_RANKS_H
 #define DAVIT_SRC_CLI_RANKS_H
@@ -18,10 +22,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Joins the other ranks, if a launcher started any. CLI_DEVICE if they cannot be joined. */
-int cli_ranks_open(void);
+/* Joins the other ranks, if a launcher started any; all of them have to have the same first argument, the
+ * command. CLI_DEVICE if they cannot be joined. */
+int cli_ranks_open(const char *command);
 
-/* The last call: agrees on the exit code. Where ranks were joined it ends the process with it. */
+/* The last call: agrees on the exit code, unless the ranks agreed on a failure before. Where ranks were joined
+ * it ends the process with the code. */
 int cli_ranks_close(int code);
 
 /* 1 and 0 where this process works alone. */
@@ -44,7 +50,7 @@ bool cli_ranks_alone(void);
 /* CLI_USAGE, after a message, if several would read standard input. */
 int cli_ranks_one_reader(void);
 
-/* Of the ranks on this machine, how many there are, and which one this is. */
+/* Of the ranks on this machine, how many there are, and which one this is; not collective. */
 void cli_ranks_local(int *rank, int *count);
 
 /* ---- collective, on all ranks in the same order ---- */
@@ -60,6 +66,10 @@ int cli_ranks_collect(int code, size_t bytes, const void *data, size_t *sizes, v
 void cli_ranks_note(int64_t number);
 /* CLI_INPUT, after a message, where the notes are not those of rank 0. */
 int cli_ranks_compare_notes(void);
+
+/* A digest of bytes, which begins as CLI_RANKS_DIGEST; not collective. */
+#define CLI_RANKS_DIGEST UINT64_C(0xcbf29ce484222325)
+uint64_t cli_ranks_digest(uint64_t digest, size_t bytes, const void *data);
 
 /* From rank 0 to all. */
 void cli_ranks_share(size_t bytes, void *data);

@@ -10,9 +10,9 @@
 
 typedef struct cli_ranks_table {
   const char *version; /* DAVIT_VERSION */
-  davit_status (*open)(int *rank, int *count);
+  /* This rank of how many, and the same among the ranks of this machine. */
+  davit_status (*open)(int *rank, int *count, int *local_rank, int *local_count);
   void (*close)(void);
-  void (*local)(int *rank, int *count);
 
   /* The code and the text of the first rank whose code is not 0, and its number; without one, 0. The text is on
    * rank 0 alone. Waits without using a core. */

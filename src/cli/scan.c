@@ -50,6 +50,7 @@ static int load(void *state) {
   cli_part part = {.count = 1};
   int code = cli_ranks_several() ? choose_part(p, &part) : CLI_OK;
   p->divided = part.count > 1;
+  cli_ranks_note(p->divided);
   if (p->divided)
     cli_job_on_host(&p->job);
   if (code == CLI_OK)

@@ -78,9 +78,9 @@ typedef struct call {
   const int *desca, *descb, *descc;
 } call;
 
-static uint64_t digest_of(const call *c, int64_t width) {
-  uint64_t digest = DVT_MPI_DIGEST_NUMBERS(c->transa, c->transb, c->m, c->n, c->k, c->ia, c->ja, c->ib, c->jb,
-                                           c->ic, c->jc, width);
+static uint64_t digest_of(davit_type type, const call *c, int64_t width) {
+  uint64_t digest = DVT_MPI_DIGEST_NUMBERS(type, c->transa, c->transb, c->m, c->n, c->k, c->ia, c->ja, c->ib,
+                                           c->jb, c->ic, c->jc, width);
   digest = DVT_MPI_DIGEST(DVT_MPI_DIGEST(digest, c->alpha), c->beta);
   return dvt_grid_digest(dvt_grid_digest(dvt_grid_digest(digest, c->desca), c->descb), c->descc);
 }
@@ -110,7 +110,7 @@ static davit_status gemm(davit_mpi_grid *grid, davit_type type, call *c, const v
   DVT_TRY(dvt_mpi_check(grid->comm));
   product p = {.grid = grid, .type = type, .k = c->k, .alpha = c->alpha, .beta = c->beta};
   const davit_status status = check(&p, c, a, b, data, options);
-  DVT_TRY(dvt_mpi_agree_on(grid->comm, status, digest_of(c, p.width)));
+  DVT_TRY(dvt_mpi_agree_on(grid->comm, status, digest_of(type, c, p.width)));
   if (c->m == 0 || c->n == 0)
     return DAVIT_SUCCESS;
   return dvt_grid_single(grid) ? run_single(&p) : run(&p);

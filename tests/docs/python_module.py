@@ -4,7 +4,8 @@
 
     python_module.py SOURCE_DIR LIBRARY      (ctest runs it as `python_module`)
 """
-import ctypes
+import ctypes.util
+import itertools
 import os
 import pathlib
 import shutil
@@ -53,6 +54,60 @@ def blas(kind, make):
     close(davit.covariance(a, divisor=3), np.cov(a, rowvar=False) * 6 / 3, kind)
 
 
+def fields():
+    """Complex numbers, in both orders and by all letters."""
+    ops = {"N": lambda x: x, "T": np.transpose, "C": lambda x: x.conj().T}
+    for kind in ("c16", "c8"):
+        for order in ORDERS.values():
+            def make(*shape):
+                return order((rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(kind))
+            near = "f4" if kind == "c8" else kind
+            for ta, tb in itertools.product(ops, ops):
+                a, b = make(*((4, 6) if ta == "N" else (6, 4))), make(*((6, 3) if tb == "N" else (3, 6)))
+                close(davit.gemm(a, b, alpha=1 - 2j, transa=ta, transb=tb), (1 - 2j) * (ops[ta](a) @ ops[tb](b)), near)
+            a, c, x, y = make(4, 6), make(4, 4), make(6), make(4)
+            close(davit.gemm(a, a, c=c, beta=2j, transb="C"), a @ a.conj().T + 2j * c, near)
+            close(davit.gemv(a, x, alpha=1j), 1j * (a @ x), near)
+            close(davit.gemv(a, y, trans="C", beta=3, y=x), a.conj().T @ y + 3 * x, near)
+            close(davit.axpy(2 + 1j, x, make(6) * 0 + 1), (2 + 1j) * x + 1, near)
+            close(davit.dot(x, x), np.dot(x, x), near)
+            close(davit.reduce(a), a.sum(), near)
+            close(davit.reduce(a, axis=0), a.sum(axis=0), near)
+            close(davit.scan(x), np.cumsum(x), near)
+            assert davit.gemm(a, a, transb="T").dtype == kind and davit.reduce(a).dtype == kind
+
+
+def types():
+    """Results have NumPy's types and values, whatever the operands' types are."""
+    mixtures = ("f4", "f8"), ("f2", "f4"), (">f8", "f8"), (">f4", "<f4"), ("u1", "f8"), ("bool", "f4"), ("i2", "f4"), ("f4", "c8"), \
+        ("f8", "c8"), ("f2", "f2"), (">f2", "f2"), ("i8", "f8")
+    for one, other in mixtures:
+        a, b, x = (rng.integers(0, 4, shape).astype(kind) for shape, kind in (((3, 4), one), ((4, 5), other), (4, other)))
+        for got, wanted in ((davit.gemm(a, b), a @ b), (davit.gemv(a, x), a @ x), (davit.dot(a[0], x), np.dot(a[0], x)),
+                            (davit.axpy(1, a[0], x), a[0] + x)):
+            assert got.dtype == np.asarray(wanted).dtype and np.array_equal(got, wanted), (one, other, got, wanted)
+    for kind in "? b B h H i I l L f d e".split() + [">i4", ">u8", ">f8", ">i2"]:
+        x = rng.integers(0, 3, (4, 3, 5)).astype(kind)
+        for op, axis in itertools.product(("sum", "prod", "min", "max"), (None, 0, 1, -1, (0, 2), (0, 1, 2))):
+            wanted, got = getattr(np, op)(x, axis=axis), davit.reduce(x, op, axis=axis)
+            assert got.dtype == wanted.dtype.newbyteorder("=") and np.array_equal(got, wanted), (kind, op, axis, got, wanted)
+        for (op, function), axis in itertools.product((("sum", np.cumsum), ("prod", np.cumprod)), (None, 0, 1, 2, -2)):
+            wanted, got = function(x, axis=axis), davit.scan(x, op, axis=axis)
+            assert got.dtype == wanted.dtype.newbyteorder("=") and np.array_equal(got, wanted), (kind, axis, got, wanted)
+        least = False if kind == "?" else -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+        assert davit.scan(x, "max", exclusive=True)[0] == least, kind
+    edge = np.array([3, 2**63 + 5, 2**64 - 1, 0], "u8")
+    assert davit.reduce(edge, "max") == 2**64 - 1 and davit.reduce(edge, "min") == 0 and davit.reduce(edge) == edge.sum()
+    assert davit.reduce(np.full(9, 2**30, "i4")) == 9 * 2**30, "not in 32 bits"
+    assert davit.reduce(np.full(9, 2**30, "i4"), dtype="i4") == np.full(9, 2**30, "i4").sum(dtype="i4")
+    assert davit.reduce(np.ones((0, 3)), axis=0).tolist() == [0, 0, 0] and davit.reduce(np.ones((3, 0)), "max", axis=0).shape == (0,)
+    assert davit.reduce([[1, 2], [3, 4]], axis=1).tolist() == [3, 7]
+    close(davit.covariance(rng.integers(0, 9, (8, 3))).shape, (3, 3), "f8")
+    assert davit.closest_pair([[0, 0], [5, 5], [5, 6]])[:2] == (1, 2)
+    assert davit.stencil(np.ones((4, 4), ">f4"), np.eye(3, dtype=int))[1, 1] == 3
+    assert davit.reduce(np.ma.array([1.0, 2.0], mask=[False, False])) == 3
+
+
 def images(kind, make):
     a, factors = make(8, 6), rng.standard_normal((3, 3))
     wanted = a.astype("f8")
@@ -65,7 +120,7 @@ def numbers():
     for kind in ("f8", "f4", "i8", "i4"):
         x = rng.integers(1, 4, 30).astype(kind)
         for name, function in (("sum", np.add), ("prod", np.multiply), ("min", np.minimum), ("max", np.maximum)):
-            assert davit.reduce(x[:12], name) == function.reduce(x[:12]) and davit.reduce(x, name).dtype == x.dtype
+            assert davit.reduce(x[:12], name) == function.reduce(x[:12])
             close(davit.scan(x[:12], name), function.accumulate(x[:12]), kind)
         assert davit.reduce(x.reshape(5, 6).T[::2]) == x.reshape(5, 6).T[::2].sum()
         assert davit.scan(x, exclusive=True)[0] == 0 and davit.scan(x, exclusive=True)[-1] == x[:-1].sum()
@@ -91,8 +146,34 @@ def points_and_sequences():
     # Durbin et al., Biological Sequence Analysis (1998), section 2.3.
     assert davit.align("HEAGAWGHEE", "PAWHEAE", matrix="BLOSUM50", gap_open=8, gap_extend=8) == (28, 4, 9, 1, 5, "2=1I2=")
     assert davit.align("HEAGAWGHEE", "PAWHEAE", matrix="BLOSUM50", gap_open=8, gap_extend=8, mode="global").score == 1
+    letters()
     loud = davit.features(np.sin(np.arange(10000) * 0.3), rate=22050, frame=500)
     assert loud.shape == (20, 62) and np.isfinite(loud).all() and loud[:, :31].sum() > 0
+
+
+def letters():
+    """Bases or amino acids, by the letters; text and bytes."""
+    assert davit.align("ACGTACGT", "acguacgu") == davit.align(b"ACGTACGT", bytearray(b"ACGTACGT")) == (16, 0, 8, 0, 8, "8=")
+    assert davit.align("ACGTACGTAC", "ACGTRCGTAC").score == 9 * 2 - 3, "one ambiguous base leaves them bases"
+    assert davit.align("ACGTACGTAN", "ACGTACGTAN").score == 18, "N matches nothing"
+    assert davit.align("ACGT", "ACGT", matrix="BLOSUM62").score > davit.align("ACGT", "ACGT").score
+    assert davit.is_dna("ACGTACGTA", "R") and davit.is_dna(b"acgun", "") and not davit.is_dna("ACGTACGT", "R")
+    assert not davit.is_dna("ACGTACGTACGTACGT", "E"), "no letter of bases"
+    assert davit.align("MKVLE", "MKVLE") == davit.align("MKVLE", "MKVLE", matrix="BLOSUM62", gap_open=11, gap_extend=1)
+
+
+def loading():
+    """Without the library, or with another one, the import says what names it."""
+    for name in ("/nowhere/libdavit.so.0", ctypes.util.find_library("c")):
+        run = subprocess.run([sys.executable, "-B", "-c", "import davit"], capture_output=True, text=True, check=False,
+                             env={**os.environ, "DAVIT_LIBRARY": name, "PYTHONPATH": str(SOURCE / "docs/python")})
+        last = run.stderr.strip().split("\n")[-1]
+        assert last.startswith("ImportError") and "DAVIT_LIBRARY" in last and name in last, run.stderr
+    everything = {}
+    exec("from davit import *", everything)
+    assert set(davit.__all__) == set(everything) - {"__builtins__"} and "np" not in everything
+    defined = {name for name, value in vars(davit).items() if name[0] != "_" and getattr(value, "__module__", "davit") == "davit"}
+    assert defined - {"STRUCTS", *(name for name in defined if isinstance(vars(davit)[name], type(os)))} <= set(davit.__all__), defined
 
 
 def refusals():
@@ -112,8 +193,34 @@ def refusals():
     refused(ValueError, "columns", lambda: davit.gemm(np.ones((2, 3)), np.ones((2, 3))))
     refused(ValueError, "shape", lambda: davit.gemv(np.ones((2, 3)), np.ones(2)))
     refused(ValueError, "transa is 'X'", lambda: davit.gemm(np.ones((2, 2)), np.ones((2, 2)), transa="X"))
-    refused(TypeError, "float64", lambda: davit.gemm(np.ones((2, 2), int), np.ones((2, 2))))
-    refused(TypeError, "b has", lambda: davit.gemm(np.ones((2, 2)), np.ones((2, 2), "f4")))
+    ones = np.ones((2, 2))
+    refused(TypeError, "int64, b has int64; float32 or float64 or", lambda: davit.gemm(ones.astype(int), ones.astype(int)))
+    refused(TypeError, "longdouble" if np.longdouble is np.float64 else "float128", lambda: davit.reduce(x.astype("g")))
+    refused(TypeError, "object", lambda: davit.reduce(np.array([None, 1])))
+    refused(TypeError, "<U1", lambda: davit.dot(x, np.array(["a", "b", "c"])))
+    refused(TypeError, "datetime64", lambda: davit.reduce(np.zeros(2, "M8[s]"), "max"))
+    refused(TypeError, "complex128", lambda: davit.atax(ones * 1j, x[:2]))
+    refused(TypeError, "sums alone", lambda: davit.reduce(x * 1j, "max"))
+    refused(TypeError, "alpha is complex", lambda: davit.gemm(ones, ones, alpha=1j))
+    refused(TypeError, "dtype is for sums", lambda: davit.reduce(x, "max", dtype="f8"))
+    refused(TypeError, "full scale", lambda: davit.features(np.zeros(5000, "i2")))
+    refused(TypeError, "complex128", lambda: davit.stencil(ones, np.eye(3) * 1j))
+    refused(ValueError, "no max", lambda: davit.reduce([], "max"))
+    refused(ValueError, "no min", lambda: davit.reduce(np.ones((0, 3)), "min", axis=0))
+    refused(np.AxisError if hasattr(np, "AxisError") else np.exceptions.AxisError, "axis", lambda: davit.reduce(x, axis=1))
+    refused(ValueError, "exclude", lambda: davit.scan(x, axis=0, flags=x))
+    refused(ValueError, "2 dimensions, not 1", lambda: davit.dot(ones, ones))
+    refused(ValueError, "letter 2 of query is '1'", lambda: davit.align("A1", "A"))
+    refused(ValueError, "not ASCII", lambda: davit.align("A", "\u00c4"))
+    refused(TypeError, "neither str nor bytes", lambda: davit.align("A", 5))
+    refused(ValueError, "mode is 'up'", lambda: davit.align("A", "A", mode="up"))
+    hidden = np.ma.array(ones, mask=[[True, False], [False, False]])
+    for call in (lambda: davit.gemm(ones, hidden), lambda: davit.gemv(hidden, x[:2]), lambda: davit.axpy(1, hidden[0], x[:2]),
+                 lambda: davit.reduce(hidden), lambda: davit.scan(hidden, axis=0), lambda: davit.covariance(hidden),
+                 lambda: davit.stencil(hidden, np.eye(3)), lambda: davit.closest_pair(hidden), lambda: davit.atax(ones, hidden[0]),
+                 lambda: davit.dot([1, 2], list(hidden)), lambda: davit.scan(x[:2], flags=hidden[0]),
+                 lambda: davit.features(hidden[0]), lambda: davit.gemm(ones, ones, c=hidden), lambda: davit.reduce(list(hidden[0]))):
+        refused(TypeError, "masked", call)
 
 
 def structs():
@@ -143,7 +250,10 @@ def main():
     assert davit.version().count(".") == 2
     assert [device.number for device in davit.devices()] == list(range(-1, len(davit.devices()) - 1))
     davit.set_threads(2)
+    loading()
     each(blas)
+    fields()
+    types()
     each(images)
     numbers()
     points_and_sequences()

@@ -27,12 +27,12 @@ RANKS = (2, 3, 4, 6)
 
 
 class Job:
-    """A job of parts [(ranks, arguments)], each run by `prefix` if there is one."""
+    """A job of parts [(ranks, arguments)], or (ranks, arguments, words before the command)."""
 
-    def __init__(self, parts, data=None, prefix=()):
+    def __init__(self, parts, data=None):
         line = list(LAUNCH)
-        for ranks, arguments in parts:
-            line += [":"] * (len(line) > len(LAUNCH)) + ["-n", str(ranks), *prefix, DAVIT, *map(str, arguments)]
+        for ranks, arguments, *prefix in parts:
+            line += [":"] * (len(line) > len(LAUNCH)) + ["-n", str(ranks), *sum(prefix, []), DAVIT, *map(str, arguments)]
         process = subprocess.run(line, input=data, capture_output=True, timeout=LIMIT_S, check=False,
                                  stdin=subprocess.DEVNULL if data is None else None)
         self.line, self.code, self.out = shlex.join(line[len(LAUNCH):]), process.returncode, process.stdout
@@ -222,7 +222,8 @@ def test_failures():
     refuse([(2, ["dot", "x.npy", "none.npy"])], "davit dot: none.npy", code=3)
     refuse([(2, ["gemm", "x.npy", "x.npy"])], "expected a matrix, found a vector of 1000", code=3)
     refuse([(2, ["reduce", "-"])], "standard input", "2 processes", code=2, data=open("x.npy", "rb").read())
-    refuse([(1, ["scan", "x.npy", "--op", "min"]), (1, ["scan", "x.npy", "--op", "max"])], "arguments differ", code=2)
+    refuse([(1, ["scan", "x.npy", "--op", "min"]), (1, ["scan", "x.npy", "--op", "max"])], "rank 1: its --op is not that of rank 0",
+           code=2)
     save("more.npy", np.arange(1001.0))
     save("whole.npy", np.arange(1000))
     for other in ("more.npy", "whole.npy"):  # which ranks of several machines may see under one name
@@ -240,6 +241,21 @@ def test_failures():
     refuse([(2, ["gemm", "a.npy", "a.npy"])], "expected 30 rows", "found 40 x 30", code=3)
     save("empty.npy", np.zeros(0))
     refuse([(3, ["reduce", "empty.npy", "--op", "mean"])], "at least one element", code=3)
+
+
+def test_failures_of_one_rank():
+    """What one rank alone does not get, or is told, does not leave the others waiting; test_tool_ranks.c has every step."""
+    save("x.npy", np.arange(1000.0))
+    save("a.npy", np.ones((70, 70)))
+    for command in (["reduce", "x.npy"], ["gemm", "a.npy", "a.npy", "-o", "c.npy"]):
+        refuse([(1, command), (1, command, ["env", "DAVIT_BACKEND=nope"]), (1, command)], "rank 1: DAVIT_BACKEND", code=2)
+        refuse([(1, command), (1, [*command, "--repeat", "3"])], "rank 1: its --repeat is not that of rank 0", code=2)
+        refuse([(2, command), (1, [*command, "--check"])], "rank 2: its --check is not that of rank 0", code=2)
+        refuse([(2, [*command, "--trace", "/nowhere/t"])], "/nowhere/t", code=2)
+        refuse([(1, command), (1, ["nothing"])], "rank 1: its command is not that of rank 0", code=2)
+        refuse([(1, command), (1, ["help"])], "rank 1: its command is not that of rank 0", code=2)
+    refuse([(1, command), (1, [*command, "--alpha", "2"])], "rank 1: its --alpha is not that of rank 0", code=2)
+    refuse([(1, command), (1, command[:-2])], "rank 1: its -o is not that of rank 0", code=2)
 
 
 def pids_of(path):
@@ -261,10 +277,11 @@ def test_killed_rank():
     folder = os.getcwd()
     save("x.npy", np.arange(1000))
     os.mkfifo("never.npy")
-    line = [*LAUNCH[:-1], "-n", "2", DAVIT, "scan", "x.npy", "-o", f"{folder}/y.npy", ":", "-n", "1", DAVIT, "scan", f"{folder}/never.npy"]
+    output = ["-o", f"{folder}/y.npy"]
+    line = [*LAUNCH[:-1], "-n", "2", DAVIT, "scan", "x.npy", *output, ":", "-n", "1", DAVIT, "scan", f"{folder}/never.npy", *output]
     with subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as job:
         end = time.monotonic() + 60
-        while not (pids_of(f"{folder}/never.npy") and len(pids_of(f"{folder}/y.npy")) == 2) and time.monotonic() < end:
+        while not (pids_of(f"{folder}/never.npy") and len(pids_of(f"{folder}/y.npy")) == 3) and time.monotonic() < end:
             time.sleep(0.05)
         time.sleep(1)  # until the others wait
         for pid in pids_of(f"{folder}/never.npy"):

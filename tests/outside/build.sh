@@ -19,7 +19,8 @@ mkdir -p "$work"
 
 configure() { # FOLDER COMPILER
   "$cmake" -G "Unix Makefiles" -S "$source" -B "$work/$1" -DDAVIT_SOURCE="$source/../.." -DCMAKE_C_COMPILER="$2" \
-    -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O0 -DDAVIT_CUDA=OFF >"$work/$1.log" 2>&1
+    -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O0 -DDAVIT_CUDA=OFF \
+    -DDAVIT_MPI=ON -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON >"$work/$1.log" 2>&1
 }
 
 echo "== part of a project of $clang"
@@ -28,6 +29,10 @@ if ! configure clang "$clang" || ! "$cmake" --build "$work/clang" --target share
   exit 1
 fi
 "$work/clang/shared"
+# What is missing is said behind everything else of davit's, and kept for ./run.
+missing="libdavit_mpi and the tool under mpirun: there is no MPI (Debian: libopenmpi-dev)"
+[ "$(grep '^-- davit' "$work/clang.log" | tail -1)" = "-- davit: left out: $missing" ] || { head -50 "$work/clang.log"; exit 1; }
+grep -qxF "DAVIT_LEFT_OUT:INTERNAL=$missing" "$work/clang/CMakeCache.txt"
 
 gcc=$(command -v gcc) || { echo "== no gcc is there to be refused"; exit 0; }
 echo "== part of a project of $gcc"

@@ -38,7 +38,16 @@ inside 'dpkg-query -W -f "\${Package}\n" | sort >/debs/before'
 [ -z "$CLEAN" ] || inside 'apt-get -qq update' >"$WORK/apt" 2>&1 || { tail -30 "$WORK/apt"; exit 1; }
 inside 'cd /debs; apt-get -qq -y --no-install-recommends install ./libdavit0_*.deb ./davit_*.deb; davit demo' >"$WORK/apt" 2>&1 ||
   { tail -30 "$WORK/apt"; exit 1; }
+# An alternative that needs another BLIS comes with the package that depends on it. Nothing is selected; what selects it is said.
+inside 'cd /debs; apt-get -qq -y --no-install-recommends install ./libdavit-blas0_*.deb' >"$WORK/apt" 2>&1 || { tail -30 "$WORK/apt"; exit 1; }
+tr -d '\r' <"$WORK/apt" >"$WORK/said" # dpkg writes to a terminal of apt's
+selects=$(sed -n 's/^  \(update-alternatives --set libblas\.so\.3-[^ ]* [^ ]*\/davit\/libblas\.so\.3\)$/\1/p' "$WORK/said")
+[ -n "$selects" ] || { cat "$WORK/apt"; exit 1; }
+inside 'if grep -r davit/libblas64 /var/lib/dpkg/alternatives; then exit 1; fi'
 inside 'apt-get -qq -y --no-install-recommends install /debs/*.deb' >"$WORK/apt" 2>&1 || { tail -30 "$WORK/apt"; exit 1; }
+grep -q '^  update-alternatives --set libblas64\.so\.3-' "$WORK/apt" || { cat "$WORK/apt"; exit 1; }
+inside 'grep -q davit/libblas64 /var/lib/dpkg/alternatives/libblas64.so.3-*
+  if update-alternatives --get-selections | grep "^libblas.*/davit/"; then exit 1; fi'
 
 echo "== use"
 inside 'davit version
@@ -48,9 +57,7 @@ inside 'davit version
 
 echo "== as the BLAS of Debian's programs"
 [ -z "$CLEAN" ] || inside 'apt-get -qq -y --no-install-recommends install python3-numpy' >"$WORK/apt" 2>&1 || { tail -30 "$WORK/apt"; exit 1; }
-inside 'name=$(update-alternatives --get-selections | sed -n "s/^\(libblas\.so\.3-[^ ]*\).*/\1/p")
-  ours=$(update-alternatives --query "$name" | sed -n "s/^Alternative: \(\/usr\/lib.*\/davit\/libblas\.so\.3\)$/\1/p")
-  update-alternatives --set "$name" "$ours"'
+inside "$selects"
 # Not a NumPy that brings its own BLAS.
 if inside '/usr/bin/python3 -c "import numpy; assert numpy.__file__.startswith(\"/usr/lib/python3\")"' 2>/dev/null; then
   inside 'DAVIT_BLAS_LOG=/tmp/calls /usr/bin/python3 -c "import numpy; a = numpy.full((70, 70), 2.0); assert (a @ a.T.copy() == 280).all()"
@@ -84,6 +91,6 @@ inside 'rm -f /usr/lib/*/libfftw3f.so*; [ ! -e product ] || ./product
 fails_with 'features need FFTW in single precision' 'davit features s.wav --rate 8000 -o f.npy'
 
 echo "== remove"
-inside 'dpkg --purge davit davit-doc libdavit-mpi-dev libdavit-mpi0 libdavit-dev libdavit-blas0 libdavit0' >"$WORK/apt" 2>&1 || { cat "$WORK/apt"; exit 1; }
+inside 'dpkg --purge davit davit-doc libdavit-mpi-dev libdavit-mpi0 libdavit-dev libdavit-blas0 libdavit-blas64-0 libdavit0' >"$WORK/apt" 2>&1 || { cat "$WORK/apt"; exit 1; }
 inside 'rm -f product*; if find /usr /etc /var -xdev \( -name "*libdavit*" -o -path "*/davit/*" \) | grep .; then exit 1; fi
   if grep -r davit /var/lib/dpkg/alternatives; then exit 1; fi'

@@ -12,6 +12,7 @@
 
 #include "src/base/allocate.h"
 #include "src/cli/clock.h"
+#include "src/cli/frame/same.h"
 #include "src/cli/frame/small.h"
 #include "src/cli/ranks.h"
 
@@ -81,7 +82,8 @@ static void free_state(cli_job *job) {
 
 /* ---- open ---- */
 
-/* The ranks of a machine divide its devices; where there are more ranks, several have the same. */
+/* The ranks of a machine divide its devices; where there are more ranks, several have the same. Ranks may find
+ * different numbers of devices, so this asks no other rank. */
 static void divide_devices(cli_device_set *set) {
   int rank, ranks;
   cli_ranks_local(&rank, &ranks);
@@ -155,7 +157,7 @@ void cli_job_on_host(cli_job *job) {
 /* ---- run ---- */
 
 /* The memory for times is taken here, because no rank may fail alone before `work`, which may wait for
- * all. */
+ * all ranks. */
 static int read_operands(cli_job *job) {
   const int64_t repeat = job->common.repeat ? job->common.repeat : 1;
   job->run_seconds = cli_job_memory(job, (size_t)repeat, sizeof *job->run_seconds);
@@ -207,24 +209,25 @@ int cli_job_measure(cli_job *job) {
   return cli_status(status);
 }
 
-static int run_traced(cli_job *job) {
-  const bool traced = job->common.trace && cli_ranks_lead();
-  int code = traced ? cli_status(davit_trace_start(job->common.trace)) : CLI_OK;
-  if (code != CLI_OK)
-    return code;
+static bool is_traced(const cli_job *job) {
+  return job->common.trace && cli_ranks_lead();
+}
+
+/* A step of its own, so that the other ranks do not wait in `run` for rank 0. */
+static int start_trace(cli_job *job) {
+  return is_traced(job) ? cli_status(davit_trace_start(job->common.trace)) : CLI_OK;
+}
+
+static int run(cli_job *job) {
+  int code = CLI_OK;
+  cli_progress_start(&job->progress, job->command->name, job->common.quiet);
   if (job->command->run)
     code = job->command->run(job);
   else if (job->command->work)
     code = cli_job_measure(job);
-  const davit_status status = traced ? davit_trace_stop() : DAVIT_SUCCESS;
-  return code == CLI_OK ? cli_status(status) : code;
-}
-
-static int run(cli_job *job) {
-  cli_progress_start(&job->progress, job->command->name, job->common.quiet);
-  const int code = run_traced(job);
+  const davit_status status = is_traced(job) ? davit_trace_stop() : DAVIT_SUCCESS;
   cli_progress_stop(&job->progress);
-  return code;
+  return code == CLI_OK ? cli_status(status) : code;
 }
 
 static int gather(cli_job *job) {
@@ -503,21 +506,30 @@ static int compare_files(cli_job *job) {
   return cli_ranks_compare_notes();
 }
 
-int cli_job_run(const cli_command *command, int argc, char **argv) {
-  static int (*const steps[])(cli_job *job) = {open_devices,  open_outputs, read_operands, compare_files,
-                                               run,           gather,       check,         finish,
-                                               write_outputs, report};
-  cli_job *job = dvt_allocate(1, command->state);
-  if (!job)
+/* The state, with what the command line says; NULL after a message that is still to be agreed on. */
+static int parse(const cli_command *command, int argc, char **argv, cli_job **job) {
+  *job = dvt_allocate(1, command->state);
+  if (!*job)
     return cli_fail(CLI_DEVICE, "not enough memory for %zu bytes", command->state);
-  job->command = command;
+  (*job)->command = command;
+  return cli_options_parse(command, argc, argv, *job);
+}
+
+int cli_job_run(const cli_command *command, int argc, char **argv) {
+  static int (*const steps[])(cli_job *job) = {open_devices, open_outputs,  read_operands, compare_files,
+                                               start_trace,  run,           gather,        check,
+                                               finish,       write_outputs, report};
+  cli_job *job;
   bool takes_part = true;
-  int code = cli_ranks_agree(cli_options_parse(command, argc, argv, job));
+  int code = cli_ranks_agree(parse(command, argc, argv, &job));
+  if (code == CLI_OK)
+    code = cli_ranks_agree(cli_options_compare(command, job));
   if (code == CLI_OK)
     code = share_out(job, &takes_part);
   if (code == CLI_OK && takes_part)
     for (size_t i = 0; i < sizeof steps / sizeof *steps && code == CLI_OK; i++)
       code = cli_ranks_agree(steps[i](job));
-  free_state(job);
+  if (job)
+    free_state(job);
   return code;
 }

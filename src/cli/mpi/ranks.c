@@ -7,26 +7,23 @@
 #include "src/base/arithmetic.h"
 #include "src/cli/ranks_table.h"
 
-static davit_status open_ranks(int *rank, int *count) {
+static davit_status open_ranks(int *rank, int *count, int *local_rank, int *local_count) {
   int provided;
+  MPI_Comm machine;
   if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS ||
       provided < MPI_THREAD_FUNNELED)
     return davit_fail(DAVIT_UNSUPPORTED, "MPI does not take programs with threads");
   MPI_Comm_rank(MPI_COMM_WORLD, rank);
   MPI_Comm_size(MPI_COMM_WORLD, count);
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
+  MPI_Comm_rank(machine, local_rank);
+  MPI_Comm_size(machine, local_count);
+  MPI_Comm_free(&machine);
   return DAVIT_SUCCESS;
 }
 
 static void close_ranks(void) {
   MPI_Finalize();
-}
-
-static void local(int *rank, int *count) {
-  MPI_Comm machine;
-  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
-  MPI_Comm_rank(machine, rank);
-  MPI_Comm_size(machine, count);
-  MPI_Comm_free(&machine);
 }
 
 /* MPI_Wait() keeps a core busy, which another rank of this machine may need. */
@@ -93,7 +90,6 @@ __attribute__((visibility("default"))) const cli_ranks_table cli_ranks_mpi = {
     .version = DAVIT_VERSION,
     .open = open_ranks,
     .close = close_ranks,
-    .local = local,
     .agree = agree,
     .share = share,
     .send = send,

@@ -1,0 +1,699 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tool on several ranks, of which one fails alone: at every allocation, thread and command that it reaches,
+ * when it opens its devices, its outputs, its trace and its files, and by a command line of its own.
+ *
+ * Whatever fails, and on whichever rank: all ranks end with the same exit code, rank 0 says one line and the others
+ * nothing, and no output is new; or the rank does without what failed, and the output is the right one.
+ *
+ * The ranks are children of this process, and what the tool needs of MPI (src/cli/ranks_table.h) is a table of this
+ * file, which sends everything through rank 0. There each call is compared with that of the other rank, so a call
+ * that only some ranks make is found at once and named; with MPI the job would hang. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "tests/elements.h"
+
+#include <davit/davit.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "src/base/allocate.h"
+#include "src/cli/ranks_table.h"
+
+int davit_main(int argc, char **argv); /* main() of src/cli/main.c */
+
+enum { RANKS = 3, TEXT = 4096, SECONDS = 100 };
+enum { UNLIKE = 97, ALONE = 98 }; /* exit codes of a child: another call than rank 0's; a rank has gone */
+
+/* What the children tell their parent. */
+static struct outcome {
+  bool fired, closed[RANKS];
+  char why[256]; /* of UNLIKE and ALONE */
+} *outcome;
+
+static int me;
+static int to[RANKS]; /* sockets: of rank 0 to all, of others to[0] */
+
+/* ---- the table ---- */
+
+/* What a rank calls, as it is sent to rank 0; data follow. */
+typedef enum kind { CALL_AGREE, CALL_SHARE, CALL_SEND, CALL_REDUCE, CALL_SCAN, CALL_CLOSE } kind;
+static const char *const kind_names[] = {"agree", "share", "send", "reduce", "scan", "close"};
+
+typedef struct message {
+  kind call;
+  int64_t length;      /* of the data, or elements */
+  int detail[3];       /* code; operator, type, kind of a scan */
+  davit_status status; /* of what this rank did before */
+  char text[TEXT];
+} message;
+
+static _Noreturn void give_up(int code, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(outcome->why, sizeof outcome->why, format, arguments);
+  va_end(arguments);
+  _exit(code);
+}
+
+static void give(int rank, const void *data, size_t bytes) {
+  for (size_t at = 0; at < bytes;) {
+    const ssize_t now = send(to[rank], (const char *)data + at, bytes - at, MSG_NOSIGNAL);
+    if (now <= 0)
+      give_up(ALONE, "rank %d has gone before rank %d", rank, me);
+    at += (size_t)now;
+  }
+}
+
+static void take(int rank, void *data, size_t bytes) {
+  for (size_t at = 0; at < bytes;) {
+    const ssize_t now = recv(to[rank], (char *)data + at, bytes - at, 0);
+    if (now <= 0)
+      give_up(ALONE, "rank %d has gone before rank %d", rank, me);
+    at += (size_t)now;
+  }
+}
+
+/* Rank 0 takes the call of a rank, which has to be its own. */
+static message take_call(int rank, kind call) {
+  message m;
+  take(rank, &m, sizeof m);
+  if (m.call != call)
+    give_up(UNLIKE, "rank %d calls %s, rank 0 %s", rank, kind_names[m.call], kind_names[call]);
+  return m;
+}
+
+static davit_status open_ranks(int *rank, int *count, int *local_rank, int *local_count) {
+  *rank = *local_rank = me;
+  *count = *local_count = RANKS;
+  return DAVIT_SUCCESS;
+}
+
+static void close_ranks(void) {
+  int kinds_armed = 0;
+  for (int k = 0; k < DVT_INJECTIONS; k++)
+    kinds_armed += dvt_inject((dvt_injection)k, 0) != 0;
+  if (kinds_armed)
+    outcome->fired = false;
+  if (me > 0)
+    give(0, &(message){.call = CALL_CLOSE}, sizeof(message));
+  for (int rank = 1; rank < RANKS && me == 0; rank++)
+    (void)take_call(rank, CALL_CLOSE);
+  outcome->closed[me] = true;
+}
+
+static int agree(int code, size_t bytes, char *text, int *first) {
+  message m = {.call = CALL_AGREE, .detail = {code, code ? me : RANKS}};
+  snprintf(m.text, sizeof m.text, "%.*s", (int)bytes, text);
+  if (me > 0) {
+    give(0, &m, sizeof m);
+    take(0, &m, sizeof m);
+  }
+  for (int rank = 1; rank < RANKS && me == 0; rank++) {
+    const message other = take_call(rank, CALL_AGREE);
+    if (m.detail[0] == 0)
+      m = other;
+  }
+  for (int rank = 1; rank < RANKS && me == 0; rank++)
+    give(rank, &m, sizeof m);
+  *first = m.detail[1];
+  if (me == 0)
+    snprintf(text, bytes, "%s", m.text);
+  return m.detail[0];
+}
+
+static void share(size_t bytes, void *data) {
+  if (me > 0) {
+    give(0, &(message){.call = CALL_SHARE, .length = (int64_t)bytes}, sizeof(message));
+    take(0, data, bytes);
+  }
+  for (int rank = 1; rank < RANKS && me == 0; rank++) {
+    const message m = take_call(rank, CALL_SHARE);
+    if (m.length != (int64_t)bytes)
+      give_up(UNLIKE, "rank %d shares %lld bytes, rank 0 %zu", rank, (long long)m.length, bytes);
+    give(rank, data, bytes);
+  }
+}
+
+static void send_data(size_t bytes, const void *data) {
+  give(0, &(message){.call = CALL_SEND, .length = (int64_t)bytes}, sizeof(message));
+  give(0, data, bytes);
+}
+
+static void receive_data(int rank, size_t bytes, void *data) {
+  const message m = take_call(rank, CALL_SEND);
+  if (m.length != (int64_t)bytes)
+    give_up(UNLIKE, "rank %d sends %lld bytes, rank 0 wants %zu", rank, (long long)m.length, bytes);
+  take(rank, data, bytes);
+}
+
+/* The pieces of all ranks on rank 0, one behind the other: elements, then flags. */
+typedef struct whole {
+  int64_t n, of[RANKS];
+  char *x, *flags;
+} whole;
+
+static whole gather_pieces(message *m, size_t bytes, const void *x, const uint8_t *flags) {
+  static char room[2][1 << 20];
+  whole w = {.x = room[0], .flags = room[1]};
+  for (int rank = 0; rank < RANKS; rank++) {
+    message other = *m;
+    if (rank > 0)
+      other = take_call(rank, m->call);
+    w.of[rank] = other.length;
+    const size_t at = (size_t)w.n, count = (size_t)other.length;
+    if (rank == 0 && count)
+      memcpy(w.x, x, count * bytes);
+    if (rank == 0 && count && flags)
+      memcpy(w.flags, flags, count);
+    if (rank > 0)
+      take(rank, w.x + at * bytes, count * bytes);
+    if (rank > 0 && flags)
+      take(rank, w.flags + at, count);
+    w.n += other.length;
+    if (m->status == DAVIT_SUCCESS && other.status != DAVIT_SUCCESS) {
+      m->status = other.status;
+      snprintf(m->text, sizeof m->text, "rank %d: %s", rank, other.text);
+    }
+  }
+  return w;
+}
+
+/* A library's call allocates memory, and agrees on whether all have it. */
+static message begin(kind call, int64_t n, unsigned op, unsigned type, unsigned scan) {
+  message m = {.call = call, .length = n, .detail = {(int)op, (int)type, (int)scan}};
+  void *memory = dvt_allocate(1, 8);
+  if (!memory) {
+    m.status = davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "not enough memory for 8 bytes");
+    snprintf(m.text, sizeof m.text, "%s", davit_last_error());
+  }
+  free(memory);
+  return m;
+}
+
+static davit_status reduce(davit_operator op, davit_type type, int64_t n, const void *x, void *result) {
+  const size_t bytes = davit_type_bytes(type);
+  message m = begin(CALL_REDUCE, n, op, type, 0);
+  if (me > 0) {
+    give(0, &m, sizeof m);
+    give(0, x, (size_t)n * bytes);
+    take(0, &m, sizeof m);
+    take(0, result, bytes);
+  } else {
+    const whole w = gather_pieces(&m, bytes, x, NULL);
+    dvt_ref_reduce(op, type, w.n, w.x, result);
+    for (int rank = 1; rank < RANKS; rank++) {
+      give(rank, &m, sizeof m);
+      give(rank, result, bytes);
+    }
+  }
+  return m.status == DAVIT_SUCCESS ? m.status : davit_fail(m.status, "%s", m.text);
+}
+
+static davit_status scan(davit_operator op, davit_type type, davit_scan_kind how, int64_t n, const void *x,
+                         const uint8_t *flags, void *y) {
+  static char result[1 << 20];
+  const size_t bytes = davit_type_bytes(type);
+  message m = begin(CALL_SCAN, n, op, type, how);
+  if (me > 0) {
+    give(0, &m, sizeof m);
+    give(0, x, (size_t)n * bytes);
+    give(0, flags, flags ? (size_t)n : 0);
+    take(0, &m, sizeof m);
+    take(0, y, (size_t)n * bytes);
+  } else {
+    const whole w = gather_pieces(&m, bytes, x, flags);
+    dvt_ref_scan(op, type, how, w.n, w.x, flags ? (const uint8_t *)w.flags : NULL, result);
+    memcpy(y, result, (size_t)n * bytes);
+    for (int64_t rank = 1, at = n; rank < RANKS; at += w.of[rank++]) {
+      give((int)rank, &m, sizeof m);
+      give((int)rank, result + (size_t)at * bytes, (size_t)w.of[rank] * bytes);
+    }
+  }
+  return m.status == DAVIT_SUCCESS ? m.status : davit_fail(m.status, "%s", m.text);
+}
+
+/* Exported, because the tool looks it up by its name. */
+extern const cli_ranks_table cli_ranks_mpi;
+__attribute__((visibility("default"))) const cli_ranks_table cli_ranks_mpi = {
+    DAVIT_VERSION, open_ranks, close_ranks, agree, share, send_data, receive_data, reduce, scan};
+
+/* The linker puts these in place of dlopen() in what this program is linked of. */
+static bool without_table;
+void *__real_dlopen(const char *name, int flags);
+void *__wrap_dlopen(const char *name, int flags);
+void *__wrap_dlopen(const char *name, int flags) {
+  const bool asked = name && !strcmp(name, CLI_RANKS_LIBRARY);
+  return __real_dlopen(!asked ? name : without_table ? "libdavit_absent.so" : NULL, flags);
+}
+
+/* ---- files ---- */
+
+static char root[PATH_MAX]; /* with `in`, `out`, and what each rank says */
+
+static char *path_of(const char *name) {
+  static char path[PATH_MAX];
+  snprintf(path, sizeof path, "%s/%s", root, name);
+  return path;
+}
+
+static void write_text(const char *name, const char *text) {
+  FILE *file = fopen(path_of(name), "wb");
+  assert_true(file && fputs(text, file) >= 0 && !fclose(file));
+}
+
+static void write_npy(const char *name, const char *descr, const char *shape, const void *elements,
+                      size_t bytes) {
+  char head[128];
+  memset(head, ' ', sizeof head);
+  memcpy(head, "\x93NUMPY\x01\x00\x76\x00", 10);
+  const int used =
+      snprintf(head + 10, 118, "{'descr': '%s', 'fortran_order': False, 'shape': %s, }", descr, shape);
+  head[10 + used] = ' ';
+  head[127] = '\n';
+  FILE *file = fopen(path_of(name), "wb");
+  assert_true(file && fwrite(head, sizeof head, 1, file) == 1 && fwrite(elements, bytes, 1, file) == 1 &&
+              !fclose(file));
+}
+
+static void write_inputs(void) {
+  enum { N = 600, WIDTH = 4 };
+  static double x[N];
+  static int64_t i[N];
+  static uint8_t f[N];
+  static float s[N * WIDTH], e[40 * WIDTH];
+  uint64_t seed = 1;
+  for (int k = 0; k < N; k++) {
+    x[k] = random_below(&seed, 40) - 20;
+    i[k] = random_below(&seed, 40) - 20;
+    f[k] = random_below(&seed, 30) == 0;
+  }
+  for (int k = 0; k < N * WIDTH; k++)
+    s[k] = (float)random_below(&seed, 100);
+  memcpy(e, s + 400, sizeof e);
+  write_npy("in/x.npy", "<f8", "(600,)", x, sizeof x);
+  write_npy("in/a.npy", "<f8", "(30, 20)", x, sizeof x);
+  write_npy("in/b.npy", "<f8", "(20, 30)", x, sizeof x);
+  write_npy("in/i.npy", "<i8", "(600,)", i, sizeof i);
+  write_npy("in/f.npy", "|u1", "(600,)", f, sizeof f);
+  write_npy("in/s.npy", "<f4", "(600, 4)", s, sizeof s);
+  write_npy("in/short.npy", "<f4", "(500, 4)", s, sizeof s / 6 * 5);
+  write_npy("in/e.npy", "<f4", "(40, 4)", e, sizeof e);
+  write_npy("in/g.npy", "<f4", "(20, 4)", e, sizeof e / 2);
+  write_text("in/few.mtx", "%%MatrixMarket matrix array real general\n3 1\n1\n2\n3\n");
+  write_text("in/q.fa", ">one\nACGTACGTTAGC\n>two\nGGGTTTACG\n");
+  write_text("in/t.fa", ">a\nACGTACGTTAGC\n>b\nTTTACGTAC\n>c\nGGGTTTACGA\n>d\nACACACAC\n");
+  write_text("in/u.fa", ">a\nACGTACGTTAGC\n>b\nTTTACGTAC\n>c\nGGGTTTACGA\n>d\nMRNDACAC\n");
+}
+
+static char *contents(const char *name, char *text, size_t room) {
+  FILE *file = fopen(path_of(name), "rb");
+  text[file ? fread(text, 1, room - 1, file) : 0] = 0;
+  if (file)
+    fclose(file);
+  return text;
+}
+
+static uint64_t digest_of(const char *name) {
+  uint64_t hash = 14695981039346656037u;
+  FILE *file = fopen(path_of(name), "rb");
+  for (int byte; file && (byte = getc(file)) != EOF;)
+    hash = (hash ^ (uint64_t)byte) * 1099511628211u;
+  if (file)
+    fclose(file);
+  return file ? hash : 0;
+}
+
+/* ---- one run ---- */
+
+/* What one rank does otherwise. */
+typedef struct trouble {
+  int rank, kind, n;            /* the n-th passage of a kind fails; n 0: none */
+  const char *words;            /* in place of the command's, or */
+  const char *more;             /* behind them */
+  const char *variable, *value; /* in its environment */
+  int code;                     /* the exit code that is expected */
+  const char *says;             /* and what rank 0 says */
+} trouble;
+
+static void redirect(int descriptor, const char *what, int rank) {
+  char name[32];
+  snprintf(name, sizeof name, "%s-%d", what, rank);
+  const int file = open(path_of(name), O_WRONLY | O_CREAT | O_TRUNC, 0666);
+  if (file < 0 || dup2(file, descriptor) < 0)
+    _exit(99);
+  close(file);
+}
+
+static void be_a_rank(const char *line, const trouble *t) {
+  enum { MOST = 48 };
+  char words[1024], number[16], *argv[MOST] = {"davit"};
+  int argc = 1;
+  const bool troubled = t && t->rank == me;
+  snprintf(words, sizeof words, "%s %s", troubled && t->words ? t->words : line,
+           troubled && t->more ? t->more : "");
+  for (char *word = strtok(words, " "); word; word = strtok(NULL, " "))
+    argv[argc++] = word;
+  redirect(STDOUT_FILENO, "said", me);
+  redirect(STDERR_FILENO, "error", me);
+  snprintf(number, sizeof number, "%d", me);
+  setenv("OMPI_COMM_WORLD_RANK", number, 1);
+  snprintf(number, sizeof number, "%d", RANKS);
+  setenv("OMPI_COMM_WORLD_SIZE", number, 1);
+  if (troubled && t->variable)
+    setenv(t->variable, t->value, 1);
+  if (chdir(path_of("out")))
+    _exit(99);
+  for (int signal_number = 1; signal_number < NSIG; signal_number++) /* cmocka catches some */
+    signal(signal_number, SIG_DFL);
+  alarm(SECONDS);
+  if (troubled && t->n)
+    dvt_inject((dvt_injection)t->kind, t->n);
+  _exit(davit_main(argc, argv));
+}
+
+/* The statuses of all ranks. */
+static void run_ranks(const char *line, const trouble *t, int status[RANKS]) {
+  int pairs[RANKS][2];
+  pid_t children[RANKS];
+  *outcome = (struct outcome){.fired = t && t->n > 0};
+  (void)unlink(path_of("out/o"));
+  for (int rank = 1; rank < RANKS; rank++)
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pairs[rank]), 0);
+  for (me = 0; me < RANKS; me++) {
+    children[me] = fork();
+    assert_true(children[me] >= 0);
+    if (children[me] > 0)
+      continue;
+    for (int rank = 1; rank < RANKS; rank++) {
+      to[me == 0 ? rank : 0] = me == 0 || me == rank ? pairs[rank][me > 0] : to[0];
+      close(pairs[rank][me == 0]);
+      if (me > 0 && me != rank)
+        close(pairs[rank][1]);
+    }
+    be_a_rank(line, t);
+  }
+  for (int rank = 1; rank < RANKS; rank++) {
+    close(pairs[rank][0]);
+    close(pairs[rank][1]);
+  }
+  for (int rank = 0; rank < RANKS; rank++)
+    assert_int_equal(waitpid(children[rank], &status[rank], 0), children[rank]);
+}
+
+/* What is wrong with what the ranks said and left; `right`: digests of the output and standard output. */
+static const char *judge(const int status[RANKS], const uint64_t right[2], int *code) {
+  char text[RANKS][TEXT];
+  char name[32];
+  *code = WEXITSTATUS(status[0]);
+  if (*outcome->why)
+    return outcome->why;
+  for (int rank = 0; rank < RANKS; rank++) {
+    snprintf(name, sizeof name, "error-%d", rank);
+    contents(name, text[rank], TEXT);
+    if (!WIFEXITED(status[rank]))
+      return WTERMSIG(status[rank]) == SIGALRM ? "the ranks hang" : "ended by a signal";
+    if (WEXITSTATUS(status[rank]) != *code || !outcome->closed[rank])
+      return "the ranks end with different codes";
+    if (rank > 0 && *text[rank])
+      return "a rank above 0 says something";
+  }
+  const char *end = strchr(text[0], '\n');
+  const uint64_t output = digest_of("out/o"), said = digest_of("said-0");
+  if (*code > 0 && (strncmp(text[0], "davit", 5) || !end || end[1]))
+    return "expected one line";
+  if (*code > 0 && output)
+    return "an output is there";
+  if (*code == 0 && *text[0])
+    return "a message without a failure";
+  if (*code == 0 && right && (output != right[0] || said != right[1]))
+    return "success with another output";
+  return NULL;
+}
+
+static void complain(const char *line, const trouble *t, const char *why) {
+  char text[TEXT];
+  print_error("davit %s\n  rank %d, kind %d, passage %d%s%s: %s\n  rank 0 says: %s\n", line, t->rank, t->kind,
+              t->n, t->words || t->more ? ", " : "",
+              t->words  ? t->words
+              : t->more ? t->more
+                        : "",
+              why, contents("error-0", text, sizeof text));
+}
+
+/* ---- failures everywhere ---- */
+
+static const char *const commands[] = {
+    "dot ../in/x.npy ../in/x.npy --check --quiet",
+    "reduce ../in/x.npy --op norm --quiet",
+    "reduce ../in/x.npy --op argmax --check --quiet",
+    "scan ../in/i.npy --flags ../in/f.npy -o o --check --quiet",
+    "gemm ../in/a.npy ../in/b.npy -o o --check --quiet --trace trace",
+    "align ../in/q.fa ../in/t.fa -o o --dna --cigar --check --quiet",
+    "detect ../in/s.npy --effect ../in/e.npy ../in/g.npy --permutations 20 -o o --check --quiet",
+};
+
+/* The first passages, then a sample, until a run ends before it comes to the failure. */
+static int fail_command(const char *line, int kind, int rank, int *failures) {
+  const int all = scaled(8), step = 60 / scaled(20);
+  uint64_t right[2], seed = 1 + (uint64_t)rank;
+  int status[RANKS], code, wrong = 0;
+  run_ranks(line, NULL, status);
+  const char *complaint = judge(status, NULL, &code);
+  if (complaint || code)
+    fail_msg("davit %s: %s", line, complaint ? complaint : contents("error-0", (char[TEXT]){0}, TEXT));
+  right[0] = digest_of("out/o");
+  right[1] = digest_of("said-0");
+  bool fired = true;
+  for (int n = 1; fired; n += n < all ? 1 : 1 + random_below(&seed, 2 * step - 1)) {
+    const trouble t = {.rank = rank, .kind = kind, .n = n};
+    run_ranks(line, &t, status);
+    complaint = judge(status, right, &code);
+    if (complaint)
+      complain(line, &t, complaint);
+    wrong += complaint != NULL;
+    fired = outcome->fired && wrong < 5;
+    *failures += outcome->fired;
+  }
+  return wrong;
+}
+
+static void fail_all(int kind) {
+  int failures = 0, wrong = 0;
+  for (int c = 0; c < COUNT(commands); c++)
+    for (int rank = 0; rank < RANKS; rank++)
+      wrong += fail_command(commands[c], kind, rank, &failures);
+  print_message("%d failures\n", failures);
+  assert_int_equal(wrong, 0);
+  assert_true(failures > 0);
+}
+
+CASE(test_device_memory) {
+  fail_all(DVT_INJECT_DEVICE_MEMORY);
+}
+
+CASE(test_pinned_memory) {
+  fail_all(DVT_INJECT_PINNED_MEMORY);
+}
+
+CASE(test_host_memory) {
+  fail_all(DVT_INJECT_HOST_MEMORY);
+}
+
+CASE(test_thread) {
+  fail_all(DVT_INJECT_THREAD);
+}
+
+CASE(test_run) {
+  fail_all(DVT_INJECT_RUN);
+}
+
+/* ---- steps that fail on one rank ---- */
+
+static void expect_trouble(const char *line, const trouble *t) {
+  char text[TEXT], said[TEXT];
+  int status[RANKS], code;
+  run_ranks(line, t, status);
+  const char *complaint = judge(status, NULL, &code);
+  contents("error-0", text, sizeof text);
+  if (!complaint && code != t->code)
+    complaint = "another exit code is expected";
+  if (!complaint && !strstr(text, t->says))
+    complaint = "expected another sentence";
+  if (!complaint && code && *contents("said-0", said, sizeof said))
+    complaint = "something is printed";
+  if (complaint) {
+    complain(line, t, complaint);
+    fail();
+  }
+}
+
+CASE(test_devices_that_cannot_be_opened) {
+  for (int c = 0; c < COUNT(commands); c++)
+    for (int rank = 0; rank < RANKS; rank++) {
+      const bool alone = c == 0 && rank > 0; /* rank 0 works alone */
+      const trouble t = {.rank = rank,
+                         .variable = "DAVIT_BACKEND",
+                         .value = "nope",
+                         .code = alone ? 0 : 2,
+                         .says = alone ? "" : "DAVIT_BACKEND"};
+      expect_trouble(commands[c], &t);
+    }
+}
+
+/* A trace, an output, and a file that the check reads again are rank 0's. */
+CASE(test_files_that_cannot_be_opened) {
+  static const trouble troubles[] = {
+      {.rank = 0, .more = "--trace /nowhere/t", .code = 2, .says = "/nowhere/t"},
+      {.rank = 1, .words = "reduce ../in/none.npy", .code = 3, .says = "rank 1: ../in/none.npy"},
+      {.rank = 2,
+       .words = "reduce ../in/f.npy",
+       .code = 3,
+       .says = "rank 2: its files are not those of rank 0"},
+      {.rank = 2,
+       .words = "reduce ../in/few.mtx",
+       .code = 3,
+       .says = "rank 2: its files are not those of rank 0"},
+  };
+  for (int k = 0; k < COUNT(troubles); k++)
+    expect_trouble("reduce ../in/x.npy", &troubles[k]);
+  expect_trouble("scan ../in/i.npy -o /nowhere/o", &(trouble){.code = 1, .says = "/nowhere/o"});
+}
+
+/* Files of the same shape, of which one is read whole, and what shows only when a stream has been read. */
+CASE(test_files_that_differ) {
+  FILE *file = fopen(path_of("in/same.mtx"), "wb");
+  assert_true(file && fputs("%%MatrixMarket matrix array integer general\n600 1\n", file) >= 0);
+  for (int i = 0; i < 600; i++)
+    assert_true(fprintf(file, "%d\n", i) > 0);
+  assert_int_equal(fclose(file), 0);
+  static const char scan_line[] = "scan ../in/i.npy -o o --quiet",
+                    detect_line[] = "detect ../in/s.npy --effect ../in/e.npy ../in/g.npy -o o --quiet",
+                    align_line[] = "align ../in/q.fa ../in/t.fa -o o --quiet";
+  expect_trouble(scan_line, &(trouble){.rank = 1,
+                                       .words = "scan ../in/same.mtx -o o --quiet",
+                                       .code = 3,
+                                       .says = "rank 1: its files are not those of rank 0"});
+  expect_trouble(detect_line,
+                 &(trouble){.rank = 2,
+                            .words = "detect ../in/short.npy --effect ../in/e.npy ../in/g.npy -o o --quiet",
+                            .code = 3,
+                            .says = "rank 2: its files are not those of rank 0"});
+  expect_trouble(detect_line,
+                 &(trouble){.rank = 2,
+                            .words = "detect ../in/s.npy --effect ../in/g.npy ../in/e.npy -o o --quiet",
+                            .code = 3,
+                            .says = "rank 2: its files are not those of rank 0"});
+  expect_trouble(align_line, &(trouble){.rank = 1,
+                                        .words = "align ../in/q.fa ../in/u.fa -o o --quiet",
+                                        .code = 3,
+                                        .says = "rank 1: its files are not those of rank 0"});
+}
+
+CASE(test_commands_that_differ) {
+  static const char line[] = "reduce ../in/x.npy";
+  static const char *const words[] = {"help", "nothing",   "scan ../in/i.npy",
+                                      "",     "--version", "dot ../in/x.npy ../in/x.npy"};
+  for (int k = 0; k < COUNT(words); k++)
+    for (int rank = 1; rank < RANKS; rank++) {
+      char says[64];
+      snprintf(says, sizeof says, "rank %d: its command is not that of rank 0", rank);
+      expect_trouble(line, &(trouble){.rank = rank, .words = words[k], .code = 2, .says = says});
+    }
+  expect_trouble(line, &(trouble){.rank = 0, .words = "help", .code = 2, .says = "rank 1: its command"});
+  expect_trouble(line,
+                 &(trouble){.rank = 1, .more = "--op nothing", .code = 2, .says = "rank 1: --op takes"});
+}
+
+/* What shapes the result; each in place of nothing, and what may differ. */
+CASE(test_options_that_differ) {
+  static const struct {
+    const char *line, *more, *names; /* names NULL: it may differ */
+  } rows[] = {
+      {"reduce ../in/x.npy --quiet", "--op min", "--op"},
+      {"reduce ../in/x.npy --quiet", "--axis 0", "--axis"},
+      {"reduce ../in/x.npy --quiet", "--check", "--check"},
+      {"reduce ../in/x.npy --quiet", "--json", "--json"},
+      {"reduce ../in/x.npy --quiet", "--repeat 2", "--repeat"},
+      {"reduce ../in/x.npy --quiet", "--warmup 1", "--warmup"},
+      {"reduce ../in/x.npy --quiet", "--devices cpu", "--devices"},
+      {"reduce ../in/x.npy --quiet", "--devices 0", NULL},
+      {"reduce ../in/x.npy --quiet", "--threads 1", NULL},
+      {"reduce ../in/x.npy --quiet", "--op sum", NULL},
+      {"reduce ../in/x.npy", "--quiet", NULL},
+      {"scan ../in/i.npy -o o --quiet", "--exclusive", "--exclusive"},
+      {"scan ../in/i.npy -o o --quiet", "--flags ../in/f.npy", "--flags"},
+      {"scan ../in/i.npy -o o --quiet", "-o p", "-o"},
+      {"scan ../in/i.npy --quiet", "-o p", "-o"},
+      {"gemm ../in/a.npy ../in/b.npy --quiet", "--alpha 2", "--alpha"},
+      {"gemm ../in/a.npy ../in/b.npy --quiet", "--transa", "--transa"},
+      {"gemm ../in/a.npy ../in/b.npy --quiet", "--tile 8", "--tile"},
+      {"gemm ../in/a.npy ../in/b.npy --quiet", "--explain", "--explain"},
+      {"gemm ../in/a.npy ../in/b.npy --quiet", "--trace t", NULL},
+      {"align ../in/q.fa ../in/t.fa -o o --quiet", "--dna", "--dna"},
+      {"align ../in/q.fa ../in/t.fa -o o --quiet", "--evalue 10", "--evalue"},
+      {"align ../in/q.fa ../in/t.fa -o o --quiet", "--top 1", "--top"},
+      {"align ../in/q.fa ../in/t.fa -o o --quiet", "--matrix pam30", "--matrix"},
+      {"detect ../in/s.npy --effect ../in/e.npy -o o --quiet", "--effect ../in/g.npy", "--effect"},
+      {"detect ../in/s.npy --effect ../in/e.npy -o o --quiet", "--seed 3", "--seed"},
+      {"detect ../in/s.npy --effect ../in/e.npy -o o --quiet", "--labels l", "--labels"},
+  };
+  for (int k = 0; k < COUNT(rows); k++)
+    for (int rank = 1; rank < RANKS; rank++) {
+      char says[64] = "";
+      if (rows[k].names)
+        snprintf(says, sizeof says, "rank %d: its %s is not that of rank 0", rank, rows[k].names);
+      expect_trouble(
+          rows[k].line,
+          &(trouble){.rank = rank, .more = rows[k].more, .says = says, .code = rows[k].names ? 2 : 0});
+    }
+}
+
+/* The first rank of each machine says why, not only rank 0. */
+CASE(test_ranks_that_cannot_be_joined) {
+  for (int local = 0; local < 2; local++) {
+    char text[TEXT];
+    const pid_t child = fork();
+    int status;
+    if (child == 0) {
+      me = 2;
+      without_table = true;
+      setenv("OMPI_COMM_WORLD_LOCAL_RANK", local ? "1" : "0", 1);
+      be_a_rank("reduce ../in/x.npy", NULL);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(WEXITSTATUS(status), 4);
+    contents("error-2", text, sizeof text);
+    assert_int_equal(strstr(text, "cannot be joined") != NULL, !local);
+  }
+}
+
+static int make_folders(void **state) {
+  (void)state;
+  snprintf(root, sizeof root, "/tmp/davit-ranks-XXXXXX");
+  outcome = mmap(NULL, sizeof *outcome, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (!mkdtemp(root) || outcome == MAP_FAILED || mkdir(path_of("in"), 0755) || mkdir(path_of("out"), 0755))
+    return -1;
+  write_inputs();
+  return 0;
+}
+
+static int remove_folders(void **state) {
+  char command_line[PATH_MAX + 32];
+  (void)state;
+  snprintf(command_line, sizeof command_line, "rm -r %s", root);
+  return system(command_line);
+}
+
+int main(void) {
+  return run_cases(make_folders, remove_folders);
+}
