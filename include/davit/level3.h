@@ -14,8 +14,8 @@
  * stored. alpha = 0, or k = 0 where the sums run over k, does not read the input matrices; beta = 0 does not
  * read C. Otherwise NaN and infinities propagate. What is written must not overlap an input; its bytes beyond
  * the rows, and the half of a symmetric, hermitian or triangular matrix that `uplo` does not name, stay
- * untouched and unread. Operands may be larger than device memory. The same call on the same devices gives
- * the same bits.
+ * untouched and unread. Operands may be larger than device memory. The same call on the same devices
+ * with the same number of threads gives the same bits.
  *
  * Row-major: a C array x[rows][cols] is the transpose of a column-major cols × rows matrix. For C = A B with
  * a[m][k], b[k][n], c[m][n] exchange the operands: davit_dgemm('N', 'N', n, m, k, alpha, b, n, a, k, beta, c,
