@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The BLAS operations: their arguments, and the host forms by BLIS.
+/* The BLAS operations: their arguments, and the host forms: by BLIS, but for scal, nrm2, asum and the addition of
+ * matrices, which are plain loops.
  *
  * Meaning and order of the arguments are those of the reference BLAS; they have been checked. A scalar of a
  * float operation is exact in its double; of a real operation its imaginary part is 0. Every form keeps the

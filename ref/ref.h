@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The CPU reference: the operations davit runs on the host and on host-offload devices, and the yardstick
- * of its tests. BLIS where the operation is BLAS, plain loops elsewhere.
+ * of its tests. BLIS for level 3, gemv, axpy and dot (ref/blas.h), plain loops elsewhere.
  *
  * Arguments are those of the public operation and have been checked. `threads` is how many threads one
  * call may use (at least 1). Functions with a status fail only for want of memory. */

@@ -44,6 +44,8 @@ static int fewer(study_time a, study_time b) {
   return a.repeats < b.repeats ? a.repeats : b.repeats;
 }
 
+static const char *const distributions[STUDY_DISTRIBUTIONS] = {"uniform", "signed", "normal"};
+
 static void use_points(study *s, int64_t n) {
   if (s->n == n)
     return;
@@ -110,13 +112,13 @@ static double run_divide(void *argument) {
   return j->report.total_ms;
 }
 
-/* The last time of each program and size. A program takes sizes from six options at most. */
+/* The last time of each program and size. A program takes sizes from seven options at most. */
 typedef struct known_time {
   const char *program;
   int64_t n;
   double ms;
 } known_time;
-enum { PROGRAMS = 7, SIZES = 6 * BENCH_MOST };
+enum { PROGRAMS = 7, SIZES = 7 * BENCH_MOST };
 static known_time known[PROGRAMS * SIZES];
 static int known_count;
 
@@ -481,6 +483,14 @@ static void table_limit(void *context, int64_t n) {
   }
 }
 
+/* Of all sorts of a run. Each is waited for, so what a launch costs counts so often. */
+static int64_t sort_launches(const job *j) {
+  int64_t launches = study_sort_launches(j->divide.sort, j->report.n);
+  for (int64_t length = 2 * (int64_t)j->divide.base; length <= j->report.n; length *= 2)
+    launches += study_sort_launches(j->divide.sort, length);
+  return launches;
+}
+
 /* Bitonic and odd-even merge sort in P5. */
 static void table_sorts(void *context, int64_t n) {
   static const char *const names[STUDY_SORTS] = {"bitonic", "odd-even"};
@@ -497,6 +507,7 @@ static void table_sorts(void *context, int64_t n) {
     study_times(ms);
     study_number("comparators", 0, (double)j.report.comparators);
     study_number("launches_by_x", 0, (double)study_sort_launches(j.divide.sort, j.report.n));
+    study_number("sort_launches", 0, (double)sort_launches(&j));
   }
 }
 
@@ -525,7 +536,45 @@ static void table_combinations(void *context, int64_t n) {
     study_text("limit", limits[limit]);
     study_times(ms);
     study_number("sort_ms", 3, sum.sort_ms);
+    study_number("sort_launches", 0, (double)sort_launches(&j));
     study_number("without_sort_ms", 3, without_sort(&sum));
+  }
+}
+
+/* A row of P4 and P5: times, and counts of the points' work, which no machine changes. */
+static void distribution_row(study *s, int64_t n) {
+  job cpu = job_of(s, n), j = cpu;
+  const study_time p4 = measure(run_divide_cpu, &cpu, "P4"), p5 = measure(run_divide, &j, "P5");
+  const study_divide_shares sum = study_divide_sum(&j.report);
+  j.divide.counting = true;
+  run_divide(&j);
+  const study_step all = counts_of(&j.report);
+  row(s);
+  study_text("distribution", distributions[s->source.distribution]);
+  study_number("v", 0, s->source.distribution == STUDY_NORMAL ? s->source.v : NAN);
+  study_number("p4_ms", 2, p4.median);
+  study_number("p4_search_ms", 2, cpu.divide_cpu.search_ms);
+  study_number("p4_comparisons", 0, (double)cpu.divide_cpu.comparisons);
+  study_number("p5_ms", 3, p5.median);
+  study_number("p5_without_sort_ms", 3, without_sort(&sum));
+  study_number("p5_tests", 0, (double)all.tests);
+  study_number("repeats", 0, fewer(p4, p5));
+}
+
+/* Both programs over each of the source's sets of points. */
+static void table_distributions(void *context, int64_t n) {
+  enum { DEVIATIONS = 5 };
+  const study *given = context;
+  if (too_long(given, "P4", n) || too_long(given, "P5", n))
+    return;
+  for (int set = 0; set < STUDY_NORMAL + DEVIATIONS; set++) {
+    study s = *given;
+    s.points = NULL;
+    s.n = 0;
+    s.source.distribution = set < STUDY_NORMAL ? (study_distribution)set : STUDY_NORMAL;
+    s.source.v = set < STUDY_NORMAL ? 1 : set - STUDY_NORMAL + 1;
+    distribution_row(&s, n);
+    free(s.points);
   }
 }
 
@@ -582,6 +631,8 @@ static const study_table tables[] = {
     {"combinations", NULL, "P5: both sorts, both strip tests, three limits, base 128", "combinations",
      "1048576", "8192", table_combinations},
     {"crossover", .measure = table_crossover},
+    {"distributions", NULL, "P4 and P5 (base 128) by the distribution of the points", "distributions",
+     "1048576", "16384", table_distributions},
     {"layouts", .measure = table_layouts},
     {"memory", .measure = table_memory},
     {"streams", .measure = table_streams},
@@ -590,24 +641,24 @@ static const study_table tables[] = {
 static const char usage[] =
     "bench_closest_study [--device 0] [--tables "
     "blocked,brute,balance,divide-cpu,divide,kernels,limit,sorts,\n"
-    "                     combinations,crossover,layouts,memory,streams,region]\n"
+    "                     combinations,crossover,distributions,layouts,memory,streams,region]\n"
     "                    [--cpu 8192,...] [--brute 65536,...] [--threads 64,128,256,512,1024] [--teams 0]\n"
     "                    [--blocks 128,256,...] [--divide 131072,...] [--divide-cpu 131072,...]\n"
     "                    [--base 64,128,256,512] [--cutoff 3,8] [--cpu-most 131072] [--elements 16777216]\n"
     "                    [--limit 131072,...] [--sorts 131072,...] [--combinations 1048576]\n"
-    "                    [--crossover 1024,...] [--kernels 1048576] [--distribution uniform|signed|normal]\n"
+    "                    [--crossover 1024,...] [--kernels 1048576] [--distributions 1048576]\n"
+    "                    [--distribution uniform|signed|normal]\n"
     "                    [--v 1] [--seed 1] [--repeats 10] [--cell-seconds 10] [--patience 0] [--together "
     "1]\n";
 
 int main(int argc, char **argv) {
-  static const char *const names[STUDY_DISTRIBUTIONS] = {"uniform", "signed", "normal"};
   const study_options o = study_options_read(usage, argc, argv, 10, 3, 10);
   study s = {.o = &o, .cpu_most = bench_whole("cpu-most", o.site.gpu ? 131072 : 8192)};
   s.patience_ms = 1e3 * atof(bench_option("patience", "0"));
   s.together = bench_count("together", 1);
-  const char *distribution = bench_option("distribution", names[0]);
+  const char *distribution = bench_option("distribution", distributions[0]);
   int number = 0; /* the points' error names a distribution that does not exist */
-  while (number < STUDY_DISTRIBUTIONS && strcmp(names[number], distribution) != 0)
+  while (number < STUDY_DISTRIBUTIONS && strcmp(distributions[number], distribution) != 0)
     number++;
   s.source = (study_points){.distribution = (study_distribution)number,
                             .v = (int)bench_whole("v", 1),

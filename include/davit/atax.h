@@ -10,7 +10,8 @@
  * one, length * eps * |op(A)| |x|. Cost: 4 m n flops. An NVIDIA device reads A once for 'T' and columns of
  * at most 12288 doubles (24576 floats), and from sm_90 on for 'N' and 48 to 24576 columns that begin at
  * multiples of 16 bytes; else it reads A twice. The CPU reads A once unless the matrix is wide;
- * docs/atax.md. The same call on the same device gives the same bits. Thread safety: any thread. */
+ * docs/atax.md. The same call on the same device gives the same bits, on the CPU with the same number of
+ * threads. Thread safety: any thread. */
 #ifndef DAVIT_ATAX_H
 #define DAVIT_ATAX_H
 

@@ -16,7 +16,8 @@
  * is written; so does such an alpha, except for k = 0. What is written must not overlap an input; its bytes beyond
  * the rows, and the half of a symmetric, hermitian or triangular matrix that `uplo` does not name, stay untouched
  * and unread. An infinity in an input leaves elements alone that do not depend on it (cuBLAS does not promise this of
- * its trmm). Operands may be larger than device memory. The same call on the same devices gives the same bits.
+ * its trmm). Operands may be larger than device memory. The same call on the same devices with the same number of
+ * threads gives the same bits.
  *
  * Row-major: a C array x[rows][cols] is the transpose of a column-major cols × rows matrix. For C = A B with
  * a[m][k], b[k][n], c[m][n] exchange the operands: davit_dgemm('N', 'N', n, m, k, alpha, b, n, a, k, beta, c,

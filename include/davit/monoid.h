@@ -26,8 +26,8 @@
  * The built-in operators are monoids too: davit_reduce() is davit_monoid_reduce() with
  * davit_monoid_builtin(). On NVIDIA devices those are enqueued on the queue's stream; a monoid of your own
  * runs as a region, once everything before it is finished. Meaning, order and cost are those of
- * <davit/reduce.h> and <davit/scan.h>. A reduction that rounds has the same bits from run to run on one
- * device, but those of a CPU differ from those of a GPU. */
+ * <davit/reduce.h> and <davit/scan.h>. A reduction that rounds has the same bits from run to run on any
+ * number of devices of one kind and with any number of threads, but those of a CPU differ from those of a GPU. */
 #ifndef DAVIT_MONOID_H
 #define DAVIT_MONOID_H
 

@@ -7,8 +7,8 @@
  * NaN's may differ), in exclusive form it has the identity, +0 for sums.
  *
  * Operands keep their order, so operators need not be commutative. On one device the order of combination
- * depends on n and the flags alone: the same call gives the same bits from run to run. On another device,
- * or spread over several, floating-point results may differ in rounding.
+ * depends on n and the flags alone, on the CPU with any number of threads: the same call gives the same bits from
+ * run to run. On another device, or spread over several, floating-point results may differ in rounding.
  *
  * Cost: one pass, reads x (and flags) once and writes y once. Source: D. Merrill and M. Garland,
  * Single-pass Parallel Prefix Scan with Decoupled Look-back (2016), changed as docs/scan.md says; segments

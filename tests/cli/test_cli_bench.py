@@ -251,16 +251,21 @@ def test_closest_study():
     """All tables; the parts of a row are of one run; options that choose sizes."""
     sizes = {"--cpu": 300, "--blocks": "128,256,512", "--brute": "300,600", "--threads": "64,128", "--divide": 1024, "--base": "64,128",
              "--divide-cpu": "1024,2000", "--cutoff": "3,8", "--kernels": 1024, "--limit": "1000,1024", "--sorts": "512,1024",
-             "--combinations": 1024, "--crossover": "256,512", "--elements": 4096, "--repeats": 3}
+             "--combinations": 1024, "--distributions": 1024, "--crossover": "256,512", "--elements": 4096, "--repeats": 3}
     tables, text = study_run("closest_study", *(word for pair in sizes.items() for word in pair))
     if tables is None:
         return
     unified = [] if "no unified memory" in text else ["unified"] * 2  # an OpenMP runtime may have none
     count = {name: len(rows) for name, rows in tables.items()}
     expect(count == {"blocked": 3, "brute": 4, "brute-average": 3, "balance": 2, "divide-cpu": 4, "divide": 2, "divide-average": 3,
-                     "kernels": 5, "limit": 8, "sorts": 4, "combinations": 12, "crossover": 2, "crossover-from": 1, "layouts": 5,
+                     "kernels": 5, "limit": 8, "sorts": 4, "combinations": 12, "distributions": 7, "crossover": 2, "crossover-from": 1, "layouts": 5,
                      "memory": 10 + len(unified), "streams": 2, "region": 1}, f"rows: {count}")
     expect([row["n"] for row in tables["sorts"]] == [512, 512, 1024, 1024], "--sorts")
+    expect([row["sort_launches"] for row in tables["sorts"]] == [3, 3, 4, 4], "a launch by x and one for each step")
+    sets = [(row["distribution"], row["v"]) for row in tables["distributions"]]
+    expect(sets == [("uniform", None), ("signed", None)] + [("normal", v) for v in range(1, 6)], f"sets of points: {sets}")
+    for row in tables["distributions"]:
+        expect(row["p4_comparisons"] > 0 and row["p5_tests"] > 0 and 0 < row["p4_search_ms"] < row["p4_ms"], f"work: {row}")
     expect([row["n"] for row in tables["limit"]] == 4 * [1000] + 4 * [1024], "--limit")
     expect({row["n"] for row in tables["kernels"]} == {1024}, "--kernels")
     for name, rows in tables.items():

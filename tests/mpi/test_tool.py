@@ -125,6 +125,14 @@ def test_scan():
     expect_same(["y.npy"], "scan", "two.npy", "-o", "y.npy", ranks=(3,))
     expect_same(["y.npy"], "scan", "x.mtx", "-o", "y.npy")
     expect_same(["y.npy"], "scan", "x.npy", "--devices", "cpu", "-o", "y.npy")
+    # Launchers leave a rank one processor, where one process has all.
+    save("long.npy", noise(rng, 200003))
+    davit("scan", "long.npy", "--threads", "2", "-o", "y.npy")
+    with open("y.npy", "rb") as file:
+        right = file.read()
+    run(4, "scan", "long.npy", "--threads", "1", "-o", "again.npy")
+    with open("again.npy", "rb") as file:
+        expect(file.read() == right, "a rank's one thread gives the bytes of a process with two")
 
 
 def test_align():

@@ -500,35 +500,82 @@ CASE(test_straddling) {
   }
 }
 
-/* The example of the introduction: match 2, mismatch -3, gap -2 for each letter. Two prefixes with a letter
- * behind them that is worth 50 have the score of their element of the matrix, and 50. */
+/* The example of the introduction: match 2, mismatch -3, gap -2 for each letter; row and column 0 are 0. The matrix as
+ * it should be, and as it is printed. */
+enum { EXAMPLE_COLUMNS = 15, EXAMPLE_ROWS = 12 };
+static const char example_columns[] = "-ATGCATCCCATGAC", example_rows[] = "-TCTATATCCGT";
+typedef int example_matrix[EXAMPLE_ROWS][EXAMPLE_COLUMNS];
+static const example_matrix example_right = {{0},
+                                             {0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 0, 2, 0, 0, 0},
+                                             {0, 0, 0, 0, 2, 0, 0, 4, 2, 2, 0, 0, 0, 0, 2},
+                                             {0, 0, 2, 0, 0, 0, 2, 2, 1, 0, 0, 2, 0, 0, 0},
+                                             {0, 2, 0, 0, 0, 2, 0, 0, 0, 0, 2, 0, 0, 2, 0},
+                                             {0, 0, 4, 2, 0, 0, 4, 2, 0, 0, 0, 4, 2, 0, 0},
+                                             {0, 2, 2, 1, 0, 2, 2, 1, 0, 0, 2, 2, 1, 4, 2},
+                                             {0, 0, 4, 2, 0, 0, 4, 2, 0, 0, 0, 4, 2, 2, 1},
+                                             {0, 0, 2, 1, 4, 2, 2, 6, 4, 2, 0, 2, 1, 0, 4},
+                                             {0, 0, 0, 0, 3, 1, 0, 4, 8, 6, 4, 2, 0, 0, 2},
+                                             {0, 0, 0, 2, 1, 0, 0, 2, 6, 5, 3, 1, 4, 2, 0},
+                                             {0, 0, 2, 0, 0, 0, 2, 0, 4, 3, 2, 5, 3, 1, 0}},
+                            example_printed = {{0},
+                                               {0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 0, 2, 0, 0, 0},
+                                               {0, 0, 0, 0, 2, 0, 0, 4, 2, 2, 0, 0, 0, 0, 2},
+                                               {0, 0, 2, 0, 0, 0, 0, 2, 1, 0, 0, 2, 0, 0, 0},
+                                               {0, 2, 0, 0, 0, 2, 0, 0, 0, 0, 2, 0, 0, 2, 0},
+                                               {0, 0, 4, 2, 0, 0, 2, 0, 0, 0, 0, 4, 2, 0, 0},
+                                               {0, 2, 0, 0, 0, 2, 0, 0, 0, 0, 2, 0, 0, 2, 0},
+                                               {0, 0, 4, 2, 0, 0, 4, 2, 0, 0, 0, 4, 0, 0, 0},
+                                               {0, 0, 2, 0, 4, 0, 0, 6, 4, 2, 0, 0, 0, 0, 2},
+                                               {0, 0, 0, 0, 2, 0, 0, 4, 8, 6, 4, 2, 0, 0, 2},
+                                               {0, 0, 0, 2, 0, 0, 0, 2, 6, 5, 3, 1, 4, 2, 0},
+                                               {0, 0, 2, 0, 0, 0, 2, 0, 4, 3, 2, 5, 3, 1, 0}};
+
+/* Two prefixes with a letter behind them that is worth 50 have the score of their element of the matrix, and 50. */
 CASE(test_example) {
-  enum { COLUMNS = 14, ROWS = 11, LETTERS = 5 };
-  static const char columns[] = "ATGCATCCCATGAC", rows[] = "TCTATATCCGT", letters[] = "ACGT";
-  static const int right[ROWS][COLUMNS] = {
-      {0, 2, 0, 0, 0, 2, 0, 0, 0, 0, 2, 0, 0, 0}, {0, 0, 0, 2, 0, 0, 4, 2, 2, 0, 0, 0, 0, 2},
-      {0, 2, 0, 0, 0, 2, 2, 1, 0, 0, 2, 0, 0, 0}, {2, 0, 0, 0, 2, 0, 0, 0, 0, 2, 0, 0, 2, 0},
-      {0, 4, 2, 0, 0, 4, 2, 0, 0, 0, 4, 2, 0, 0}, {2, 2, 1, 0, 2, 2, 1, 0, 0, 2, 2, 1, 4, 2},
-      {0, 4, 2, 0, 0, 4, 2, 0, 0, 0, 4, 2, 2, 1}, {0, 2, 1, 4, 2, 2, 6, 4, 2, 0, 2, 1, 0, 4},
-      {0, 0, 0, 3, 1, 0, 4, 8, 6, 4, 2, 0, 0, 2}, {0, 0, 2, 1, 0, 0, 2, 6, 5, 3, 1, 4, 2, 0},
-      {0, 2, 0, 0, 0, 2, 0, 4, 3, 2, 5, 3, 1, 0}};
+  enum { LETTERS = 5 };
+  static const char letters[] = "ACGT";
   int8_t matrix[LETTERS * LETTERS];
   fill_diagonal(LETTERS, 2, -3, matrix);
   matrix[LETTERS * LETTERS - 1] = 50;
   const davit_align_scoring scoring = scoring_of(LETTERS, matrix, 2, 2);
-  for (int i = 1; i <= ROWS; i++)
-    for (int j = 1; j <= COLUMNS; j++) {
-      uint8_t query[ROWS + 1], target[COLUMNS + 1];
-      int32_t scratch[2 * (ROWS + 2)];
+  for (int i = 1; i < EXAMPLE_ROWS; i++)
+    for (int j = 1; j < EXAMPLE_COLUMNS; j++) {
+      uint8_t query[EXAMPLE_ROWS], target[EXAMPLE_COLUMNS];
+      int32_t scratch[2 * (EXAMPLE_ROWS + 1)];
       for (int k = 0; k <= i; k++)
-        query[k] = k < i ? (uint8_t)(strchr(letters, rows[k]) - letters) : LETTERS - 1;
+        query[k] = k < i ? (uint8_t)(strchr(letters, example_rows[k + 1]) - letters) : LETTERS - 1;
       for (int k = 0; k <= j; k++)
-        target[k] = k < j ? (uint8_t)(strchr(letters, columns[k]) - letters) : LETTERS - 1;
+        target[k] = k < j ? (uint8_t)(strchr(letters, example_columns[k + 1]) - letters) : LETTERS - 1;
       assert_int_equal(dvt_ref_align_score(&scoring, i + 1, query, j + 1, target, scratch),
-                       50 + right[i - 1][j - 1]);
+                       50 + example_right[i][j]);
     }
-  assert_int_equal(right[8][7], 8);
-  assert_true(right[2][5] == 2 && right[5][1] == 2); /* both printed as 0 */
+}
+
+/* What an element should be if those beside it are right. */
+static int example_element(const example_matrix m, int i, int j) {
+  const int letters = m[i - 1][j - 1] + (example_rows[i] == example_columns[j] ? 2 : -3),
+            gap = (m[i - 1][j] > m[i][j - 1] ? m[i - 1][j] : m[i][j - 1]) - 2;
+  const int best = letters > gap ? letters : gap;
+  return best > 0 ? best : 0;
+}
+
+/* 23 of 180 printed elements are wrong, all too small; 14 of them do not follow from the printed ones beside them. The
+ * maximum and its place are right. */
+CASE(test_printed_example) {
+  int wrong = 0, made = 0, row = 0, column = 0;
+  for (int i = 1; i < EXAMPLE_ROWS; i++)
+    for (int j = 1; j < EXAMPLE_COLUMNS; j++) {
+      const int is = example_printed[i][j];
+      assert_int_equal(example_element(example_right, i, j), example_right[i][j]);
+      assert_true(is <= example_right[i][j]);
+      wrong += is != example_right[i][j];
+      made += is != example_element(example_printed, i, j);
+      if (is > example_printed[row][column])
+        row = i, column = j;
+    }
+  assert_int_equal(wrong, 23);
+  assert_int_equal(made, 14);
+  assert_true(row == 9 && column == 8 && example_right[row][column] == 8);
 }
 
 /* ---- failures ---- */
