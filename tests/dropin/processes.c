@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Processes on the drop-in: fork() and exit() while other threads call BLAS, descriptors that are closed, flags.
  *
+ * N is what there is at most: the loops end after 10 seconds, or those that LOOP_S says.
+ *
  *   processes forks N      N children of a process with two threads in small products; each computes one
  *   processes first N      N processes that fork while another thread makes the first call, and whose child computes
  *   processes end N        N processes that end while another thread makes the first call; an earlier exit handler calls
@@ -74,6 +76,14 @@ static void nap(long microseconds) {
   nanosleep(&(struct timespec){microseconds / 1000000, microseconds % 1000000 * 1000}, NULL);
 }
 
+static bool is_late(void) {
+  static time_t begin;
+  const char *most = getenv("LOOP_S");
+  if (!begin)
+    begin = time(NULL);
+  return time(NULL) - begin > (most ? atoi(most) : 10);
+}
+
 /* What became of a child: 0 if it has exited with 0. One that does not end is ended. */
 static int await(pid_t child, const char *what, int number) {
   int status = 0;
@@ -99,7 +109,7 @@ static int forks(int count) {
   for (int i = 0; i < 2; i++)
     pthread_create(&thread[i], NULL, multiply_on, NULL);
   nap(20000);
-  for (int i = 0; i < count && wrong == 0; i++) {
+  for (int i = 0; i < count && wrong == 0 && !is_late(); i++) {
     const pid_t child = fork();
     if (child == 0) {
       alarm(CHILD_SECONDS);
@@ -119,9 +129,9 @@ static int forks(int count) {
 }
 
 /* Moments over the whole of the first call, which takes longer where it starts devices. */
-static long moment(int i, int count) {
+static long moment(int i) {
   const char *longest = getenv("LONGEST_US");
-  return (long)i * (longest ? atol(longest) : 20000) / count;
+  return (long)(i * 37 % 100) * (longest ? atol(longest) : 20000) / 100;
 }
 
 static int fork_in_first(long delay) {
@@ -140,10 +150,10 @@ static int fork_in_first(long delay) {
 /* Each in a process of its own that has not called BLAS before. */
 static int processes(int count, int (*body)(long)) {
   int wrong = 0;
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; i < count && !wrong && !is_late(); i++) {
     const pid_t child = fork();
     if (child == 0)
-      exit(body(moment(i, count)));
+      exit(body(moment(i)));
     wrong |= await(child, "process", i);
   }
   return wrong;

@@ -495,15 +495,13 @@ class Programs:
         """fork() and exit() while other threads call BLAS; what the library must leave alone."""
         program = self.programs / "dropin_processes"
         two, none, devices = {"BLIS_NUM_THREADS": "2"}, {"DAVIT_BLAS_DEVICES": ""}, {**DEVICES, "DAVIT_BLAS_FROM": "100"}
-        quiet = {"DAVIT_BLAS_LOG": ""}
-        count = max(4, int(300 * float(os.environ.get("DAVIT_TEST_SCALE", "1"))))
-        for more in none, {**none, **two}, {**none, **quiet}:
-            self.run([program, "forks", str(count)], more)
-        self.run([program, "leave"], quiet, none)
-        self.run([program, "first", str(max(2, count // 15))], two, none, quiet)
+        loop = {"LOOP_S": str(int(1 + 10 * float(os.environ.get("DAVIT_TEST_SCALE", "1")))), "DAVIT_BLAS_LOG": ""}
         for more in {}, two:
-            self.run([program, "first", str(max(2, count // 25))], devices, quiet, more, {"LONGEST_US": "200000"})
-            self.run([program, "end", str(max(2, count // 25))], devices, quiet, more, {"LONGEST_US": "200000"})
+            self.run([program, "forks", "1000"], none, loop, more)
+            self.run([program, "first", "1000"], none, loop, more)
+            self.run([program, "first", "1000"], devices, loop, more, {"LONGEST_US": "200000"})
+            self.run([program, "end", "1000"], devices, loop, more, {"LONGEST_US": "200000"})
+        self.run([program, "leave"], none, loop)
         for value in "1e300", "1e400", "100":
             for trap in [], ["traps"]:
                 self.run([program, "flags", *trap], DEVICES, {"DAVIT_BLAS_FROM": value})
