@@ -13,6 +13,7 @@
  *   library.c     loads libdavit and calls it
  *   care.c        calls that BLIS would answer wrongly
  *   gate.c        what fork() waits for
+ *   fork.c        children
  *   log.c         DAVIT_BLAS_LOG
  *
  * The library needs nothing but libc until BLAS is called, and starts no thread by itself. BLIS is loaded
@@ -86,8 +87,14 @@ void dvt_gate_watch_runtime(void);
 void dvt_gate_watch_libraries(void);
 void dvt_gate_watch_all(void);
 
-/* Called by the handlers of fork(). `whole`: no other thread was inside BLIS, so it may be called; `parts`: of the
- * libraries for devices the child has no more than parts. */
+/* The handlers of fork(), from the library's beginning: before it, after it in the parent, and in the child. */
+typedef struct dvt_child {
+  bool whole; /* no other thread was inside BLIS, so it may be called */
+  bool parts; /* of the libraries for devices there are no more than parts */
+} dvt_child;
+void dvt_gate_close_at_last(void);
+void dvt_gate_open(void);
+dvt_child dvt_gate_in_child(void);
 void dvt_dropin_threads_before_fork(void);
 void dvt_dropin_threads_in_child(bool whole);
 void dvt_dropin_devices_in_child(bool parts);

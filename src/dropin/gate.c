@@ -10,17 +10,14 @@
  * fork() calls the handlers before it in the reverse order of their registration. The first of them to come here does
  * the work, so these are registered several times: when the library is loaded, so that no fork is missed; and after
  * each runtime that has handlers of its own, because what is under way may need the locks that those handlers take. The
- * handler from the beginning comes after all others. It waits for 10 seconds at most, as the work that it waits for may
- * wait for this fork. */
+ * handler from the beginning (fork.c) comes after all others. It waits for 10 seconds at most, as the work that it waits
+ * for may wait for this fork. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/single_threaded.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "src/dropin/dropin.h"
 
@@ -141,11 +138,10 @@ static void before_fork_of_all(void) {
   before_fork();
 }
 
-static void at_last_before_fork(void) {
+void dvt_gate_close_at_last(void) {
   const struct timespec until = soon();
   stop_starts(&until);
   close_gate(&until);
-  dvt_dropin_threads_before_fork();
 }
 
 void dvt_gate_watch_runtime(void) {
@@ -163,7 +159,7 @@ void dvt_gate_watch_all(void) {
 
 /* ---- after it ---- */
 
-static void in_parent(void) {
+void dvt_gate_open(void) {
   if (held.gate) {
     __atomic_store_n(&closed, 0, __ATOMIC_SEQ_CST);
     pthread_mutex_unlock(&passing);
@@ -173,17 +169,9 @@ static void in_parent(void) {
   held.gate = held.starting = held.all = false;
 }
 
-static void leave(int status, void *unused) {
-  (void)unused;
-  fflush(NULL);
-  _exit(status);
-}
-
-/* If the libraries for devices were being loaded, their handlers do not all come in this child: what they have
- * registered for its end would wait for threads that it does not have. */
-static void in_child(void) {
-  const bool whole = held.gate && depth == 0; /* no thread of the parent was inside BLIS */
-  const bool parts = __atomic_load_n(&libraries, __ATOMIC_RELAXED) && !held.all;
+dvt_child dvt_gate_in_child(void) {
+  const dvt_child child = {.whole = held.gate && depth == 0,
+                           .parts = __atomic_load_n(&libraries, __ATOMIC_RELAXED) && !held.all};
   pthread_mutex_init(&passing, NULL);
   pthread_mutex_init(&starting, NULL);
   for (int i = 0; i < COUNTERS; i++)
@@ -192,12 +180,5 @@ static void in_child(void) {
     *own = 1;
   closed = 0;
   held.gate = held.starting = held.all = false;
-  if (parts)
-    on_exit(leave, NULL);
-  dvt_dropin_threads_in_child(whole);
-  dvt_dropin_devices_in_child(parts);
-}
-
-__attribute__((constructor)) static void watch_from_the_start(void) {
-  pthread_atfork(at_last_before_fork, in_parent, in_child);
+  return child;
 }
