@@ -43,6 +43,8 @@ static void describe_sums(dvt_level3 *g) {
 static davit_status run(dvt_level3 *g, const davit_level3_options *given) {
   static const davit_level3_options defaults;
   davit_level3_options options = given ? *given : defaults;
+  if (options.report)
+    options.report->written = false;
   DVT_TRY(dvt_level3_operations[g->routine].check(g));
   DVT_TRY(DVT_CHECK_OPTIONS(given));
   DVT_TRY(dvt_check_length("options->tile", options.tile));

@@ -351,6 +351,48 @@ CASE(test_progress_of_a_failure) {
   assert_true(t.in_turn && (!t.all || t.done < t.all));
 }
 
+/* What a failure at the n-th passage leaves: where the report does not say that C may have been written, C is as it
+ * was. False if there were fewer passages. */
+static bool fail_at(dvt_injection kind, int n, bool separate, int count[2]) {
+  SCOPE;
+  problem p = basic(1, 200, 210, 220);
+  davit_level3_report report = {.written = true};
+  p.options.separate_memory = separate;
+  p.options.report = &report;
+  prepare(&p);
+  if (kind == DVT_INJECT_THREAD)
+    davit_finalize(); /* its threads are kept otherwise */
+  dvt_inject(kind, n);
+  const davit_status status = multiply(&p, NULL);
+  const bool happened = dvt_inject(kind, 0) == 0;
+  if (status == DAVIT_SUCCESS)
+    assert_true(report.written);
+  else if (!report.written)
+    assert_true(dense_as_image(&p.c));
+  if (status != DAVIT_SUCCESS)
+    count[report.written]++;
+  return happened;
+}
+
+CASE(test_what_a_failure_has_written) {
+  for (int separate = 0; separate < 2; separate++) {
+    int lost[2] = {0}, few[2] = {0};
+    for (int n = 1; fail_at(DVT_INJECT_RUN, n, separate, lost); n++) {
+    }
+    for (int n = 1; fail_at(DVT_INJECT_THREAD, n, separate, few); n++) {
+    }
+    assert_true(lost[0] > 0 && lost[1] > 0);
+    assert_true(few[1] == 0); /* threads come before the first step */
+    if (spread > 1 && strcmp(davit_backend_string(), "nowait") != 0)
+      assert_true(few[0] > 0);
+  }
+  davit_level3_report report = {.written = true};
+  CHECK_FAILS(davit_dgemm('X', 'N', 1, 1, 1, 1, &(double){1}, 1, &(double){1}, 1, 1, &(double){1}, 1,
+                          &(davit_level3_options){.report = &report}),
+              DAVIT_INVALID_ARGUMENT, "transa");
+  assert_false(report.written);
+}
+
 CASE(test_same_call_same_bits) {
   for (int slots = 4; slots < 2000; slots *= 20) {
     problem p = basic(1, 500, 480, 520);

@@ -2,6 +2,7 @@
 /* Traces of queues (docs/trace.md). */
 #include "tests/events.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -368,6 +369,36 @@ CASE(a_full_disk_ends_the_file_early) {
   assert_true(found.st_size <= ROOM);
   CHECK(davit_trace_start(file()));
   CHECK(davit_trace_stop());
+  CHECK(davit_queue_destroy(queue));
+}
+
+/* The number of a descriptor that leads to the file. */
+static int descriptor_of(const char *name) {
+  struct stat wanted, found;
+  assert_int_equal(stat(name, &wanted), 0);
+  for (int i = 3; i < 1000; i++)
+    if (fstat(i, &found) == 0 && found.st_dev == wanted.st_dev && found.st_ino == wanted.st_ino)
+      return i;
+  return -1;
+}
+
+/* A program may close descriptors that it does not know, and get their numbers for files of its own: these are neither
+ * written nor closed. */
+CASE(a_descriptor_of_the_program_is_left_alone) {
+  davit_queue *queue = new_queue(DAVIT_HOST, 1);
+  char text[8] = "";
+  CHECK(davit_trace_start(file()));
+  const int number = descriptor_of(file()), own = open(path_of("own.txt"), O_RDWR | O_CREAT | O_TRUNC, 0600);
+  assert_true(number >= 0 && own >= 0);
+  assert_int_equal(write(own, "mine", 4), 4);
+  assert_int_equal(dup2(own, number), number);
+  CHECK(davit_queue_host_function(queue, take_a_nap, NULL));
+  CHECK(davit_queue_synchronize(queue));
+  CHECK_FAILS(davit_trace_stop(), DAVIT_INTERNAL_ERROR, "is not complete: Bad file descriptor");
+  assert_int_equal(pread(number, text, sizeof text, 0), 4);
+  assert_string_equal(text, "mine");
+  close(number);
+  close(own);
   CHECK(davit_queue_destroy(queue));
 }
 

@@ -50,7 +50,7 @@ typedef struct davit_level3_options {
   size_t cache_bytes;   /* maximum memory to use on each device; 0: 80 % of what is free, 1 GiB where that is
                            unknown, and less if the device refuses to give as much */
   bool separate_memory; /* treat host-offload devices as if they had memory of their own, as GPUs have */
-  davit_level3_report *report;           /* filled on success; NULL: not wanted */
+  davit_level3_report *report;           /* filled on success, `written` always; NULL: not wanted */
   davit_level3_explanation *explanation; /* why it was done so; filled on success; NULL: not wanted */
   davit_level3_progress progress;        /* called as products finish; NULL: not wanted */
   void *progress_context;                /* for `progress` */
@@ -71,7 +71,8 @@ struct davit_level3_explanation {
   uint64_t reserved[4]; /* 0 */
 };
 
-/* What a call did. Bytes are sums over all devices. */
+/* What a call did. Bytes are sums over all devices. After a failure `written` alone is set: where it is false the output
+ * is as it was, and the call can be repeated elsewhere. */
 struct davit_level3_report {
   double seconds;
   int64_t tile;
@@ -86,7 +87,8 @@ struct davit_level3_report {
     int device;
     int64_t products;
   } devices[16];        /* the first device_count are filled */
-  uint64_t reserved[4]; /* 0 */
+  bool written;         /* the output may have been written */
+  uint64_t reserved[3]; /* 0 */
 };
 
 /* A figure of a device or of the host from which plans are chosen. */

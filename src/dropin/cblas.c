@@ -46,24 +46,24 @@ static char rank_letter(int trans, bool exchanged, char other, bool real) {
 #define AT_v(x) &x
 #define AT_p(x) x
 
-#define GEMM(t, by, type)                                                                                    \
-  void t##gemm_(const char *, const char *, const dvt_int *, const dvt_int *, const dvt_int *, const void *, \
-                const void *, const dvt_int *, const void *, const dvt_int *, const void *, void *,          \
-                const dvt_int *);                                                                            \
-  DVT_EXPORT void cblas_##t##gemm(int layout, int transa, int transb, dvt_int m, dvt_int n, dvt_int k,       \
+#define GEMM(t, name, by, type)                                                                              \
+  void t##name##_(const char *, const char *, const dvt_int *, const dvt_int *, const dvt_int *,             \
+                  const void *, const void *, const dvt_int *, const void *, const dvt_int *, const void *,  \
+                  void *, const dvt_int *);                                                                  \
+  DVT_EXPORT void cblas_##t##name(int layout, int transa, int transb, dvt_int m, dvt_int n, dvt_int k,       \
                                   BY_##by(type) alpha, const void *a, dvt_int lda, const void *b,            \
                                   dvt_int ldb, BY_##by(type) beta, void *c, dvt_int ldc);                    \
-  void cblas_##t##gemm(int layout, int transa, int transb, dvt_int m, dvt_int n, dvt_int k,                  \
+  void cblas_##t##name(int layout, int transa, int transb, dvt_int m, dvt_int n, dvt_int k,                  \
                        BY_##by(type) alpha, const void *a, dvt_int lda, const void *b, dvt_int ldb,          \
                        BY_##by(type) beta, void *c, dvt_int ldc) {                                           \
     const char letter_a = trans_letter(transa), letter_b = trans_letter(transb);                             \
     if (!is_layout(layout) || !letter_a || !letter_b)                                                        \
-      DVT_BLIS(cblas_##t##gemm)                                                                              \
+      DVT_BLIS(cblas_##t##name)                                                                              \
     (layout, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);                                  \
-    else if (layout == ROW_MAJOR) t##gemm_(&letter_b, &letter_a, &n, &m, &k, AT_##by(alpha), b, &ldb, a,     \
-                                           &lda, AT_##by(beta), c, &ldc);                                    \
-    else t##gemm_(&letter_a, &letter_b, &m, &n, &k, AT_##by(alpha), a, &lda, b, &ldb, AT_##by(beta), c,      \
-                  &ldc);                                                                                     \
+    else if (layout == ROW_MAJOR) t##name##_(&letter_b, &letter_a, &n, &m, &k, AT_##by(alpha), b, &ldb, a,   \
+                                             &lda, AT_##by(beta), c, &ldc);                                  \
+    else t##name##_(&letter_a, &letter_b, &m, &n, &k, AT_##by(alpha), a, &lda, b, &ldb, AT_##by(beta), c,    \
+                    &ldc);                                                                                   \
   }
 
 #define SYMM(t, name, by, type)                                                                              \
@@ -141,8 +141,69 @@ static char rank_letter(int trans, bool exchanged, char other, bool real) {
                  a, &lda, b, &ldb);                                                                          \
   }
 
+#define GEMMT(t, by, type)                                                                                   \
+  void t##gemmt_(const char *, const char *, const char *, const dvt_int *, const dvt_int *, const void *,   \
+                 const void *, const dvt_int *, const void *, const dvt_int *, const void *, void *,         \
+                 const dvt_int *);                                                                           \
+  DVT_EXPORT void cblas_##t##gemmt(int layout, int uplo, int transa, int transb, dvt_int n, dvt_int k,       \
+                                   BY_##by(type) alpha, const void *a, dvt_int lda, const void *b,           \
+                                   dvt_int ldb, BY_##by(type) beta, void *c, dvt_int ldc);                   \
+  void cblas_##t##gemmt(int layout, int uplo, int transa, int transb, dvt_int n, dvt_int k,                  \
+                        BY_##by(type) alpha, const void *a, dvt_int lda, const void *b, dvt_int ldb,         \
+                        BY_##by(type) beta, void *c, dvt_int ldc) {                                          \
+    const bool row = layout == ROW_MAJOR;                                                                    \
+    const char letter_u = uplo_letter(uplo, row);                                                            \
+    const char letter_a = trans_letter(transa), letter_b = trans_letter(transb);                             \
+    if (!is_layout(layout) || !letter_u || !letter_a || !letter_b)                                           \
+      DVT_BLIS(cblas_##t##gemmt)                                                                             \
+    (layout, uplo, transa, transb, n, k, alpha, a, lda, b, ldb, beta, c, ldc);                               \
+    else if (row) t##gemmt_(&letter_u, &letter_b, &letter_a, &n, &k, AT_##by(alpha), b, &ldb, a, &lda,       \
+                            AT_##by(beta), c, &ldc);                                                         \
+    else t##gemmt_(&letter_u, &letter_a, &letter_b, &n, &k, AT_##by(alpha), a, &lda, b, &ldb, AT_##by(beta), \
+                   c, &ldc);                                                                                 \
+  }
+
+/* Each group by the Fortran name. A scalar is `parts` numbers. */
+#define BATCH(t, type, parts)                                                                                \
+  void t##gemm_batch_(const char *, const char *, const dvt_int *, const dvt_int *, const dvt_int *,         \
+                      const void *, const void *const *, const dvt_int *, const void *const *,               \
+                      const dvt_int *, const void *, void *const *, const dvt_int *, const dvt_int *,        \
+                      const dvt_int *);                                                                      \
+  DVT_EXPORT void cblas_##t##gemm_batch(int layout, const int *transa, const int *transb, const dvt_int *m,  \
+                                        const dvt_int *n, const dvt_int *k, const type *alpha,               \
+                                        const void *const *a, const dvt_int *lda, const void *const *b,      \
+                                        const dvt_int *ldb, const type *beta, void *const *c,                \
+                                        const dvt_int *ldc, dvt_int groups, const dvt_int *sizes);           \
+  void cblas_##t##gemm_batch(int layout, const int *transa, const int *transb, const dvt_int *m,             \
+                             const dvt_int *n, const dvt_int *k, const type *alpha, const void *const *a,    \
+                             const dvt_int *lda, const void *const *b, const dvt_int *ldb, const type *beta, \
+                             void *const *c, const dvt_int *ldc, dvt_int groups, const dvt_int *sizes) {     \
+    const bool row = layout == ROW_MAJOR;                                                                    \
+    bool right = is_layout(layout);                                                                          \
+    for (dvt_int i = 0; i < groups && right; i++)                                                            \
+      right = trans_letter(transa[i]) && trans_letter(transb[i]) && sizes[i] >= 0;                           \
+    if (!right) {                                                                                            \
+      DVT_BLIS(cblas_##t##gemm_batch)                                                                        \
+      (layout, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, groups, sizes);                 \
+      return;                                                                                                \
+    }                                                                                                        \
+    for (dvt_int i = 0, at = 0; i < groups; at += sizes[i++]) {                                              \
+      const char letter_a = trans_letter(transa[i]), letter_b = trans_letter(transb[i]);                     \
+      const dvt_int one = 1;                                                                                 \
+      if (row)                                                                                               \
+        t##gemm_batch_(&letter_b, &letter_a, &n[i], &m[i], &k[i], &alpha[parts * i], &b[at], &ldb[i],        \
+                       &a[at], &lda[i], &beta[parts * i], &c[at], &ldc[i], &one, &sizes[i]);                 \
+      else                                                                                                   \
+        t##gemm_batch_(&letter_a, &letter_b, &m[i], &n[i], &k[i], &alpha[parts * i], &a[at], &lda[i],        \
+                       &b[at], &ldb[i], &beta[parts * i], &c[at], &ldc[i], &one, &sizes[i]);                 \
+    }                                                                                                        \
+  }
+
 /* clang-format off */
-GEMM(s, v, float) GEMM(d, v, double) GEMM(c, p, float) GEMM(z, p, double)
+GEMM(s, gemm, v, float) GEMM(d, gemm, v, double) GEMM(c, gemm, p, float) GEMM(z, gemm, p, double)
+GEMM(c, gemm3m, p, float) GEMM(z, gemm3m, p, double)
+GEMMT(s, v, float) GEMMT(d, v, double) GEMMT(c, p, float) GEMMT(z, p, double)
+BATCH(s, float, 1) BATCH(d, double, 1) BATCH(c, float, 2) BATCH(z, double, 2)
 SYMM(s, symm, v, float) SYMM(d, symm, v, double) SYMM(c, symm, p, float) SYMM(z, symm, p, double)
 SYMM(c, hemm, p, float) SYMM(z, hemm, p, double)
 SYRK(s, syrk, v, float, 'T', true) SYRK(d, syrk, v, double, 'T', true)

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "src/base/environment.h"
@@ -18,8 +19,9 @@
 enum { MAX_DEVICES = 64, SENTENCE = 256 };
 
 enum { NOT_STARTED, STARTED, ABSENT };
-static int state;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* held while they start */
+static int
+    state; /* changed by dvt_dropin_devices(), and at the end of the process or in a child, when it is too late */
+static bool loading; /* libdavit and what it needs */
 static int devices[MAX_DEVICES], count, gpus;
 static dvt_rates rates;
 static const char *absent = "";
@@ -66,32 +68,24 @@ const dvt_rates *dvt_dropin_devices_rates(void) {
 
 /* ---- start ---- */
 
-/* When the process ends davit's devices are taken down before the program's own handlers have run: calls
- * that those make are BLIS's. The handler is registered after davit's, so it runs before them. */
+/* When the process ends davit's devices are taken down before the program's own handlers have run: calls that those
+ * make are BLIS's, and so are those of the process's other threads. Registered before libdavit is loaded, so that it
+ * comes before all handlers that the program has registered until then and after libdavit's own; and again when libdavit
+ * has started. libdavit waits for another thread that starts it; one that still loads it is waited for here, as what it
+ * loads is taken down next. */
 static void end(void) {
-  pthread_mutex_lock(&lock);
-  if (state == STARTED) {
-    absent = "the process ends";
-    __atomic_store_n(&state, ABSENT, __ATOMIC_RELEASE);
-  }
-  pthread_mutex_unlock(&lock);
+  absent = "the process ends";
+  __atomic_store_n(&state, ABSENT, __ATOMIC_SEQ_CST);
+  for (int i = 0; i < 10000 && __atomic_load_n(&loading, __ATOMIC_SEQ_CST); i++)
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 }
 
-static void before_fork(void) {
-  pthread_mutex_lock(&lock);
-}
-
-static void after_fork(void) {
-  pthread_mutex_unlock(&lock);
-}
-
-/* The devices stay the parent's. A child of a process that has not started them may start its own. */
-static void in_child(void) {
-  pthread_mutex_init(&lock, NULL);
-  if (state == STARTED) {
-    absent = "a child of fork() has no devices";
-    state = ABSENT;
-  }
+void dvt_dropin_devices_in_child(bool parts) {
+  if (state != STARTED && !parts)
+    return;
+  absent = "a child of fork() has no devices";
+  state = ABSENT;
+  loading = false;
 }
 
 static bool is_gpu(int device) {
@@ -157,30 +151,48 @@ static void read_rates(void) {
   rates.link = fmin(fmin(links, figure(DAVIT_HOST, "all up")), figure(DAVIT_HOST, "all threads copy"));
 }
 
-static void start(void) {
+/* NULL, or why there are none. */
+static const char *start(void) {
+  atexit(end);
+  dvt_gate_watch_libraries();
+  __atomic_store_n(&loading, true, __ATOMIC_SEQ_CST);
   const char *wrong = dvt_library_load();
+  __atomic_store_n(&loading, false, __ATOMIC_SEQ_CST);
   if (!wrong)
     wrong = named ? choose_named(named) : choose_gpus();
-  if (wrong) {
-    static bool said;
-    count = 0;
-    snprintf(sentence_of_start, sizeof sentence_of_start, "%s", wrong);
-    absent = sentence_of_start;
-    if (named || !dvt_library.davit_device_count) /* it was asked for, or davit is not installed in full */
-      dvt_complain(&said, "no devices: %s", absent);
-  } else {
+  if (!wrong)
     read_rates();
-    atexit(end);
-    pthread_atfork(before_fork, after_fork, in_child);
-  }
-  __atomic_store_n(&state, wrong ? ABSENT : STARTED, __ATOMIC_RELEASE);
+  atexit(end);
+  dvt_gate_watch_all();
+  if (!wrong)
+    return NULL;
+  count = 0;
+  snprintf(sentence_of_start, sizeof sentence_of_start, "%s", wrong);
+  return sentence_of_start;
+}
+
+/* What it finds is kept if the process does not end meanwhile. */
+static void start_once(void) {
+  int expected = NOT_STARTED;
+  const dvt_arithmetic before = dvt_arithmetic_hold();
+  const char *wrong = start();
+  dvt_arithmetic_release(&before);
+  if (wrong)
+    absent = wrong;
+  const bool kept = __atomic_compare_exchange_n(&state, &expected, wrong ? ABSENT : STARTED, false,
+                                                __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+  static bool said; /* where they were asked for, or davit is not installed in full */
+  if (kept && wrong && (named || !dvt_library.davit_device_count))
+    dvt_complain(&said, "no devices: %s", wrong);
 }
 
 int dvt_dropin_devices(const int **numbers, const char **why) {
-  pthread_mutex_lock(&lock);
-  if (state == NOT_STARTED)
-    start();
-  pthread_mutex_unlock(&lock);
+  if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == NOT_STARTED) {
+    dvt_starting_lock(); /* no process is forked in the midst of it */
+    if (__atomic_load_n(&state, __ATOMIC_RELAXED) == NOT_STARTED)
+      start_once();
+    dvt_starting_unlock();
+  }
   *numbers = devices;
   *why = absent;
   return dvt_dropin_devices_started() ? count : 0;
@@ -198,13 +210,13 @@ static bool beta_is_zero(const dvt_call *c) {
 }
 
 dvt_outcome dvt_dropin_devices_run(const dvt_call *call, const char **sentence) {
-  const davit_level3_options options = {.devices = devices, .device_count = count};
+  davit_level3_report report = {.written = true};
+  const davit_level3_options options = {.devices = devices, .device_count = count, .report = &report};
   const davit_status status = dvt_library_call(call, &options);
   if (status == DAVIT_SUCCESS)
     return DVT_DONE;
   *sentence = dvt_library.davit_last_error();
-  /* Arguments are checked and memory of devices is taken before anything is written. */
-  if (status == DAVIT_INVALID_ARGUMENT || status == DAVIT_OUT_OF_DEVICE_MEMORY || status == DAVIT_UNSUPPORTED)
+  if (!report.written)
     return DVT_UNTOUCHED;
   return call->beta && beta_is_zero(call) ? DVT_UNTOUCHED : DVT_BROKEN;
 }

@@ -4,12 +4,16 @@
  *   entry.c       the exported names that only jump to BLIS; loads it at the first call
  *   fortran.c     the routines of level 3, which may go to devices
  *   cblas.c       the same for CBLAS: row-major calls become column-major ones
+ *   extra.c       what BLIS adds to level 3
  *   supplement.c  names that BLIS lacks, and xerbla_
  *   route.c       decides where a call is computed
  *   device.c      starts the devices when the first call goes there
  *   threads.c     how many threads BLIS computes on
  *   alone.c       small calls, on one of them
  *   library.c     loads libdavit and calls it
+ *   care.c        calls that BLIS would answer wrongly
+ *   gate.c        what fork() waits for
+ *   fork.c        children
  *   log.c         DAVIT_BLAS_LOG
  *
  * The library needs nothing but libc until BLAS is called, and starts no thread by itself. BLIS is loaded
@@ -24,6 +28,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
+#include <sys/single_threaded.h>
 
 #include "src/base/routine.h"
 
@@ -43,10 +49,12 @@ typedef int dvt_int;
 typedef enum dvt_name {
 #define ROUTED(name) DVT_NAME_##name,
 #define FORWARD(name) DVT_NAME_##name,
+#define CHECKED(name) DVT_NAME_##name,
 #define HELPER(name) DVT_NAME_##name,
 #include "src/dropin/names.inc"
 #undef ROUTED
 #undef FORWARD
+#undef CHECKED
 #undef HELPER
   DVT_NAMES
 } dvt_name;
@@ -61,6 +69,35 @@ extern void *dvt_dropin_slots[DVT_NAMES];
 /* Loads BLIS, reads the environment; any number of times, from any thread. Ends the process with a
  * sentence if there is no BLIS. */
 void dvt_dropin_bind(void);
+
+/* ---- the gate: what fork() waits for ---- */
+
+/* Around calls that take locks of BLIS: its level 3, and what sets its threads. They nest, and cannot fail; true: to be
+ * given to dvt_gate_leave(). A call that may report a wrong argument stays outside, as an xerbla_ need not return. */
+bool dvt_gate_enter(void);
+void dvt_gate_leave(bool entered);
+
+/* Around the binding to BLIS and the start of devices, which one thread does at a time. */
+void dvt_starting_lock(void);
+void dvt_starting_unlock(void);
+
+/* To be called when the runtime on which BLIS computes has started; before the libraries for devices are loaded; and
+ * when these have started. */
+void dvt_gate_watch_runtime(void);
+void dvt_gate_watch_libraries(void);
+void dvt_gate_watch_all(void);
+
+/* The handlers of fork(), from the library's beginning: before it, after it in the parent, and in the child. */
+typedef struct dvt_child {
+  bool whole; /* no other thread was inside BLIS, so it may be called */
+  bool parts; /* of the libraries for devices there are no more than parts */
+} dvt_child;
+void dvt_gate_close_at_last(void);
+void dvt_gate_open(void);
+dvt_child dvt_gate_in_child(void);
+void dvt_dropin_threads_before_fork(void);
+void dvt_dropin_threads_in_child(bool whole);
+void dvt_dropin_devices_in_child(bool parts);
 
 /* ---- BLIS's threads ---- */
 
@@ -100,6 +137,12 @@ typedef struct dvt_call {
   int64_t ldc;
 } dvt_call;
 
+/* The capital of an ASCII letter; '?' of anything else. */
+static inline char dvt_capital(const char *letter) {
+  const char capital = (char)(*letter & ~0x20);
+  return capital >= 'A' && capital <= 'Z' ? capital : '?';
+}
+
 static inline bool dvt_single(char type) {
   return type == 's' || type == 'c';
 }
@@ -134,12 +177,17 @@ extern double dvt_dropin_least;
 /* m n k up to which calls of more than one thread are computed on one; -infinity: none. dvt_route() sees those too. */
 extern double dvt_alone_most;
 
-static inline bool dvt_to_route(int64_t m, int64_t n, int64_t k) {
+static inline bool dvt_is_large_or_small(int64_t m, int64_t n, int64_t k) {
   double least, most;
   __atomic_load(&dvt_dropin_least, &least, __ATOMIC_RELAXED);
   __atomic_load(&dvt_alone_most, &most, __ATOMIC_RELAXED);
   const double product = (double)m * (double)n * (double)k;
   return product >= least || product <= most;
+}
+
+/* Whether a call needs dvt_route(); else BLIS has it as it came. */
+static inline bool dvt_to_route(int64_t m, int64_t n, int64_t k) {
+  return dvt_is_large_or_small(m, n, k) || !__libc_single_threaded;
 }
 
 /* What is known of a call that BLIS computes. */
@@ -148,11 +196,44 @@ typedef struct dvt_host_call {
   int64_t begin_ns;    /* dvt_now_ns() */
   double host, device; /* seconds that were predicted; 0: none were */
   unsigned mark;       /* of dvt_dropin_begin(), where they were */
+  bool entered;        /* the gate */
 } dvt_host_call;
+
+/* Whether BLIS will find nothing wrong with the arguments. gemmt is a gemm with uplo. */
+bool dvt_is_right(const dvt_call *call);
 
 /* True: the call is done. False: BLIS has to do it, and dvt_route_end() comes after it. */
 bool dvt_route(const dvt_call *call, dvt_host_call *host);
 void dvt_route_end(const dvt_call *call, const dvt_host_call *host);
+
+/* ---- calls that BLIS would answer wrongly ---- */
+
+/* Whether the number, real or complex, has a NaN. */
+static inline bool dvt_is_nan(char type, bool is_complex, const void *scalar) {
+  for (int i = 0; i < (is_complex ? 2 : 1);
+       i++) { /* by its bits: a comparison of a signalling NaN raises a flag */
+    uint64_t d = 0;
+    uint32_t f = 0;
+    if (dvt_single(type))
+      memcpy(&f, (const float *)scalar + i, sizeof f);
+    else
+      memcpy(&d, (const double *)scalar + i, sizeof d);
+    if ((f & 0x7fffffffu) > 0x7f800000u || (d & INT64_MAX) > UINT64_C(0x7ff0000000000000))
+      return true;
+  }
+  return false;
+}
+
+/* The same of the scalars that a routine has; NULL: it has none, or does not look at it. */
+static inline bool dvt_scalars_have_nan(dvt_routine routine, char type, const void *alpha, const void *beta) {
+  const bool herk = routine == DVT_HERK, real_beta = herk || routine == DVT_HER2K;
+  return (alpha && dvt_is_nan(type, dvt_complex(type) && !herk, alpha)) ||
+         (beta && dvt_is_nan(type, dvt_complex(type) && !real_beta, beta));
+}
+
+/* Does such a call of level 3, whose arguments are right and sizes positive, and says why it is one; NULL: it is none,
+ * and nothing was done. */
+const char *dvt_care(const dvt_call *call);
 
 /* ---- small calls ---- */
 
@@ -197,6 +278,27 @@ typedef enum dvt_outcome {
 
 /* *sentence: of a failure, valid until the thread's next one. */
 dvt_outcome dvt_dropin_devices_run(const dvt_call *call, const char **sentence);
+
+/* ---- floating-point environment ---- */
+
+/* The program's, with its flags and traps, while something runs that may raise flags. As feholdexcept() and fesetenv(),
+ * but these are libm's, which the library does without. */
+typedef struct dvt_arithmetic {
+  uint32_t x87[7], sse;
+} dvt_arithmetic;
+
+static inline dvt_arithmetic dvt_arithmetic_hold(void) {
+  enum { FLAGS = 0x3f, NO_TRAPS = 0x1f80 };
+  dvt_arithmetic now;
+  __asm__ volatile("fnstenv %0\n\tstmxcsr %1" : "=m"(now.x87), "=m"(now.sse)); /* x87 traps no more */
+  const uint32_t quiet = (now.sse & ~(uint32_t)FLAGS) | NO_TRAPS;
+  __asm__ volatile("ldmxcsr %0" : : "m"(quiet) : "memory");
+  return now;
+}
+
+static inline void dvt_arithmetic_release(const dvt_arithmetic *before) {
+  __asm__ volatile("fldenv %0\n\tldmxcsr %1" : : "m"(before->x87), "m"(before->sse) : "memory");
+}
 
 /* ---- log ---- */
 

@@ -5,7 +5,6 @@
 #define _GNU_SOURCE
 #endif
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,14 +18,16 @@ static struct {
 } names[DVT_NAMES] = {
 #define ROUTED(name) {#name, false, NULL},
 #define FORWARD(name) {#name, true, NULL},
+#define CHECKED(name) {#name, true, NULL},
 #define HELPER(name) {#name, false, NULL},
 #include "src/dropin/names.inc"
 #undef ROUTED
 #undef FORWARD
+#undef CHECKED
 #undef HELPER
 };
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool bound;
 static bool comes_back; /* BLIS's CBLAS calls Fortran names that lead here */
 
 static void missing(void) {
@@ -54,11 +55,20 @@ static void bind_names(void) {
   }
   Dl_info found, self;
   void *daxpy = dlsym(RTLD_DEFAULT, "daxpy_");
-  comes_back = daxpy && dladdr(daxpy, &found) && dladdr(&once, &self) && found.dli_fbase == self.dli_fbase;
+  comes_back = daxpy && dladdr(daxpy, &found) && dladdr(&bound, &self) && found.dli_fbase == self.dli_fbase;
 }
 
 void dvt_dropin_bind(void) {
-  pthread_once(&once, bind_names);
+  if (__atomic_load_n(&bound, __ATOMIC_ACQUIRE))
+    return;
+  dvt_starting_lock(); /* no process is forked in the midst of it */
+  if (!bound) {
+    const dvt_arithmetic before = dvt_arithmetic_hold(); /* whatever libraries do when they are loaded */
+    bind_names();
+    dvt_arithmetic_release(&before);
+  }
+  __atomic_store_n(&bound, true, __ATOMIC_RELEASE);
+  dvt_starting_unlock();
 }
 
 /* ---- entries and slots ---- */
@@ -144,10 +154,12 @@ __asm__(
     "  .cfi_endproc\n"
 #define ROUTED(name) "  dvt_slot " #name "\n"
 #define FORWARD(name) "  dvt_entry " #name "\n"
+#define CHECKED(name) "  dvt_slot " #name "\n"
 #define HELPER(name) "  dvt_entry " #name "\n"
 #include "src/dropin/names.inc"
 #undef ROUTED
 #undef FORWARD
+#undef CHECKED
 #undef HELPER
 );
 /* clang-format on */

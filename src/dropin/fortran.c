@@ -5,14 +5,9 @@
  * as it is. */
 #include "src/dropin/dropin.h"
 
-/* Letters are ASCII; this makes capitals of them, and no letter of anything else. */
-static char capital(const char *letter) {
-  return (char)(*letter & ~0x20);
-}
-
-/* Defines t##name##_; `m`, `n`, `k` give the product's sizes and the rest of the line initialises the
- * dvt_call. */
-#define ROUTINE(t, name, PARAMETERS, ARGUMENTS, M, N, K, ...)                                                \
+/* Defines t##name##_; CARE says that dvt_care() has to see the call, M, N and K give the product's sizes, and the rest of
+ * the line initialises the dvt_call. */
+#define ROUTINE(t, name, PARAMETERS, ARGUMENTS, CARE, M, N, K, ...)                                          \
   DVT_EXPORT void t##name##_ PARAMETERS;                                                                     \
   static void routed_##t##name PARAMETERS {                                                                  \
     const dvt_call call = {.type = #t[0], .m = (M), .n = (N), .k = (K), __VA_ARGS__};                        \
@@ -23,52 +18,60 @@ static char capital(const char *letter) {
     dvt_route_end(&call, &host);                                                                             \
   }                                                                                                          \
   void t##name##_ PARAMETERS {                                                                               \
-    (dvt_to_route((M), (N), (K)) ? routed_##t##name : DVT_BLIS(t##name##_)) ARGUMENTS;                       \
+    (dvt_to_route((M), (N), (K)) || (CARE) ? routed_##t##name : DVT_BLIS(t##name##_)) ARGUMENTS;             \
   }
+
+/* Whether a scalar is NaN, in a call that writes. */
+#define HAS_NAN(t, kind, rows, cols, alpha, beta)                                                            \
+  (rows > 0 && cols > 0 && dvt_scalars_have_nan(kind, #t[0], alpha, beta))
 
 #define GEMM(t)                                                                                              \
   ROUTINE(t, gemm,                                                                                           \
           (const char *transa, const char *transb, const dvt_int *m, const dvt_int *n, const dvt_int *k,     \
            const void *alpha, const void *a, const dvt_int *lda, const void *b, const dvt_int *ldb,          \
            const void *beta, void *c, const dvt_int *ldc),                                                   \
-          (transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc), *m, *n, *k, .routine = DVT_GEMM,   \
-          .transa = capital(transa), .transb = capital(transb), .alpha = alpha, .a = a, .lda = *lda, .b = b, \
-          .ldb = *ldb, .beta = beta, .c = c, .ldc = *ldc)
+          (transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc),                                    \
+          HAS_NAN(t, DVT_GEMM, *m, *n, alpha, beta), *m, *n, *k, .routine = DVT_GEMM,                        \
+          .transa = dvt_capital(transa), .transb = dvt_capital(transb), .alpha = alpha, .a = a, .lda = *lda, \
+          .b = b, .ldb = *ldb, .beta = beta, .c = c, .ldc = *ldc)
 
 #define SYMM(t, name, kind)                                                                                  \
   ROUTINE(t, name,                                                                                           \
           (const char *side, const char *uplo, const dvt_int *m, const dvt_int *n, const void *alpha,        \
            const void *a, const dvt_int *lda, const void *b, const dvt_int *ldb, const void *beta, void *c,  \
            const dvt_int *ldc),                                                                              \
-          (side, uplo, m, n, alpha, a, lda, b, ldb, beta, c, ldc), *m, *n, (capital(side) == 'L' ? *m : *n), \
-          .routine = kind, .side = capital(side), .uplo = capital(uplo), .alpha = alpha, .a = a,             \
-          .lda = *lda, .b = b, .ldb = *ldb, .beta = beta, .c = c, .ldc = *ldc)
+          (side, uplo, m, n, alpha, a, lda, b, ldb, beta, c, ldc), HAS_NAN(t, kind, *m, *n, alpha, beta),    \
+          *m, *n, (dvt_capital(side) == 'L' ? *m : *n), .routine = kind, .side = dvt_capital(side),          \
+          .uplo = dvt_capital(uplo), .alpha = alpha, .a = a, .lda = *lda, .b = b, .ldb = *ldb, .beta = beta, \
+          .c = c, .ldc = *ldc)
 
 #define SYRK(t, name, kind)                                                                                  \
   ROUTINE(t, name,                                                                                           \
           (const char *uplo, const char *trans, const dvt_int *n, const dvt_int *k, const void *alpha,       \
            const void *a, const dvt_int *lda, const void *beta, void *c, const dvt_int *ldc),                \
-          (uplo, trans, n, k, alpha, a, lda, beta, c, ldc), *n, *n, *k, .routine = kind,                     \
-          .uplo = capital(uplo), .transa = capital(trans), .alpha = alpha, .a = a, .lda = *lda,              \
-          .beta = beta, .c = c, .ldc = *ldc)
+          (uplo, trans, n, k, alpha, a, lda, beta, c, ldc), HAS_NAN(t, kind, *n, *n, alpha, beta), *n, *n,   \
+          *k, .routine = kind, .uplo = dvt_capital(uplo), .transa = dvt_capital(trans), .alpha = alpha,      \
+          .a = a, .lda = *lda, .beta = beta, .c = c, .ldc = *ldc)
 
 #define SYR2K(t, name, kind)                                                                                 \
   ROUTINE(t, name,                                                                                           \
           (const char *uplo, const char *trans, const dvt_int *n, const dvt_int *k, const void *alpha,       \
            const void *a, const dvt_int *lda, const void *b, const dvt_int *ldb, const void *beta, void *c,  \
            const dvt_int *ldc),                                                                              \
-          (uplo, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc), *n, *n, *k, .routine = kind,             \
-          .uplo = capital(uplo), .transa = capital(trans), .alpha = alpha, .a = a, .lda = *lda, .b = b,      \
-          .ldb = *ldb, .beta = beta, .c = c, .ldc = *ldc)
+          (uplo, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc), HAS_NAN(t, kind, *n, *n, alpha, beta),   \
+          *n, *n, *k, .routine = kind, .uplo = dvt_capital(uplo), .transa = dvt_capital(trans),              \
+          .alpha = alpha, .a = a, .lda = *lda, .b = b, .ldb = *ldb, .beta = beta, .c = c, .ldc = *ldc)
 
 #define TRMM(t, name, kind)                                                                                  \
   ROUTINE(t, name,                                                                                           \
           (const char *side, const char *uplo, const char *transa, const char *diag, const dvt_int *m,       \
            const dvt_int *n, const void *alpha, const void *a, const dvt_int *lda, void *b,                  \
            const dvt_int *ldb),                                                                              \
-          (side, uplo, transa, diag, m, n, alpha, a, lda, b, ldb), *m, *n, (capital(side) == 'L' ? *m : *n), \
-          .routine = kind, .side = capital(side), .uplo = capital(uplo), .transa = capital(transa),          \
-          .diag = capital(diag), .alpha = alpha, .a = a, .lda = *lda, .c = b, .ldc = *ldb)
+          (side, uplo, transa, diag, m, n, alpha, a, lda, b, ldb),                                           \
+          kind == DVT_TRSM || HAS_NAN(t, kind, *m, *n, alpha, NULL), *m, *n,                                 \
+          (dvt_capital(side) == 'L' ? *m : *n), .routine = kind, .side = dvt_capital(side),                  \
+          .uplo = dvt_capital(uplo), .transa = dvt_capital(transa), .diag = dvt_capital(diag),               \
+          .alpha = alpha, .a = a, .lda = *lda, .c = b, .ldc = *ldb)
 
 /* clang-format off */
 GEMM(s) GEMM(d) GEMM(c) GEMM(z)

@@ -4,47 +4,80 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "src/base/environment.h"
+#include "src/base/own_file.h"
 #include "src/dropin/dropin.h"
 
 enum { LINE = 512 };
-static int file = -1;
+static bool on;
+static char *name;        /* of the file, from the root; NULL: standard error */
+static dvt_own_file file; /* changed by the thread that has `opening` */
+static int opening;
+
+/* A terminal or another device is written as usual: what it does not take at once is waited for. */
+static int open_file(const char *path) {
+  const int error = dvt_own_file_open(&file, path, O_WRONLY | O_APPEND);
+  struct stat found;
+  if (!error && !file.is_regular && fstat(file.descriptor, &found) == 0 && !S_ISFIFO(found.st_mode))
+    (void)fcntl(file.descriptor, F_SETFL, O_APPEND);
+  return error;
+}
 
 void dvt_log_open(void) {
+  static bool said;
   const char *path = dvt_environment("DAVIT_BLAS_LOG");
   if (!path || !*path)
     return;
-  file = strcmp(path, "stderr") == 0 ? STDERR_FILENO
-                                     : open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (file < 0)
-    fprintf(stderr, DVT_DROPIN_LIBRARY ": DAVIT_BLAS_LOG: cannot write %s: %s\n", path, strerror(errno));
+  const bool standard = strcmp(path, "stderr") == 0;
+  const int error = standard ? dvt_own_file_take(&file, STDERR_FILENO) : open_file(path);
+  if (!error && !standard)
+    name = realpath(path, NULL);
+  on = !error;
+  if (error)
+    dvt_complain(&said, "DAVIT_BLAS_LOG: cannot write %s: %s", path,
+                 error == ENXIO ? "nothing reads from it" : strerror(error));
 }
 
 bool dvt_log_on(void) {
-  return file >= 0;
+  return on;
 }
 
-/* One write() of a file opened to append: lines of threads and processes do not mix. */
-static void put(int to, const char *format, va_list arguments) {
+/* The program has closed the file, and its number may be that of another file by now: it is opened again by its name. */
+static void write_log(const char *line, size_t length) {
+  if (dvt_own_file_append(&file, line, length) != EBADF || !name ||
+      __atomic_exchange_n(&opening, 1, __ATOMIC_ACQUIRE))
+    return;
+  if (dvt_own_file_is_there(&file) || open_file(name) == 0)
+    (void)dvt_own_file_append(&file, line, length);
+  __atomic_store_n(&opening, 0, __ATOMIC_RELEASE);
+}
+
+/* A full disk does not stop the program's arithmetic. */
+static void put(bool to_stderr, bool to_log, const char *format, va_list arguments) {
   char line[LINE];
+  dvt_own_file standard;
+  const int saved = errno;
   const int begin = snprintf(line, sizeof line, DVT_DROPIN_LIBRARY " %ld: ", (long)getpid());
   int length = begin + vsnprintf(line + begin, sizeof line - (size_t)begin, format, arguments);
   if (length > LINE - 2)
     length = LINE - 2;
   line[length] = '\n';
-  const int saved = errno;
-  if (write(to, line, (size_t)length + 1) < 0)
-    errno = saved; /* a full disk does not stop the program's arithmetic */
+  if (to_stderr && dvt_own_file_take(&standard, STDERR_FILENO) == 0)
+    (void)dvt_own_file_append(&standard, line, (size_t)length + 1);
+  if (to_log)
+    write_log(line, (size_t)length + 1);
+  errno = saved;
 }
 
 void dvt_log(const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  if (file >= 0)
-    put(file, format, arguments);
+  if (on)
+    put(false, true, format, arguments);
   va_end(arguments);
 }
 
@@ -53,11 +86,6 @@ void dvt_complain(bool *said, const char *format, ...) {
   if (__atomic_exchange_n(said, true, __ATOMIC_RELAXED))
     return;
   va_start(arguments, format);
-  put(STDERR_FILENO, format, arguments);
+  put(true, on && file.descriptor != STDERR_FILENO, format, arguments);
   va_end(arguments);
-  if (file >= 0 && file != STDERR_FILENO) {
-    va_start(arguments, format);
-    put(file, format, arguments);
-    va_end(arguments);
-  }
 }

@@ -86,17 +86,20 @@ static void leave_to_blis(void) {
   dvt_dropin_unwatch();
 }
 
+/* The cube may overflow: that is no call's business. */
 static void read_from(void) {
   static bool said;
   const char *text = dvt_environment("DAVIT_BLAS_FROM");
   if (!text || !*text)
     return;
   char *end;
+  const dvt_arithmetic before = dvt_arithmetic_hold();
   const double n = strtod(text, &end);
-  if (*end || !(n >= 1))
+  const bool good = *end == 0 && n >= 1;
+  from = good ? n * n * n : 0;
+  dvt_arithmetic_release(&before);
+  if (!good)
     dvt_complain(&said, "DAVIT_BLAS_FROM=%s is no size; it is ignored", text);
-  else
-    from = n * n * n;
 }
 
 /* Sets below which size no call can go to devices. False: none can. */
@@ -140,8 +143,7 @@ static decision decide(const dvt_call *call) {
   d.why = "sooner there";
   if (d.device >= d.host)
     return d;
-  /* Sizes of 32 bits: less than 2^63 in all. */
-  const int64_t saves = (int64_t)(1e9 * (d.host - d.device));
+  const int64_t saves = (int64_t)(1e9 * fmin(d.host - d.device, start_seconds));
   if (!started && __atomic_add_fetch(&saved_ns, saves, __ATOMIC_RELAXED) < (int64_t)(1e9 * start_seconds)) {
     d.why = "devices are not started for so little";
     return d;
@@ -159,31 +161,34 @@ static bool one_of(char letter, const char *letters) {
   return false;
 }
 
-static bool right(const dvt_call *call) {
-  const int64_t rows_a = call->transa == 'N' ? call->m : call->k;
-  const bool hermitian = call->routine == DVT_HERK || call->routine == DVT_HER2K;
-  if (call->m < 1 || call->n < 1 || call->k < 1) /* of no size, or wrong */
+/* A leading dimension for so many rows. */
+static bool holds(int64_t ld, int64_t rows) {
+  return ld >= 1 && ld >= rows;
+}
+
+bool dvt_is_right(const dvt_call *g) {
+  const bool hermitian = g->routine == DVT_HERK || g->routine == DVT_HER2K;
+  const int64_t rows_a = g->transa == 'N' ? g->m : g->k;
+  if (g->m < 0 || g->n < 0 || g->k < 0 || (g->uplo && !one_of(g->uplo, "UL")))
     return false;
-  if (call->uplo && !one_of(call->uplo, "UL"))
-    return false;
-  switch (call->routine) {
+  switch (g->routine) {
   case DVT_GEMM:
-    return one_of(call->transa, "NTC") && one_of(call->transb, "NTC") && call->lda >= rows_a &&
-           call->ldb >= (call->transb == 'N' ? call->k : call->n) && call->ldc >= call->m;
+    return one_of(g->transa, "NTC") && one_of(g->transb, "NTC") && holds(g->lda, rows_a) &&
+           holds(g->ldb, g->transb == 'N' ? g->k : g->n) && holds(g->ldc, g->m);
   case DVT_SYMM:
   case DVT_HEMM:
-    return one_of(call->side, "LR") && call->lda >= call->k && call->ldb >= call->m && call->ldc >= call->m;
+    return one_of(g->side, "LR") && holds(g->lda, g->k) && holds(g->ldb, g->m) && holds(g->ldc, g->m);
   case DVT_SYRK:
   case DVT_HERK:
   case DVT_SYR2K:
   case DVT_HER2K:
-    return one_of(call->transa, hermitian                 ? "NC"
-                                : dvt_complex(call->type) ? "NT"
-                                                          : "NTC") &&
-           call->lda >= rows_a && (!call->b || call->ldb >= rows_a) && call->ldc >= call->n;
+    return one_of(g->transa, hermitian              ? "NC"
+                             : dvt_complex(g->type) ? "NT"
+                                                    : "NTC") &&
+           holds(g->lda, rows_a) && (g->routine < DVT_SYR2K || holds(g->ldb, rows_a)) && holds(g->ldc, g->n);
   default:
-    return one_of(call->side, "LR") && one_of(call->transa, "NTC") && one_of(call->diag, "NU") &&
-           call->lda >= call->k && call->ldc >= call->m;
+    return one_of(g->side, "LR") && one_of(g->transa, "NTC") && one_of(g->diag, "NU") &&
+           holds(g->lda, g->k) && holds(g->ldc, g->m);
   }
 }
 
@@ -246,23 +251,26 @@ static bool small(const dvt_call *call) {
   const bool log = dvt_log_on();
   const dvt_host_call small = {.why = "too small for more than one thread",
                                .begin_ns = log ? dvt_now_ns() : 0};
-  if (!dvt_alone(call, dvt_dropin_threads()))
-    return false;
-  if (log)
+  const bool entered = dvt_gate_enter();
+  const bool done = dvt_alone(call, dvt_dropin_threads());
+  dvt_gate_leave(entered);
+  if (done && log)
     log_host(call, &small, seconds_since(small.begin_ns));
-  return true;
+  return done;
 }
 
-/* Leaves a call to BLIS. */
+/* Leaves a right call to BLIS. */
 static bool on_host(const decision *d, dvt_host_call *host) {
   if (d->host > 0)
-    *host = (dvt_host_call){d->why, dvt_now_ns(), d->host, d->device, dvt_dropin_begin()};
+    *host = (dvt_host_call){d->why, dvt_now_ns(), d->host, d->device, dvt_dropin_begin(), false};
   else if (dvt_log_on())
     *host = (dvt_host_call){.why = d->why, .begin_ns = dvt_now_ns()};
+  host->entered = dvt_gate_enter();
   return false;
 }
 
 void dvt_route_end(const dvt_call *call, const dvt_host_call *host) {
+  dvt_gate_leave(host->entered);
   if (!host->why)
     return;
   const double seconds = seconds_since(host->begin_ns);
@@ -274,39 +282,66 @@ void dvt_route_end(const dvt_call *call, const dvt_host_call *host) {
     log_host(call, host, seconds);
 }
 
-bool dvt_route(const dvt_call *call, dvt_host_call *host) {
+/* Done here, as BLIS would do it wrongly. */
+static bool with_care(const dvt_call *call) {
+  const int64_t begin_ns = dvt_log_on() ? dvt_now_ns() : 0;
+  const dvt_host_call host = {.why = dvt_care(call), .begin_ns = begin_ns};
+  if (host.why && dvt_log_on())
+    log_host(call, &host, seconds_since(begin_ns));
+  return host.why;
+}
+
+/* The floating-point environment stays as it is: what davit plans with raises flags that say nothing of the call. */
+static dvt_outcome run_on_devices(const dvt_call *call, const decision *d, const char **sentence) {
+  const int64_t begin_ns = dvt_now_ns();
+  const unsigned mark = dvt_dropin_begin();
+  const dvt_arithmetic before = dvt_arithmetic_hold();
+  const dvt_outcome outcome = dvt_dropin_devices_run(call, sentence);
+  dvt_arithmetic_release(&before);
+  dvt_dropin_end(mark);
+  static bool said_untouched, said_broken;
   char text[128];
-  *host = (dvt_host_call){.why = NULL};
-  dvt_dropin_bind();
-  if (!right(call)) { /* said at once, as xerbla may end the program */
-    if (dvt_log_on())
-      dvt_log("%s: host, nothing to compute, or a wrong argument", describe(call, text, sizeof text));
-    return false;
+  if (outcome == DVT_DONE) {
+    log_devices(call, d, seconds_since(begin_ns));
+  } else if (outcome == DVT_UNTOUCHED) {
+    dvt_complain(&said_untouched, "%s: computed on the host, as devices cannot: %s",
+                 describe(call, text, sizeof text), *sentence);
+  } else { /* BLAS has no way to report it, and the program must not compute with this */
+    dvt_complain(&said_broken, "%s: the result is lost: %s", describe(call, text, sizeof text), *sentence);
+    abort();
   }
+  return outcome;
+}
+
+/* Where a right call goes that may be worth devices, or a thread of its own. */
+static decision choose(const dvt_call *call) {
   decision d = decide(call);
   const int *numbers;
   if (d.devices && dvt_dropin_devices(&numbers, &d.why) == 0) {
     leave_to_blis();
-    d = (decision){.why = d.why};
-  } else if (d.devices && from <= 0) /* now that they are started, what they are is known */
-    d = decide(call);
+    return (decision){.why = d.why};
+  }
+  return d.devices && from <= 0 ? decide(call) : d; /* now that they are started, what they are is known */
+}
+
+bool dvt_route(const dvt_call *call, dvt_host_call *host) {
+  char text[128];
+  *host = (dvt_host_call){.why = NULL};
+  dvt_dropin_bind();
+  const bool right = dvt_is_right(call), writes = call->m > 0 && call->n > 0;
+  if (right && writes && with_care(call))
+    return true;
+  if (!right || !writes || call->k == 0) { /* said at once, as xerbla may end the program */
+    if (dvt_log_on())
+      dvt_log("%s: host, nothing to compute, or a wrong argument", describe(call, text, sizeof text));
+    host->entered = right && dvt_gate_enter();
+    return false;
+  }
+  if (!dvt_is_large_or_small(call->m, call->n, call->k))
+    return on_host(&(decision){.why = NULL}, host);
+  const decision d = choose(call);
   if (!d.devices)
     return small(call) || on_host(&d, host);
   const char *sentence;
-  const int64_t begin_ns = dvt_now_ns();
-  const unsigned mark = dvt_dropin_begin();
-  const dvt_outcome outcome = dvt_dropin_devices_run(call, &sentence);
-  dvt_dropin_end(mark);
-  if (outcome == DVT_DONE) {
-    log_devices(call, &d, seconds_since(begin_ns));
-    return true;
-  }
-  static bool said_untouched, said_broken;
-  if (outcome == DVT_BROKEN) { /* BLAS has no way to report it, and the program must not compute with this */
-    dvt_complain(&said_broken, "%s: the result is lost: %s", describe(call, text, sizeof text), sentence);
-    abort();
-  }
-  dvt_complain(&said_untouched, "%s: computed on the host, as devices cannot: %s",
-               describe(call, text, sizeof text), sentence);
-  return on_host(&(decision){.why = sentence}, host);
+  return run_on_devices(call, &d, &sentence) == DVT_DONE || on_host(&(decision){.why = sentence}, host);
 }

@@ -15,7 +15,7 @@ typedef int64_t blis_int; /* BLIS's own integers have 64 bits, whatever those of
 static void (*set_threads)(blis_int);
 static void (*set_ways)(blis_int, blis_int, blis_int, blis_int, blis_int);
 static blis_int (*threads_of[5])(void); /* the number, and the ways that stand in for it */
-static int (*in_parallel)(void);        /* of BLIS's OpenMP */
+static int (*in_parallel)(void);        /* of BLIS's OpenMP: the program's, if it has one */
 
 int dvt_dropin_threads(void) {
   const blis_int all = threads_of[0] ? threads_of[0]() : 1;
@@ -29,24 +29,6 @@ int dvt_dropin_threads(void) {
   return (int)ways;
 }
 
-/* ---- fork ---- */
-
-/* GCC's OpenMP, on whose threads Debian's BLIS computes, waits in the child for threads that only the parent
- * has. With one thread BLIS does not ask for them. A child whose parent has one already is left alone: to set
- * the number BLIS takes a lock, which another thread of the parent may have held. */
-static bool several;
-
-static void before_fork(void) {
-  several = dvt_dropin_threads() > 1;
-}
-
-static void in_child(void) {
-  if (several && set_threads)
-    set_threads(1);
-  if (several && set_ways) /* BLIS_JC_NT and its kin count more than the number */
-    set_ways(1, 1, 1, 1, 1);
-}
-
 void dvt_dropin_bind_threads(void *blis) {
   static const char *const names[] = {"bli_thread_get_num_threads", "bli_thread_get_jc_nt",
                                       "bli_thread_get_ic_nt", "bli_thread_get_jr_nt", "bli_thread_get_ir_nt"};
@@ -55,8 +37,14 @@ void dvt_dropin_bind_threads(void *blis) {
   set_threads = (void (*)(blis_int))(uintptr_t)dlsym(blis, "bli_thread_set_num_threads");
   set_ways = (void (*)(blis_int, blis_int, blis_int, blis_int, blis_int))(uintptr_t)dlsym(
       blis, "bli_thread_set_ways");
-  in_parallel = (int (*)(void))(uintptr_t)dlsym(blis, "omp_in_parallel");
-  pthread_atfork(before_fork, NULL, in_child);
+  in_parallel = (int (*)(void))(uintptr_t)dlsym(RTLD_DEFAULT, "omp_in_parallel");
+  if (!in_parallel)
+    in_parallel = (int (*)(void))(uintptr_t)dlsym(blis, "omp_in_parallel");
+  if (in_parallel &&
+      dvt_dropin_threads() >
+          1) /* starts the runtime, so that its handlers of fork() are registered before those of the gate */
+    in_parallel();
+  dvt_gate_watch_runtime();
   dvt_alone_bind(blis, dvt_dropin_threads());
 }
 
@@ -79,6 +67,7 @@ static const int64_t longest_ns = 1000 * SECOND_NS;
 /* All but `given` under the lock. */
 static pthread_mutex_t fitting = PTHREAD_MUTEX_INITIALIZER;
 static int first, given; /* threads that BLIS had, and has in their place; 0: none in their place */
+static int late;         /* calls in turn that were; no lock */
 static int64_t wait_ns, again_at_ns;
 
 /* Milliseconds of a product on n threads, the least of some; 0: BLIS cannot be told. */
@@ -114,10 +103,12 @@ static int fitting_threads(int all, double ms[2]) {
 
 static void fit(int all) {
   double ms[2];
+  const bool entered = dvt_gate_enter();
   const int best = fitting_threads(all, ms);
   const bool fewer = best < all, were_fewer = given > 0;
   if (best != dvt_dropin_threads())
     set_threads(best);
+  dvt_gate_leave(entered);
   first = all;
   __atomic_store_n(&given, fewer ? best : 0, __ATOMIC_RELAXED);
   wait_ns = fewer != were_fewer || wait_ns == 0 ? (fewer ? fewer_ns : in_vain_ns) : 2 * wait_ns;
@@ -148,7 +139,6 @@ bool dvt_dropin_end(unsigned mark) {
 }
 
 void dvt_dropin_watch(double seconds, double expected) {
-  static int late; /* in turn */
   const bool is_late = seconds > late_s + late_factor * expected;
   if (!is_late && __atomic_load_n(&late, __ATOMIC_RELAXED))
     __atomic_store_n(&late, 0, __ATOMIC_RELAXED);
@@ -171,8 +161,31 @@ void dvt_dropin_watch(double seconds, double expected) {
 void dvt_dropin_unwatch(void) {
   if (!__atomic_load_n(&given, __ATOMIC_RELAXED) || pthread_mutex_trylock(&fitting) != 0)
     return;
-  if (given && threads_of[0]() == given)
+  if (given && threads_of[0]() == given) {
+    const bool entered = dvt_gate_enter();
     set_threads(first);
+    dvt_gate_leave(entered);
+  }
   __atomic_store_n(&given, 0, __ATOMIC_RELAXED);
   pthread_mutex_unlock(&fitting);
+}
+
+/* ---- fork ---- */
+
+/* GCC's OpenMP, on whose threads Debian's BLIS computes, waits in the child for threads that only the parent has. With
+ * one thread BLIS does not ask for them. It is not asked for more later, and of what the parent has seen of a team
+ * nothing is known in the child. */
+static bool several;
+
+void dvt_dropin_threads_before_fork(void) {
+  several = dvt_dropin_threads() > 1;
+}
+
+void dvt_dropin_threads_in_child(bool whole) {
+  if (several && whole && set_threads)
+    set_threads(1);
+  if (several && whole && set_ways) /* BLIS_JC_NT and its kin count more than the number */
+    set_ways(1, 1, 1, 1, 1);
+  pthread_mutex_init(&fitting, NULL);
+  given = late = in_flight = 0;
 }

@@ -29,7 +29,7 @@ typedef struct setup {
   int devices[DVT_PLAN_DEVICES]; /* in the order in which they are used */
   int places[DVT_POOLS];
   bool in_place[DVT_PLAN_DEVICES]; /* the device reaches all operands */
-  bool begun;                      /* C may have been written: a failure is final */
+  bool begun;                      /* a step was tried: a failure is final */
   bool again; /* a device had less room than the plan takes, and now has a smaller share */
   dvt_plan_shape shape;
   dvt_model model;
@@ -176,10 +176,12 @@ static davit_status await_stream(dvt_stream *stream) {
   return idle ? DAVIT_SUCCESS : dvt_stream_synchronize(stream);
 }
 
-static davit_status on_stream(int device, const dvt_operation *operation, const void *arguments) {
+static davit_status on_stream(int device, const dvt_operation *operation, const void *arguments,
+                              davit_level3_report *report) {
   dvt_stream *stream;
   const int current = dvt_cuda_current();
   DVT_TRY(dvt_stream_acquire(device, &stream));
+  report->written = true;
   davit_status status = operation->stream(&(dvt_site){.device = device, .stream = stream}, arguments);
   const davit_status end = await_stream(stream);
   dvt_stream_release(stream);
@@ -187,11 +189,13 @@ static davit_status on_stream(int device, const dvt_operation *operation, const 
   return status == DAVIT_SUCCESS ? end : status;
 }
 
-static davit_status run_form(const setup *s, int device, const dvt_operation *operation) {
+static davit_status run_form(const setup *s, int device, const dvt_operation *operation,
+                             davit_level3_report *report) {
   const dvt_level3 *g = &s->call->arguments;
   const dvt_path path = dvt_path_on(device, s->streams && dvt_device_find(device)->ordinal >= 0, operation);
   if (path == DVT_ON_STREAM)
-    return on_stream(device, operation, g);
+    return on_stream(device, operation, g, report);
+  report->written = true;
   if (path == DVT_AS_REGION) {
     const int current = dvt_device_find(device)->shares_host_memory ? -1 : dvt_cuda_current();
     const davit_status status = operation->region(&(dvt_site){.device = device}, g);
@@ -238,7 +242,7 @@ static davit_status run_whole(const setup *s, int device, davit_level3_report *r
   if (dvt_injected(DVT_INJECT_RUN))
     return davit_fail(DAVIT_DEVICE_LOST, "device %d does not answer", device);
   const int64_t begin = dvt_now_ns();
-  const davit_status status = run_form(s, device, operation);
+  const davit_status status = run_form(s, device, operation, report);
   if (dvt_tracing())
     dvt_trace_thread(operation->name, "compute", begin, dvt_now_ns());
   const davit_level3_options *options = s->call->options;
@@ -429,5 +433,7 @@ davit_status dvt_level3_run(const dvt_level3 *g, const davit_level3_options *opt
   }
   if (status == DAVIT_SUCCESS && options->report)
     *options->report = report;
+  else if (options->report)
+    options->report->written = report.written;
   return status;
 }

@@ -171,6 +171,8 @@ static davit_status carry_step(dvt_engine *e, int32_t number) {
   if (dvt_injected(DVT_INJECT_RUN))
     return davit_fail(DAVIT_DEVICE_LOST, "device %d does not answer", e->device);
   DVT_TRY(dvt_step_wait(e, number));
+  if (dvt_step_writes(step))
+    atomic_store_explicit(&e->run->written, true, memory_order_relaxed);
   switch ((dvt_step_kind)step->kind) {
   case DVT_STEP_LOAD:
   case DVT_STEP_STORE: {
@@ -237,7 +239,8 @@ static void engine_thread(void *argument) {
   dvt_error_clear();
   if (guarded)
     dvt_ending_follow();
-  carry_engine(e);
+  if (dvt_running_await_all(e->run))
+    carry_engine(e);
   if (guarded)
     dvt_ending_leave();
   dvt_running_leave(e->run);
@@ -300,11 +303,13 @@ static void close_engine(dvt_engine *e) {
   }
 }
 
+/* No step of a device begins before all threads are there: without one of them C is as it was. */
 static davit_status start_all(dvt_running *run) {
   for (int i = 0; i < run->plan->devices; i++)
     DVT_TRY(dvt_ring_open(&run->engine[i]));
   for (int i = 1; i < run->plan->devices; i++)
     DVT_TRY(dvt_running_start(run, engine_thread, &run->engine[i]));
+  dvt_running_complete(run);
   return DAVIT_SUCCESS;
 }
 
@@ -368,6 +373,7 @@ static void fill_report(const dvt_running *run, davit_level3_report *report) {
   report->bytes_to_host = atomic_load(&run->down);
   report->bytes_from_peers = atomic_load(&run->across);
   report->cache_bytes = run->cache_bytes;
+  report->written |= atomic_load(&run->written);
   for (int i = 0; i < run->plan->devices; i++) {
     report->devices[i].device = run->engine[i].device;
     report->devices[i].products = run->engine[i].products;

@@ -137,6 +137,8 @@ static davit_status begin_step(dvt_ring *r, queue *q) {
   davit_status status = dvt_step_wait(e, number);
   pthread_mutex_unlock(&q->enqueueing);
   q->begun = status == DAVIT_SUCCESS;
+  if (q->begun && dvt_step_writes(&e->run->plan->step[number]))
+    atomic_store(&e->run->written, true);
   return status;
 }
 

@@ -137,7 +137,26 @@ void dvt_running_leave(dvt_running *run) {
   pthread_mutex_unlock(&run->lock);
 }
 
+void dvt_running_complete(dvt_running *run) {
+  pthread_mutex_lock(&run->lock);
+  run->complete = true;
+  pthread_cond_broadcast(&run->changed);
+  pthread_mutex_unlock(&run->lock);
+}
+
+bool dvt_running_await_all(dvt_running *run) {
+  pthread_mutex_lock(&run->lock);
+  while (!run->complete && !atomic_load(&run->failed))
+    pthread_cond_wait(&run->changed, &run->lock);
+  pthread_mutex_unlock(&run->lock);
+  return !atomic_load(&run->failed);
+}
+
 /* ---- tiles ---- */
+
+bool dvt_step_writes(const dvt_step *step) {
+  return step->kind == DVT_STEP_STORE || (step->kind != DVT_STEP_LOAD && step->out_slot < 0);
+}
 
 static dvt_tile_view in_matrix(const dvt_running *run, const dvt_operand *tile) {
   const dvt_level3 *g = &run->call->arguments;

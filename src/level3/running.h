@@ -73,11 +73,13 @@ struct dvt_running {
   pthread_mutex_t progress_lock; /* while `progress` of the options is called */
   pthread_cond_t all_reported;
   int64_t reported,
-      unreported;    /* products reported, and those that a device will report; under progress_lock */
-  dvt_error error;   /* the first; under the lock */
-  atomic_bool begun; /* a step was tried, so C may be written */
-  int full;          /* index of a device without room for its slots, -1: none */
-  int threads;       /* at work beside the calling one; under the lock */
+      unreported;      /* products reported, and those that a device will report; under progress_lock */
+  dvt_error error;     /* the first; under the lock */
+  atomic_bool begun;   /* a step was tried */
+  atomic_bool written; /* one that writes the caller's C was */
+  bool complete;       /* all threads are there, so steps may begin; under the lock */
+  int full;            /* index of a device without room for its slots, -1: none */
+  int threads;         /* at work beside the calling one; under the lock */
   atomic_llong up, down, across; /* bytes */
   int64_t cache_bytes;
 };
@@ -120,5 +122,12 @@ void dvt_products_await_reports(dvt_running *run);
  * */
 davit_status dvt_running_start(dvt_running *run, void (*function)(void *), void *argument);
 void dvt_running_leave(dvt_running *run);
+
+/* Whether the step writes the caller's C, and no copy of it. */
+bool dvt_step_writes(const dvt_step *step);
+
+/* All threads are there. For threads whose steps may write C: waits for that; false if the run has failed before. */
+void dvt_running_complete(dvt_running *run);
+bool dvt_running_await_all(dvt_running *run);
 
 #endif

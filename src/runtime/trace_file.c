@@ -3,17 +3,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "src/base/clock.h"
 #include "src/base/error.h"
+#include "src/base/own_file.h"
 #include "src/base/text.h"
 
 /* The end of a complete file, which the next write replaces. */
@@ -22,30 +21,16 @@ enum { TAIL_BYTES = sizeof TAIL - 1, BUFFER = 1 << 16, PATH_BYTES = 4096 };
 static const int64_t longest_ns = 200000000;
 
 static struct file {
-  int descriptor; /* -1: none is open */
+  dvt_own_file own;
   char path[PATH_BYTES];
   int64_t end; /* where the tail begins */
   size_t used;
   int64_t written_ns;
   int error;
   char text[BUFFER];
-} file = {.descriptor = -1};
+} file = {.own.descriptor = -1};
 
 /* ---- writing ---- */
-
-static int write_at(int64_t offset, const char *text, size_t bytes) {
-  while (bytes > 0) {
-    const ssize_t n = pwrite(file.descriptor, text, bytes, offset);
-    if (n < 0 && errno != EINTR)
-      return errno;
-    if (n > 0) {
-      text += n;
-      bytes -= (size_t)n;
-      offset += n;
-    }
-  }
-  return 0;
-}
 
 /* Half of the events, or fewer. */
 static size_t halve(const char *text, size_t bytes) {
@@ -57,35 +42,21 @@ static size_t halve(const char *text, size_t bytes) {
 /* What `text` has replaces the tail, and a new one follows. Without room the file is what it was. */
 static int replace_tail(char *text, size_t bytes) {
   memcpy(text + bytes, TAIL, TAIL_BYTES);
-  const int error = write_at(file.end, text, bytes + TAIL_BYTES);
-  if (error == 0) {
+  const int error = dvt_own_file_write(&file.own, file.end, text, bytes + TAIL_BYTES);
+  if (error == 0)
     file.end += (int64_t)bytes;
-  } else if (file.end > 0 && ftruncate(file.descriptor, file.end + TAIL_BYTES) == 0) {
-    (void)write_at(file.end, TAIL, TAIL_BYTES); /* its bytes were there before */
-  }
-  return error;
-}
-
-/* The signal that comes with a file over the limit of the process would end it. */
-static int replace_tail_without_signal(char *text, size_t bytes) {
-  sigset_t over, before, pending;
-  sigemptyset(&over);
-  sigaddset(&over, SIGXFSZ);
-  sigpending(&pending);
-  pthread_sigmask(SIG_BLOCK, &over, &before);
-  const int error = replace_tail(text, bytes);
-  if (!sigismember(&pending, SIGXFSZ))
-    sigtimedwait(&over, NULL, &(struct timespec){0});
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  else if (file.end > 0 && dvt_own_file_is_there(&file.own) &&
+           ftruncate(file.own.descriptor, file.end + TAIL_BYTES) == 0)
+    (void)dvt_own_file_write(&file.own, file.end, TAIL, TAIL_BYTES); /* its bytes were there before */
   return error;
 }
 
 static void flush(void) {
   if (file.used > 0 && file.error == 0) {
     size_t bytes = file.used;
-    file.error = replace_tail_without_signal(file.text, bytes);
+    file.error = replace_tail(file.text, bytes);
     while (file.error && (bytes = halve(file.text, bytes)) > 0 && /* some of it may have room */
-           replace_tail_without_signal(file.text, bytes) != 0) {
+           replace_tail(file.text, bytes) != 0) {
     }
   }
   file.used = 0;
@@ -93,7 +64,7 @@ static void flush(void) {
 }
 
 void dvt_trace_file_add(const char *format, ...) {
-  if (file.descriptor < 0)
+  if (file.own.descriptor < 0)
     return;
   if (file.used + DVT_TRACE_EVENT_BYTES + 2 + TAIL_BYTES > BUFFER)
     flush();
@@ -166,7 +137,7 @@ static bool expand(const char *path, char to[PATH_BYTES]) {
 
 static davit_status begin(const char *what, const char *path, bool go_on, int64_t end) {
   struct stat found;
-  if (fstat(file.descriptor, &found) != 0 || !S_ISREG(found.st_mode))
+  if (!file.own.is_regular || fstat(file.own.descriptor, &found) != 0)
     return refuse(DAVIT_INVALID_ARGUMENT, what, path, "not a regular file");
   file.error = 0;
   file.written_ns = dvt_now_ns();
@@ -174,10 +145,10 @@ static davit_status begin(const char *what, const char *path, bool go_on, int64_
   file.used = 0;
   if (file.end > 0)
     return DAVIT_SUCCESS;
-  if (ftruncate(file.descriptor, 0) != 0)
+  if (ftruncate(file.own.descriptor, 0) != 0)
     return refuse(DAVIT_INTERNAL_ERROR, what, path, strerror(errno));
   memcpy(file.text, "[\n", 2);
-  file.error = replace_tail_without_signal(file.text, 2);
+  file.error = replace_tail(file.text, 2);
   return file.error ? refuse(DAVIT_INTERNAL_ERROR, what, path, strerror(file.error)) : DAVIT_SUCCESS;
 }
 
@@ -186,24 +157,21 @@ davit_status dvt_trace_file_open(const char *what, const char *path, bool go_on)
   if (!expand(path, expanded))
     return refuse(DAVIT_INVALID_ARGUMENT, what, path, *path ? "too long" : "not a name of a file");
   go_on = go_on && strcmp(expanded, file.path) == 0;
-  file.descriptor = open(expanded, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
-  if (file.descriptor < 0)
-    return refuse(DAVIT_INVALID_ARGUMENT, what, expanded, strerror(errno));
+  const int error = dvt_own_file_open(&file.own, expanded, O_RDWR);
+  if (error)
+    return refuse(DAVIT_INVALID_ARGUMENT, what, expanded, strerror(error));
   const davit_status status = begin(what, expanded, go_on, file.end);
   strcpy(file.path, status == DAVIT_SUCCESS ? expanded : "");
-  if (status != DAVIT_SUCCESS) {
-    close(file.descriptor);
-    file.descriptor = -1;
-  }
+  if (status != DAVIT_SUCCESS)
+    (void)dvt_own_file_close(&file.own);
   return status;
 }
 
 davit_status dvt_trace_file_close(void) {
-  if (file.descriptor < 0)
+  if (file.own.descriptor < 0)
     return DAVIT_SUCCESS;
   flush();
-  const int error = close(file.descriptor) == 0 ? file.error : file.error ? file.error : errno;
-  file.descriptor = -1;
+  const int closed = dvt_own_file_close(&file.own), error = file.error ? file.error : closed;
   if (error == 0)
     return DAVIT_SUCCESS;
   char shown[128];
@@ -213,8 +181,7 @@ davit_status dvt_trace_file_close(void) {
 }
 
 void dvt_trace_file_forget(void) {
-  if (file.descriptor >= 0)
-    close(file.descriptor);
-  file.descriptor = -1;
+  if (file.own.descriptor >= 0)
+    (void)dvt_own_file_close(&file.own);
   file.path[0] = '\0';
 }

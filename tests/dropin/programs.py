@@ -153,12 +153,25 @@ class Programs:
 
     def false_library(self, source):
         """Whose routines compute nothing and return $STATUS."""
-        names = [f"davit_{t}{r}" for t in "sdcz" for r in ("gemm", "symm", "syrk", "syr2k", "trmm", "trsm")]
+        names = [f"davit_{t}{r}" for t in "sdcz" for r in ("gemm", "symm", "syrk", "syr2k", "trmm", "trsm")
+                 if t + r != "dgemm"]
         names += [f"davit_{t}{r}" for t in "cz" for r in ("hemm", "herk", "her2k")]
         routines = "".join(f"int {name}() {{ return atoi(getenv(\"STATUS\")); }}\n" for name in names)
-        self.compile(source, "#include <stdlib.h>\n" + routines + """
-            int davit_device_count(int *count) { *count = 2; return 0; }
-            int davit_device_defaults(int n, int *devices, int *count) { *count = 0; return 0; }
+        self.compile(source, "#include <stdlib.h>\n" + routines, """
+            #include <davit/level3.h>
+            #include <stdlib.h>
+            davit_status davit_dgemm(char ta, char tb, int64_t m, int64_t n, int64_t k, double alpha, const double *a,
+                                     int64_t lda, const double *b, int64_t ldb, double beta, double *c, int64_t ldc,
+                                     const davit_level3_options *options) {
+              const char *written = getenv("WRITTEN");
+              options->report->written = written && atoi(written);
+              if (options->report->written)
+                for (int64_t j = 0; j < n; j++)
+                  c[j * ldc] = 77;
+              return atoi(getenv("STATUS"));
+            }
+            davit_status davit_device_count(int *count) { *count = 2; return 0; }
+            davit_status davit_device_defaults(int n, int *devices, int *count) { *count = 0; return 0; }
             const char *davit_last_error(void) { return "out of order"; }
             """)
 
@@ -216,14 +229,17 @@ class Programs:
             """
         command = [sys.executable, "-c", PROLOGUE + textwrap.dedent(program)]
         library = {"LD_LIBRARY_PATH": str(self.work)}
-        invalid, no_memory, lost = "1", "4", "9"    # of davit_status
-        for status, words in ((invalid, ["reads C"]), (no_memory, ["reads C"]), (lost, [])):
-            output, log = self.run([*command, *words], self.preload, DEVICES, library, {"STATUS": status})
+        invalid, no_memory, lost, internal = "1", "4", "9", "10"    # of davit_status
+        for status, written, words in ((invalid, "0", ["reads C"]), (no_memory, "0", ["reads C"]), (lost, "1", []),
+                                       (lost, "0", ["reads C"]), (internal, "0", ["reads C"])):
+            output, log = self.run([*command, *words], self.preload, DEVICES, library,
+                                   {"STATUS": status, "WRITTEN": written})
             self.expect(log, "dgemm NN 40 40 40: host, out of order")
             complaints = [line for line in output.splitlines() if "out of order" in line]
             if len(complaints) != 1 or "computed" not in output:
                 raise Failed(output)
-        output, _ = self.run([*command, "reads C"], self.preload, DEVICES, library, {"STATUS": lost}, status=-6)
+        output, _ = self.run([*command, "reads C"], self.preload, DEVICES, library,
+                             {"STATUS": lost, "WRITTEN": "1"}, status=-6)
         self.expect(output.splitlines(), "dgemm NN 40 40 40: the result is lost: out of order")
         self.compile("")
         output, log = self.run(command, self.preload, DEVICES, library, {"STATUS": "0"})
@@ -304,6 +320,151 @@ class Programs:
         self.expect(log, "dsyrk UT 50 40: devices 0,1, DAVIT_BLAS_FROM")
         self.expect(log, "dgemm NN 1 1 1: host, smaller than DAVIT_BLAS_FROM")
 
+    def not_a_number(self):
+        """A scalar that is NaN, on the host and on devices; level 1 with NaN and infinities; subnormal diagonals."""
+        program = """
+            import itertools
+            from scipy.linalg import blas
+            from ctypes import byref, c_double, c_int, c_void_p, CDLL
+            nan, inf = np.nan, np.inf
+            def all_nan(x):
+                x = np.atleast_1d(x)
+                return np.isnan(x.real).all() and (np.isnan(x.imag).all() or not np.iscomplexobj(x))
+            for dtype in "fdFD":
+                for n, k in (3, 5), (70, 60):
+                    a, b, s = (np.asfortranarray(matrix(*shape, dtype)) for shape in ((n, k), (k, n), (n, n)))
+                    kinds = [nan] + ([complex(nan, 1), complex(1, nan)] if dtype in "FD" else [])
+                    gemm, symm, syrk, syr2k, trmm, trsm = blas.get_blas_funcs(
+                        ("gemm", "symm", "syrk", "syr2k", "trmm", "trsm"), (s,))
+                    low = np.tril(np.ones((n, n), bool))
+                    for x in kinds:
+                        for alpha, beta in ((0.7, x), (x, 0.5), (x, 0), (0, x)):
+                            assert all_nan(gemm(alpha, a, b, beta, s)), ("gemm", alpha, beta)
+                            for lower in 0, 1:
+                                mine = low if lower else low.T
+                                for c in (syrk(alpha, a, beta, s, lower=lower),
+                                          syr2k(alpha, a, a, beta, s, lower=lower)):
+                                    assert all_nan(c[mine]) and np.isfinite(c[~mine]).all(), (alpha, beta)
+                            assert all_nan(symm(alpha, s, s, beta, s)), ("symm", alpha, beta)
+                        assert all_nan(trmm(x, s, s)) and all_nan(trsm(x, s, s))
+                    assert not gemm(0, a, b, 0, np.full_like(s, nan)).any()
+                    if dtype in "FD":
+                        hemm, herk, her2k = blas.get_blas_funcs(("hemm", "herk", "her2k"), (s,))
+                        assert all_nan(hemm(0.5, s, s, complex(0, nan), s))
+                        for c in herk(0.7, a, nan, s, lower=1), her2k(0.7, a, a, nan, s, lower=1):
+                            under = np.tril(np.ones((n, n), bool), -1)
+                            assert all_nan(c[under]) and np.isnan(c.diagonal().real).all()
+                            assert not c.diagonal().imag.any() and np.isfinite(c[low.T & ~low]).all()
+                # level 1
+                scal, nrm2 = blas.get_blas_funcs(("scal", "nrm2"), (s,))
+                x = np.array([nan, inf, -inf, 2, -3, 0] * 3, dtype)
+                y = scal(0, x.copy())
+                assert (np.isnan(y.real) == ~np.isfinite(x.real)).all() and not y[3::6].any(), y
+                assert scal(2, x.copy())[3] == 4
+                for values, norm in (([3, -4], 5), ([inf, -inf, 1], inf), ([-inf, 1, 2], inf), ([inf, nan, 0], nan),
+                                     ([-inf, -inf], inf), ([0], 0)):
+                    found = nrm2(np.array(values, dtype))
+                    assert found == norm or (found != found and norm != norm), (dtype, values, found)
+                # a diagonal whose reciprocals overflow: integers times a subnormal number
+                small = np.finfo(dtype).tiny / 32
+                for n in 4, 60:
+                    for lower, trans, side in itertools.product((0, 1), (0, 1, 2), (0, 1)):
+                        t = np.round(2 * matrix(n, n, dtype))
+                        t[range(n), range(n)] = [64 if i % 3 else 1 for i in range(n)]
+                        t = np.tril(t) if lower else np.triu(t)
+                        x = np.round(8 * matrix(*((3, n) if side else (n, 3)), dtype))
+                        op = (t, t.T, t.T.conj())[trans]
+                        right = product(x, op) if side else product(op, x)
+                        found = trsm(1, np.asfortranarray(t * small), np.asfortranarray(right * small), side=side,
+                                     lower=lower, trans_a=trans)
+                        close(found, x, 4)
+            # the names that SciPy does not call
+            library = CDLL(None)
+            library.cblas_dnrm2.restype = c_double
+            x = np.array([nan, 1, -inf, inf])
+            at = lambda x, i=0: c_void_p(x.ctypes.data + 8 * i)
+            assert library.cblas_dnrm2(c_int(3), at(x, 1), c_int(1)) == inf
+            norm = np.zeros(1)
+            library.dnrm2sub_(byref(c_int(3)), at(x, 1), byref(c_int(1)), at(norm))
+            assert norm[0] == inf
+            library.cblas_dscal(c_int(2), c_double(0), at(x), c_int(1))
+            assert np.isnan(x[0]) and x[1] == 0
+            """
+        kernels = [{}]    # BLIS's own choice, and those with which a beta that is NaN counts as 0
+        if "avx2" in Path("/proc/cpuinfo").read_text():
+            kernels.append({"BLIS_ARCH_TYPE": "3"})
+        for kernel in kernels:
+            for more in ({"DAVIT_BLAS_DEVICES": ""}, {"DAVIT_BLAS_DEVICES": "", "BLIS_NUM_THREADS": "2"},
+                         {"DAVIT_BLAS_DEVICES": "", "DAVIT_BLAS_LOG": ""}, DEVICES):
+                _, log = self.python(program, self.preload, kernel, more)
+        self.expect(log, "dgemm NN 70 70 60: host, a scalar is NaN; [0-9.e+-]+ ms$", 4)
+        self.expect(log, "strsm .*: host, a number of the diagonal is subnormal", 4)
+        self.expect(log, "dscal_: host, no form for devices", 2)
+
+    def added(self):
+        """What BLIS has beside the reference's routines: gemm3m, gemmt and batches, by both kinds of names."""
+        program = """
+            from ctypes import byref, c_double, c_int, c_void_p, CDLL
+            library = CDLL(None)
+            at = lambda x: c_void_p(x.ctypes.data)
+            ref = lambda i: byref(c_int(i))
+            m, n, k = 17, 13, 19
+            for dtype, t in ("D", b"z"), ("F", b"c"):
+                a, b = np.asfortranarray(matrix(m, k, dtype)), np.asfortranarray(matrix(k, n, dtype))
+                c, one, zero = np.zeros((m, n), dtype, order="F"), np.ones(1, dtype), np.zeros(1, dtype)
+                getattr(library, f"{t.decode()}gemm3m_")(b"N", b"n", ref(m), ref(n), ref(k), at(one), at(a), ref(m), at(b),
+                                                         ref(k), at(zero), at(c), ref(m))
+                close(c, product(a, b), 4)
+                c[:] = 0
+                rows = [np.ascontiguousarray(x) for x in (a, b, c)]
+                getattr(library, f"cblas_{t.decode()}gemm3m")(101, 111, 111, m, n, k, at(one), at(rows[0]), k, at(rows[1]), n,
+                                                              at(zero), at(rows[2]), n)
+                close(rows[2], product(a, b), 4)
+            a, b = np.asfortranarray(matrix(m, k)), np.asfortranarray(matrix(k, m))
+            right, lower = product(a, b), np.tril(np.ones((m, m), bool))
+            for letter, enumerator, mine in (b"L", 122, lower), (b"u", 121, lower.T):
+                one, half = np.ones(1), np.full(1, 0.5)
+                start = np.asfortranarray(matrix(m, m))
+                c = start.copy(order="F")
+                library.dgemmt_(letter, b"N", b"N", ref(m), ref(k), at(one), at(a), ref(m), at(b), ref(k), at(half), at(c), ref(m))
+                close(c, np.where(mine, right + start / 2, start))
+                for layout in 101, 102:
+                    x, y, z = (np.require(v, requirements="C" if layout == 101 else "F").copy("K") for v in (a, b, start))
+                    library.cblas_dgemmt(layout, enumerator, 111, 111, m, k, c_double(1), at(x), k if layout == 101 else m,
+                                         at(y), m if layout == 101 else k, c_double(0.5), at(z), m)
+                    close(z, np.where(mine, right + start / 2, start))
+                half[0] = np.nan
+                library.dgemmt_(letter, b"N", b"N", ref(m), ref(k), at(one), at(a), ref(m), at(b), ref(k), at(half), at(c), ref(m))
+                assert np.isnan(c[mine]).all() and np.isfinite(c[~mine]).all()
+            # two products of one shape, and one of another, transposed
+            integers = lambda *values: np.array(values, np.int32)
+            pointers = lambda *arrays: np.array([x.ctypes.data for x in arrays], np.uintp)
+            p, q = np.asfortranarray(matrix(8, 6)), np.asfortranarray(matrix(9, 6))    # p q', alpha = -1
+            for kind in "fortran", "rows", "columns":
+                c = [np.zeros((m, m), order="F"), np.zeros((m, m), order="F"), np.zeros((8, 9), order="F")]
+                left, second = [a, a, p], [b, b, q]
+                if kind == "rows":
+                    c, left, second = ([np.ascontiguousarray(x) for x in xs] for xs in (c, left, second))
+                alpha, beta = np.array([1.0, -1.0]), np.zeros(2)
+                shapes = integers(m, 8), integers(m, 9), integers(k, 6)
+                lds = ((k, 6), (m, 6), (m, 9)) if kind == "rows" else ((m, 8), (k, 9), (m, 8))
+                lda, ldb, ldc = (integers(*ld) for ld in lds)
+                keep = [integers(111, 111), integers(111, 112), integers(2, 1), *map(lambda x: pointers(*x), (left, second, c))]
+                common = [*map(at, shapes), at(alpha), at(keep[3]), at(lda), at(keep[4]), at(ldb), at(beta), at(keep[5]), at(ldc)]
+                if kind == "fortran":
+                    library.dgemm_batch_(b"NN", b"NT", *common, ref(2), at(keep[2]))
+                else:
+                    library.cblas_dgemm_batch(101 if kind == "rows" else 102, at(keep[0]), at(keep[1]), *common, 2, at(keep[2]))
+                close(c[0], right)
+                close(c[1], right)
+                close(c[2], -product(p, q.T))
+            """
+        for more in {"DAVIT_BLAS_DEVICES": ""}, {"DAVIT_BLAS_DEVICES": "", "BLIS_NUM_THREADS": "2"}, DEVICES:
+            _, log = self.python(program, self.preload, more)
+        self.expect(log, "zgemm3m_: host, no form for devices", 2)
+        self.expect(log, "dgemmt_: host, no form for devices", 6)
+        self.expect(log, "dgemm NN 17 17 19: ", 6)
+
     def fork(self):
         """With BLIS on several threads of GCC's OpenMP, which by itself hangs in the child."""
         program = """
@@ -329,6 +490,48 @@ class Programs:
         _, log = self.run(command, self.preload, two, DEVICES)
         self.expect(log, "dgemm NN 300 300 300: devices 0,1", 2)
         self.run([*command, "parent first"], self.preload, {"BLIS_IC_NT": "2", "DAVIT_BLAS_DEVICES": ""})
+
+    def processes(self):
+        """fork() and exit() while other threads call BLAS; what the library must leave alone."""
+        program = self.programs / "dropin_processes"
+        two, none, devices = {"BLIS_NUM_THREADS": "2"}, {"DAVIT_BLAS_DEVICES": ""}, {**DEVICES, "DAVIT_BLAS_FROM": "100"}
+        loop = {"LOOP_S": str(int(1 + 10 * float(os.environ.get("DAVIT_TEST_SCALE", "1")))), "DAVIT_BLAS_LOG": ""}
+        for more in {}, two:
+            self.run([program, "forks", "1000"], none, loop, more)
+            self.run([program, "first", "1000"], none, loop, more)
+            self.run([program, "first", "1000"], devices, loop, more, {"LONGEST_US": "200000"})
+            self.run([program, "end", "1000"], devices, loop, more, {"LONGEST_US": "200000"})
+        self.run([program, "leave"], none, loop)
+        for value in "1e300", "1e400", "100":
+            for trap in [], ["traps"]:
+                self.run([program, "flags", *trap], DEVICES, {"DAVIT_BLAS_FROM": value})
+        output, log = self.run([program, "few"], devices)
+        if "not root" not in output:
+            self.expect(log, "dgemm NN 200 200 200: host, no thread can be made")
+
+    def log_files(self):
+        """The log is no business of the program's: its descriptors, its limits, and who reads."""
+        program, data, log = self.programs / "dropin_processes", self.work / "data", self.work / "log"
+        none = {"DAVIT_BLAS_DEVICES": ""}
+        for name in "", "stderr":
+            more = {"DAVIT_BLAS_LOG": name} if name else {}
+            _, lines = self.run([program, "closed", data], none, more)
+            if not name:
+                self.expect(lines, "dgemm NN 32 32 32: host", 2)
+            if data.read_bytes() != b"mine":
+                raise Failed(f"the program's file has {data.read_bytes()}")
+        self.run([program, "written"], none)
+        self.run([program, "written"], none, {"DAVIT_BLAS_LOG": "/dev/full"})
+        fifo = self.work / "fifo"
+        os.mkfifo(fifo)
+        output, _ = self.run([program, "written"], none, {"DAVIT_BLAS_LOG": str(fifo)})
+        self.expect(output.splitlines(), f"DAVIT_BLAS_LOG: cannot write {fifo}: nothing reads from it")
+        # a reader that goes away, and one that does not read
+        for reads in True, False:
+            reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+            self.run([program, "many"] if not reads else [program, "reader", str(fifo)], none,
+                     {"DAVIT_BLAS_LOG": str(fifo)})
+            os.close(reader)
 
     def at_exit(self):
         _, log = self.python("""
@@ -473,7 +676,7 @@ class Programs:
 
 
 CASES = ["numpy", "small", "prediction", "wrong_environment", "figures", "failures", "threads", "held_up", "alone",
-         "fork", "at_exit", "c", "gomp", "fortran", "ilp64", "lapack"]
+         "not_a_number", "added", "fork", "processes", "log_files", "at_exit", "c", "gomp", "fortran", "ilp64", "lapack"]
 
 
 def main():

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What must not be under way while the process forks: the binding to BLIS, the start of devices, and BLIS's level 3.
+ *
+ * A child has the thread that has forked and no other. BLIS keeps its settings and its memory under locks, and a
+ * thread that holds one of these in the parent never releases it in the child. So the calls that take them, level 3 and
+ * what is made of it, are counted between dvt_gate_enter() and dvt_gate_leave(): fork() waits for those under way, and
+ * who comes meanwhile waits for fork(). Levels 1 and 2 take no lock. Calls on devices are libdavit's, which does the
+ * same for itself. While the process has one thread nothing is counted: it does not fork in the midst of a call.
+ *
+ * fork() calls the handlers before it in the reverse order of their registration. The first of them to come here does
+ * the work, so these are registered several times: when the library is loaded, so that no fork is missed; and after
+ * each runtime that has handlers of its own, because what is under way may need the locks that those handlers take. The
+ * handler from the beginning (fork.c) comes after all others. It waits for 10 seconds at most, as the work that it waits
+ * for may wait for this fork. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <pthread.h>
+#include <sys/single_threaded.h>
+#include <time.h>
+
+#include "src/dropin/dropin.h"
+
+enum { PATIENCE_S = 10, COUNTERS = 64, CACHE_LINE = 64 };
+
+/* Calls under way. A thread adds to one counter of many, so that threads do not take each other's cache lines. */
+static struct {
+  _Alignas(CACHE_LINE) int calls;
+} counters[COUNTERS];
+static int closed;                                          /* processes are being forked */
+static pthread_mutex_t passing = PTHREAD_MUTEX_INITIALIZER; /* held by the thread that has closed the gate */
+static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
+static int libraries; /* loaded for devices, with handlers of their own: 1 from then on */
+
+#define OF_THREAD static _Thread_local __attribute__((tls_model("initial-exec")))
+OF_THREAD int depth; /* of the calls that are counted */
+OF_THREAD int *own;  /* the counter of this thread */
+OF_THREAD struct {
+  bool gate, starting; /* closed, and locked, by this thread */
+  bool all;            /* the handlers of all libraries for devices come before this fork */
+} held;
+
+static struct timespec soon(void) {
+  struct timespec at;
+  clock_gettime(CLOCK_REALTIME, &at);
+  at.tv_sec += PATIENCE_S;
+  return at;
+}
+
+static bool is_over(const struct timespec *at) {
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return now.tv_sec > at->tv_sec || (now.tv_sec == at->tv_sec && now.tv_nsec >= at->tv_nsec);
+}
+
+/* ---- calls ---- */
+
+static int *counter(void) {
+  static unsigned threads;
+  if (!own)
+    own = &counters[__atomic_fetch_add(&threads, 1, __ATOMIC_RELAXED) % COUNTERS].calls;
+  return own;
+}
+
+/* Waits until the process has forked, but not for ever: the thread may hold what another handler of fork() waits for. */
+static void wait_for_fork(int *calls) {
+  const struct timespec until = soon();
+  do {
+    __atomic_sub_fetch(calls, 1, __ATOMIC_RELEASE);
+    if (pthread_mutex_timedlock(&passing, &until) == 0)
+      pthread_mutex_unlock(&passing);
+    __atomic_add_fetch(calls, 1, __ATOMIC_SEQ_CST);
+  } while (__atomic_load_n(&closed, __ATOMIC_SEQ_CST) && !is_over(&until));
+}
+
+/* A call counts itself before it looks whether the gate is closed, and fork() closes the gate before it looks at the
+ * count: one of the two sees the other. */
+bool dvt_gate_enter(void) {
+  if (depth == 0 && (__libc_single_threaded || held.gate))
+    return false;
+  if (depth++ > 0)
+    return true;
+  int *calls = counter();
+  __atomic_add_fetch(calls, 1, __ATOMIC_SEQ_CST);
+  if (__atomic_load_n(&closed, __ATOMIC_SEQ_CST))
+    wait_for_fork(calls);
+  return true;
+}
+
+void dvt_gate_leave(bool entered) {
+  if (entered && --depth == 0)
+    __atomic_sub_fetch(own, 1, __ATOMIC_RELEASE);
+}
+
+void dvt_starting_lock(void) {
+  pthread_mutex_lock(&starting);
+}
+
+void dvt_starting_unlock(void) {
+  pthread_mutex_unlock(&starting);
+}
+
+/* ---- before fork() ---- */
+
+static int under_way(void) {
+  int all =
+      depth > 0 ? -1 : 0; /* a handler of signals that forks in the midst of a call does not wait for it */
+  for (int i = 0; i < COUNTERS; i++)
+    all += __atomic_load_n(&counters[i].calls, __ATOMIC_SEQ_CST);
+  return all;
+}
+
+/* NULL: as long as the calls take. */
+static void close_gate(const struct timespec *until) {
+  struct timespec nap = {.tv_nsec = 20000};
+  if (held.gate || (until ? pthread_mutex_timedlock(&passing, until) : pthread_mutex_lock(&passing)) != 0)
+    return;
+  __atomic_store_n(&closed, 1, __ATOMIC_SEQ_CST);
+  while (under_way() > 0 && !(until && is_over(until))) {
+    nanosleep(&nap, NULL);
+    nap.tv_nsec = nap.tv_nsec < 1000000 ? 2 * nap.tv_nsec : nap.tv_nsec;
+  }
+  held.gate = true;
+}
+
+static void stop_starts(const struct timespec *until) {
+  held.starting = held.starting || pthread_mutex_timedlock(&starting, until) == 0;
+}
+
+static void before_fork(void) {
+  const struct timespec until = soon();
+  stop_starts(&until);
+  close_gate(NULL);
+}
+
+static void before_fork_of_all(void) {
+  held.all = true;
+  before_fork();
+}
+
+void dvt_gate_close_at_last(void) {
+  const struct timespec until = soon();
+  stop_starts(&until);
+  close_gate(&until);
+}
+
+void dvt_gate_watch_runtime(void) {
+  pthread_atfork(before_fork, NULL, NULL);
+}
+
+void dvt_gate_watch_libraries(void) {
+  pthread_atfork(before_fork, NULL, NULL);
+  __atomic_store_n(&libraries, 1, __ATOMIC_RELAXED);
+}
+
+void dvt_gate_watch_all(void) {
+  pthread_atfork(before_fork_of_all, NULL, NULL);
+}
+
+/* ---- after it ---- */
+
+void dvt_gate_open(void) {
+  if (held.gate) {
+    __atomic_store_n(&closed, 0, __ATOMIC_SEQ_CST);
+    pthread_mutex_unlock(&passing);
+  }
+  if (held.starting)
+    pthread_mutex_unlock(&starting);
+  held.gate = held.starting = held.all = false;
+}
+
+dvt_child dvt_gate_in_child(void) {
+  const dvt_child child = {.whole = held.gate && depth == 0,
+                           .parts = __atomic_load_n(&libraries, __ATOMIC_RELAXED) && !held.all};
+  pthread_mutex_init(&passing, NULL);
+  pthread_mutex_init(&starting, NULL);
+  for (int i = 0; i < COUNTERS; i++)
+    counters[i].calls = 0;
+  if (depth > 0)
+    *own = 1;
+  closed = 0;
+  held.gate = held.starting = held.all = false;
+  return child;
+}
