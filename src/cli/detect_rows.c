@@ -7,6 +7,7 @@
 
 #include "src/base/allocate.h"
 #include "src/cli/fail.h"
+#include "src/cli/formats/names.h"
 
 /* ---- keeping ---- */
 
@@ -290,14 +291,9 @@ static bool note_score(void *state, const davit_detect_hit *d, int64_t row) {
   return true;
 }
 
-/* A text of the file's names, in which XML has its own signs. */
 static void write_text(FILE *file, double x, double y, const char *anchor, const char *text) {
   fprintf(file, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor);
-  for (const char *c = text; *c; c++)
-    if (*c == '&' || *c == '<' || *c == '>')
-      fprintf(file, "&#%d;", *c);
-    else
-      fputc(*c, file);
+  cli_write_markup(file, text);
   fputs("</text>\n", file);
 }
 

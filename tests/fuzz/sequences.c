@@ -14,7 +14,7 @@ const davit_align_matrix *fuzz_alphabet(uint8_t number) {
 }
 
 int fuzz_sequences(const char *path, const davit_align_matrix *alphabet, cli_sequences *sequences) {
-  return fuzz_code(cli_sequences_read(path, alphabet, sequences));
+  return fuzz_code(cli_sequences_read(path, alphabet, true, sequences));
 }
 
 void fuzz_same_sequences(const cli_sequences *a, const cli_sequences *b) {
