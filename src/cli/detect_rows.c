@@ -173,7 +173,20 @@ int detect_rows_decide(detect_rows *r) {
   if (fflush(r->file) || !each_row(r, decide_row, r))
     return cli_fail(CLI_FAILED, "the temporary file of the rows cannot be read, or holds too many hits");
   merge(r);
+  for (int64_t i = 0; i < r->found_count; i++)
+    r->hits += r->found[i].decision == DETECT_FOUND;
   return CLI_OK;
+}
+
+/* ---- hits by chance ---- */
+
+double detect_rows_chance(const detect_rows *r) {
+  const double all = (double)(r->permutations + 1);
+  return fmin(floor(r->alpha * all * (1 + 1e-12)) / all, 1);
+}
+
+double detect_rows_by_chance(const detect_rows *r) {
+  return r->fdr > 0 ? r->fdr * (double)r->hits : detect_rows_chance(r) * (double)r->count;
 }
 
 /* ---- table, hits and labels ---- */
@@ -184,8 +197,22 @@ static const char *detect_decision_name(detect_decision decision) {
 }
 
 const char *detect_notes(unsigned notes) {
-  static const char *const names[] = {"-",      "short",        "alpha",        "short alpha",
-                                      "stream", "short stream", "alpha stream", "short alpha stream"};
+  static const char *const names[DETECT_NOTES] = {"-",
+                                                  "short",
+                                                  "alpha",
+                                                  "short alpha",
+                                                  "stream",
+                                                  "short stream",
+                                                  "alpha stream",
+                                                  "short alpha stream",
+                                                  "brief",
+                                                  "short brief",
+                                                  "alpha brief",
+                                                  "short alpha brief",
+                                                  "stream brief",
+                                                  "short stream brief",
+                                                  "alpha stream brief",
+                                                  "short alpha stream brief"};
   return names[notes];
 }
 
