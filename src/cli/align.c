@@ -540,7 +540,8 @@ const cli_command cli_command_align = {
                 "davit align reads.fq genes.fa --match 5 --mismatch -4 --gap-open 10 --gap-extend 6\n",
     .operands = CLI_PLACES(
         CLI_PLACE(comparison, query_path, "QUERY", "FASTA or FASTQ, plain or compressed by gzip or bgzip"),
-        CLI_PLACE(comparison, target_path, "TARGET", "the same")),
+        CLI_PLACE(comparison, target_path, "TARGET",
+                  "the same; each of its sequences has a name of its own")),
     .options = CLI_OPTIONS(
         CLI_OPTION(OUTPUT, comparison, output, "-o", "FILE", .value = "-", .otherwise = "standard output",
                    .help = "write the lines there; with --json, lines are written only to a file"),
