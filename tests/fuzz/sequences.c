@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/cli/formats/matrix.h"
+
 const davit_align_matrix *fuzz_alphabet(uint8_t number) {
   static davit_align_matrix alphabets[2];
   if (!alphabets[0].symbols) {
