@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "src/base/text.h"
+
 static int rows, fields, argument_count;
 static char **arguments;
 
@@ -47,13 +49,19 @@ void bench_check(davit_status status, const char *what) {
   exit(4);
 }
 
+/* JSON is UTF-8: other bytes become '?', and so do control characters. */
 static void quoted(const char *text) {
   putchar('"');
-  for (; *text; text++)
+  while (*text) {
+    const size_t bytes = dvt_printable(text);
     if (*text == '"' || *text == '\\')
-      printf("\\%c", *text);
-    else if ((unsigned char)*text >= ' ')
-      putchar(*text);
+      putchar('\\');
+    if (bytes)
+      fwrite(text, 1, bytes, stdout);
+    else
+      putchar('?');
+    text += bytes ? bytes : 1;
+  }
   putchar('"');
 }
 

@@ -317,6 +317,9 @@ CASE(labels_are_quoted) {
   static const char *const labels[][2] = {{"a \"b\" \\c", "a \\"},
                                           {"line\nline\t\x7f", "line?line??"},
                                           {"gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f"},
+                                          {"\xc2\x9b"
+                                           "31m\x9bx",
+                                           "\?\?31m\?x"},
                                           {"\xff\xc3(\xed\xa0\x80", "\?\?(\?\?\?"}};
   davit_queue *queue = new_queue(DAVIT_HOST, 1);
   for (int i = 0; i < COUNT(labels); i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* davit align: every sequence of one file against all of another, best alignments first. The scores of local
  * ones are those of a search on the devices, all others those of traces. */
+#include <ctype.h>
 #include <davit/align.h>
 #include <inttypes.h>
 #include <omp.h>
@@ -359,8 +360,7 @@ static int check(void *state, cli_check *check) {
 
 static bool write_rows(FILE *file, const void *state) {
   const comparison *c = state;
-  const align_table table = {&c->query,     &c->target, c->reverse,    &c->scheme,
-                             c->statistics, c->rows.at, c->rows.count, c->cigar};
+  const align_table table = {&c->query, &c->target, c->statistics, c->rows.at, c->rows.count, c->cigar};
   return align_write(file, c->format, &table);
 }
 
@@ -409,8 +409,7 @@ static int make_reverse(comparison *c) {
   if (!has_strand(c, ALIGN_MINUS))
     return CLI_OK;
   if (!c->scheme.bases)
-    return cli_fail(CLI_USAGE,
-                    "only DNA and RNA have a minus strand; --dna says that the letters are of bases");
+    return align_scheme_needs_bases(&c->scheme, "only DNA and RNA have a minus strand");
   c->reverse = cli_job_memory(&c->job, (size_t)c->query.offsets[c->query.count], 1);
   if (!c->reverse)
     return CLI_DEVICE;
@@ -422,10 +421,22 @@ static int make_reverse(comparison *c) {
   return CLI_OK;
 }
 
+/* SAM holds letters, '=' and '.'; an alphabet from a file may have other signs. */
+static int check_sam_letters(const comparison *c) {
+  for (int symbol = 0; symbol < c->scheme.matrix.symbols && !c->scheme.by_letters; symbol++) {
+    const cli_symbol_use *use = &c->query.uses[symbol];
+    const char letter = c->scheme.matrix.letters[symbol];
+    if (use->count && !isalpha((unsigned char)letter) && letter != '=' && letter != '.')
+      return cli_fail(CLI_INPUT, "%s: line %" PRId64 ": expected letters that SAM can hold, found '%c'",
+                      c->query.file, use->line, letter);
+  }
+  return CLI_OK;
+}
+
 /* What cannot be asked of this scheme. */
 static int check_options(const comparison *c) {
   if (c->format == ALIGN_SAM && !c->scheme.bases)
-    return cli_fail(CLI_USAGE, "SAM is a format for DNA and RNA; the letters here are of amino acids");
+    return align_scheme_needs_bases(&c->scheme, "SAM is a format for DNA and RNA");
   if (c->maximum_expect > 0 && c->mode != DAVIT_ALIGN_LOCAL)
     return cli_fail(CLI_USAGE,
                     "--evalue: the statistics are those of local alignments; --min-score needs none");
@@ -434,17 +445,34 @@ static int check_options(const comparison *c) {
     align_statistics_missing(&c->scheme, &why);
     return cli_fail(CLI_USAGE, "--evalue: %s; --min-score needs none", why.text);
   }
-  return CLI_OK;
+  return c->format == ALIGN_SAM ? check_sam_letters(c) : CLI_OK;
 }
 
 /* SAM and PAF have no statistics. */
 static void say_what_is_unknown(const comparison *c) {
   const bool shown = c->format != ALIGN_SAM && c->format != ALIGN_PAF;
   align_sentence why;
-  if (c->mode != DAVIT_ALIGN_LOCAL || c->statistics.k > 0 || !shown || c->job.common.quiet)
+  if (c->mode != DAVIT_ALIGN_LOCAL || c->statistics.k > 0 || !shown)
     return;
   align_statistics_missing(&c->scheme, &why);
   fprintf(stderr, "davit align: evalue and bits are unknown: %s\n", why.text);
+}
+
+static int check_names(const comparison *c) {
+  static const cli_name_format queries[] = {[ALIGN_SAM] = CLI_NAME_SAM_QUERY,
+                                            [ALIGN_JSON] = CLI_NAME_JSON,
+                                            [ALIGN_TSV] = CLI_NAME_COLUMN,
+                                            [ALIGN_PAF] = CLI_NAME_COLUMN,
+                                            [ALIGN_BLAST6] = CLI_NAME_COLUMN},
+                               targets[] = {[ALIGN_SAM] = CLI_NAME_SAM_TARGET,
+                                            [ALIGN_JSON] = CLI_NAME_JSON,
+                                            [ALIGN_TSV] = CLI_NAME_COLUMN,
+                                            [ALIGN_PAF] = CLI_NAME_COLUMN,
+                                            [ALIGN_BLAST6] = CLI_NAME_COLUMN};
+  int code = cli_sequences_check_distinct(&c->target);
+  if (code == CLI_OK)
+    code = cli_sequences_check_names(&c->query, queries[c->format]);
+  return code == CLI_OK ? cli_sequences_check_names(&c->target, targets[c->format]) : code;
 }
 
 static int load(void *state) {
@@ -452,12 +480,14 @@ static int load(void *state) {
   const davit_align_matrix *alphabet;
   int code = align_scheme_begin(&c->scheme, &alphabet);
   if (code == CLI_OK)
-    code = cli_sequences_read(c->query_path, alphabet, &c->query);
+    code = cli_sequences_read(c->query_path, alphabet, c->format == ALIGN_SAM, &c->query);
   if (code == CLI_OK)
-    code = cli_sequences_read(c->target_path, alphabet, &c->target);
+    code = cli_sequences_read(c->target_path, alphabet, false, &c->target);
+  if (code == CLI_OK)
+    code = check_names(c);
   if (code != CLI_OK)
     return code;
-  align_scheme_settle(&c->scheme, &c->query, &c->target, c->job.common.quiet);
+  align_scheme_settle(&c->scheme, &c->query, &c->target);
   note_scheme(&c->scheme);
   if (c->mode == DAVIT_ALIGN_LOCAL)
     c->statistics = align_statistics_of(&c->scheme);
@@ -469,11 +499,15 @@ static int load(void *state) {
                                           (double)c->target.offsets[c->target.count]};
   choose_targets(c);
   code = check_options(c);
-  if (code == CLI_OK) {
-    say_what_is_unknown(c);
+  if (code == CLI_OK)
     code = make_room(c);
+  if (code == CLI_OK)
+    code = make_reverse(c);
+  if (code == CLI_OK && !c->job.common.quiet) {
+    align_scheme_say(&c->scheme);
+    say_what_is_unknown(c);
   }
-  return code == CLI_OK ? make_reverse(c) : code;
+  return code;
 }
 
 static void release(void *state) {
@@ -507,13 +541,16 @@ const cli_command cli_command_align = {
         "identity coverage evalue bits. The first line has these names. Positions count from 1, and both "
         "ends belong to the alignment; those of the query are on the strand that the file has. Identity is "
         "the percentage of equal columns, coverage that of the query. Local pairs that score 0 are left out. "
-        "Letters from ACGTUN alone are scored as DNA, others as amino acids.",
+        "Letters are scored as DNA if all are IUPAC's for bases and at least 90 % are from ACGTUN, else as "
+        "amino "
+        "acids; a line says which, and by which letter.",
     .examples = "davit align query.fa targets.fa.gz --top 5 --cigar\n"
                 "davit align reads.fq genes.fa --strand both --format sam -o hits.sam\n"
                 "davit align reads.fq genes.fa --match 5 --mismatch -4 --gap-open 10 --gap-extend 6\n",
     .operands = CLI_PLACES(
         CLI_PLACE(comparison, query_path, "QUERY", "FASTA or FASTQ, plain or compressed by gzip or bgzip"),
-        CLI_PLACE(comparison, target_path, "TARGET", "the same")),
+        CLI_PLACE(comparison, target_path, "TARGET",
+                  "the same; each of its sequences has a name of its own")),
     .options = CLI_OPTIONS(
         CLI_OPTION(OUTPUT, comparison, output, "-o", "FILE", .value = "-", .otherwise = "standard output",
                    .help = "write the lines there; with --json, lines are written only to a file"),
@@ -524,7 +561,7 @@ const cli_command cli_command_align = {
         CLI_OPTION(FLAG, comparison, scheme.dna, "--dna", NULL, .excludes = "--protein",
                    .help = "the letters are of bases: match 2, mismatch -3 unless options say otherwise"),
         CLI_OPTION(FLAG, comparison, scheme.protein, "--protein", NULL, .excludes = "--match",
-                   .help = "the letters are of amino acids, even if all are from ACGTUN"),
+                   .help = "the letters are of amino acids, even if they look like bases"),
         CLI_OPTION(
             TEXT, comparison, scheme.matrix_name, "--matrix", "M", .otherwise = "blosum62 for amino acids",
             .help =

@@ -153,9 +153,12 @@ static void write_blast6(FILE *file, const align_table *t, const align_row *r) {
 /* ---- SAM ---- */
 
 static void write_letters(FILE *file, const align_table *t, int64_t query, align_strand strand) {
-  const uint8_t *symbols = strand == ALIGN_MINUS ? t->reverse : t->query->symbols;
-  for (int64_t i = t->query->offsets[query]; i < t->query->offsets[query + 1]; i++)
-    fputc(t->scheme->matrix.letters[symbols[i]], file);
+  const char *letters = t->query->letters + t->query->offsets[query];
+  const int64_t count = symbols_in(t->query, query);
+  for (int64_t i = 0; i < count; i++) {
+    const char letter = strand == ALIGN_MINUS ? align_complement_letter(letters[count - 1 - i]) : letters[i];
+    fputc(letter == 'U' ? 'T' : letter, file); /* samtools reads U as N */
+  }
 }
 
 static void write_sam_head(FILE *file, const align_table *t) {

@@ -28,9 +28,7 @@ typedef struct align_row {
 typedef enum align_format { ALIGN_TSV, ALIGN_JSON, ALIGN_SAM, ALIGN_PAF, ALIGN_BLAST6 } align_format;
 
 typedef struct align_table {
-  const cli_sequences *query, *target;
-  const uint8_t *reverse; /* reverse complements, where the queries are; NULL unless a row is of one */
-  const align_scheme *scheme;
+  const cli_sequences *query, *target; /* for SAM, the query with its letters */
   align_statistics statistics;
   const align_row *rows; /* query after query, the best first */
   int64_t count;

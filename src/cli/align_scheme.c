@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/base/text.h"
 #include "src/cli/fail.h"
 #include "src/cli/formats/matrix.h"
 
@@ -67,14 +68,98 @@ int align_scheme_begin(align_scheme *s, const davit_align_matrix **alphabet) {
   return make_letters(s);
 }
 
-static bool has_bases_alone(const align_scheme *s, const cli_sequences *sequences) {
-  bool is_base[DAVIT_ALIGN_SYMBOLS_MAXIMUM] = {false};
-  for (const char *at = "ACGTUN"; *at; at++)
-    is_base[s->letters.code[(unsigned char)*at]] = true;
-  for (int64_t i = 0; i < sequences->offsets[sequences->count]; i++)
-    if (!is_base[sequences->symbols[i]])
-      return false;
-  return true;
+/* ---- what the letters say ---- */
+
+/* Where the letter stands: in the query before the target, then by its first place. */
+typedef struct place {
+  int file;
+  int64_t first;
+} place;
+
+static bool comes_before(const place *a, const place *b) {
+  return a->file < b->file || (a->file == b->file && a->first < b->first);
+}
+
+static bool is_among(char letter, const char *letters) {
+  return strchr(letters, letter) != NULL;
+}
+
+/* Counts the letters of a file, and notes the one that decides. */
+static void look_at(align_scheme *s, const cli_sequences *sequences, int file, place *at) {
+  align_letters *found = &s->found;
+  for (int symbol = 0; symbol < s->letters.symbols; symbol++) {
+    const cli_symbol_use *use = &sequences->uses[symbol];
+    const char letter = s->letters.letters[symbol];
+    const bool plain = is_among(letter, "ACGTUN"), foreign = !plain && !is_among(letter, "RYSWKMBDHV");
+    const place here = {file, use->first};
+    found->all += use->count;
+    found->plain += plain ? use->count : 0;
+    if (plain || !use->count || foreign < found->foreign)
+      continue;
+    if (!found->letter || foreign > found->foreign || comes_before(&here, at)) {
+      *at = here;
+      found->letter = letter;
+      found->foreign = foreign;
+      found->file = sequences->file;
+      found->line = use->line;
+    }
+  }
+}
+
+static bool are_bases(align_scheme *s, const cli_sequences *query, const cli_sequences *target) {
+  place at = {0};
+  s->found = (align_letters){0};
+  look_at(s, query, 0, &at);
+  look_at(s, target, 1, &at);
+  return !s->found.foreign && 10 * s->found.plain >= 9 * s->found.all;
+}
+
+/* What decided, in words. */
+static void put_reason(const align_scheme *s, align_sentence *reason) {
+  const align_letters *l = &s->found;
+  char *text = reason->text;
+  const size_t room = sizeof reason->text;
+  if (!l->letter)
+    snprintf(text, room, "all letters are from ACGTUN");
+  else if (l->foreign)
+    snprintf(text, room, "'%c' (%.120s, line %" PRId64 ") is no letter of bases", l->letter, l->file,
+             l->line);
+  else
+    snprintf(text, room,
+             "%s%.4g %% of the letters are from ACGTUN, %s are ambiguous bases, the first '%c' (%.120s, line "
+             "%" PRId64 ")",
+             s->bases ? "" : "only ", floor(1e4 * (double)l->plain / (double)l->all) / 100,
+             s->bases ? "the others" : "more than 10 %", l->letter, l->file, l->line);
+  dvt_make_printable(text);
+}
+
+void align_scheme_say(const align_scheme *s) {
+  align_sentence reason;
+  if (!s->by_letters)
+    return;
+  put_reason(s, &reason);
+  if (s->bases)
+    fprintf(
+        stderr,
+        "davit align: the letters are those of DNA or RNA: %s; a match scores %d, a mismatch %d, a gap of k "
+        "symbols -(%d + %d (k - 1)); --protein takes them for amino acids\n",
+        reason.text, MATCH, MISMATCH, (int)s->scoring.gap_open, (int)s->scoring.gap_extend);
+  else
+    fprintf(stderr,
+            "davit align: the letters are those of amino acids: %s; BLOSUM62, a gap of k symbols scores "
+            "-(%d + %d (k - 1)); --dna takes them for bases\n",
+            reason.text, (int)s->scoring.gap_open, (int)s->scoring.gap_extend);
+}
+
+int align_scheme_needs_bases(const align_scheme *s, const char *what) {
+  align_sentence reason;
+  if (s->by_letters) {
+    put_reason(s, &reason);
+    return cli_fail(CLI_USAGE, "%s: %s; --dna takes the letters for bases", what, reason.text);
+  }
+  return s->matrix_name ? cli_fail(CLI_USAGE, "%s; --dna says that the letters of --matrix %s are of bases",
+                                   what, s->matrix_name)
+                        : cli_fail(CLI_USAGE, "%s; --protein says that the letters are of amino acids", what);
 }
 
 static void renumber(const align_scheme *s, cli_sequences *sequences) {
@@ -82,9 +167,9 @@ static void renumber(const align_scheme *s, cli_sequences *sequences) {
     sequences->symbols[i] = s->matrix.code[(unsigned char)s->letters.letters[sequences->symbols[i]]];
 }
 
-void align_scheme_settle(align_scheme *s, cli_sequences *query, cli_sequences *target, bool quiet) {
+void align_scheme_settle(align_scheme *s, cli_sequences *query, cli_sequences *target) {
   if (s->by_letters) {
-    s->bases = has_bases_alone(s, query) && has_bases_alone(s, target);
+    s->bases = are_bases(s, query, target);
     if (s->bases)
       cli_matrix_dna(MATCH, MISMATCH, &s->matrix);
     else
@@ -103,17 +188,17 @@ void align_scheme_settle(align_scheme *s, cli_sequences *query, cli_sequences *t
                     : dna         ? BASES_EXTEND
                                   : AMINO_EXTEND,
   };
-  if (s->by_letters && s->bases && !quiet)
-    fprintf(stderr,
-            "davit align: the letters are those of DNA or RNA: a match scores %d, a mismatch %d, a gap of k "
-            "symbols -(%d + %d (k - 1)); --protein takes them for amino acids\n",
-            MATCH, MISMATCH, (int)s->scoring.gap_open, (int)s->scoring.gap_extend);
+}
+
+char align_complement_letter(char letter) {
+  static const char bases[] = "ACGTRYKMBVDHU", complements[] = "TGCAYRMKVBHDA"; /* S, W and N are their own */
+  const char *at = strchr(bases, letter);
+  return at && *at ? complements[at - bases] : letter;
 }
 
 uint8_t align_complement(const align_scheme *s, uint8_t symbol) {
-  static const char bases[] = "ACGTRYKMBVDHU", complements[] = "TGCAYRMKVBHDA"; /* S, W and N are their own */
-  const char *at = strchr(bases, s->matrix.letters[symbol]);
-  const uint8_t found = at && *at ? s->matrix.code[(unsigned char)complements[at - bases]] : symbol;
+  const char complement = align_complement_letter(s->matrix.letters[symbol]);
+  const uint8_t found = s->matrix.code[(unsigned char)complement];
   return found == DAVIT_ALIGN_NO_SYMBOL ? symbol : found;
 }
 

@@ -8,12 +8,27 @@
 
 #include "src/cli/formats/fasta.h"
 
+typedef struct align_sentence {
+  char text[320];
+} align_sentence;
+
+/* Letters that decide. The rule: sequences are of bases if all letters are IUPAC's for bases (ACGTUN RYSWKM BDHV), and
+ * at least 90 % of those of query and target together are from ACGTUN. */
+typedef struct align_letters {
+  int64_t all, plain; /* how many there are, and from ACGTUN */
+  char letter;        /* the first that is no base; else the first ambiguous one; 0: there is none */
+  bool foreign;       /* it is no base */
+  const char *file;   /* that has it, */
+  int64_t line;       /* in this line */
+} align_letters;
+
 typedef struct align_scheme {
   const char *matrix_name; /* options; NULL and 0: not given */
   int match, mismatch;
   bool dna, protein;
   int32_t gap_open, gap_extend;
   bool by_letters, bases; /* the letters decide; the sequences are of bases */
+  align_letters found;    /* with by_letters */
   davit_align_matrix matrix, letters;
   davit_align_scoring scoring; /* with `matrix` */
 } align_scheme;
@@ -21,11 +36,17 @@ typedef struct align_scheme {
 /* The alphabet to read with, in *alphabet, which is part of the scheme. */
 int align_scheme_begin(align_scheme *scheme, const davit_align_matrix **alphabet);
 
-/* Completes the scheme, and numbers the sequences' letters as its matrix does. What the letters alone have
- * decided is said on standard error unless `quiet`. */
-void align_scheme_settle(align_scheme *scheme, cli_sequences *query, cli_sequences *target, bool quiet);
+/* Completes the scheme, and numbers the sequences' letters as its matrix does. */
+void align_scheme_settle(align_scheme *scheme, cli_sequences *query, cli_sequences *target);
 
-/* The complement of a symbol of bases. */
+/* Says on standard error what the letters have decided, and which of them; nothing where an option has. */
+void align_scheme_say(const align_scheme *scheme);
+
+/* Usage error: `what` needs bases. Says why the sequences are of amino acids. */
+int align_scheme_needs_bases(const align_scheme *scheme, const char *what);
+
+/* The complement of a letter of bases, and of a symbol. */
+char align_complement_letter(char letter);
 uint8_t align_complement(const align_scheme *scheme, uint8_t symbol);
 
 /* Of scores of local alignments between random sequences (S. Karlin and S. F. Altschul, Methods for Assessing
@@ -38,9 +59,6 @@ typedef struct align_statistics {
 align_statistics align_statistics_of(const align_scheme *scheme);
 
 /* Why a scheme has none. */
-typedef struct align_sentence {
-  char text[320];
-} align_sentence;
 void align_statistics_missing(const align_scheme *scheme, align_sentence *sentence);
 
 /* The expected number of alignments of at least that score between random sequences with m and n symbols. */

@@ -23,6 +23,7 @@
 #include "src/cli/bench_compare.h"
 #include "src/cli/bench_report.h"
 #include "src/cli/clock.h"
+#include "src/cli/formats/names.h"
 #include "src/cli/frame/job.h"
 
 static const char prefix[] = "bench_";
@@ -266,8 +267,10 @@ static int load(void *state) {
 
 static int print_list(const benchmarks *b) {
   for (int i = 0; i < b->program_count; i++) {
-    for (const char *c = b->programs[i]->d_name + PREFIX; *c; c++)
-      putchar(*c == '_' ? '-' : *c);
+    char *name = b->programs[i]->d_name + PREFIX;
+    for (char *c = name; *c; c++)
+      *c = *c == '_' ? '-' : *c;
+    cli_write_plain(stdout, name);
     putchar('\n');
   }
   return CLI_OK;
@@ -278,8 +281,11 @@ static void run_programs(benchmarks *b) {
   const int count = b->names.count ? b->names.count : b->program_count;
   for (int i = 0; i < count; i++) {
     const char *program = b->names.count ? find_program(b, b->names.values[i]) : b->programs[i]->d_name;
-    if (!is_captured(b))
-      printf("== %s\n", program);
+    if (!is_captured(b)) {
+      fputs("== ", stdout);
+      cli_write_plain(stdout, program);
+      putchar('\n');
+    }
     const int code = run_program(b, program);
     b->job.code = b->job.code ? b->job.code : code;
   }

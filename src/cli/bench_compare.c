@@ -171,7 +171,7 @@ static void print_change(const bench_change *change, FILE *file) {
   putc('\t', file);
   bench_write_cost(file, change->now);
   putc('\t', file);
-  bench_write_name(file, change->now, true, bench_write_plain);
+  bench_write_name(file, change->now, true, cli_write_plain);
   putc('\n', file);
 }
 

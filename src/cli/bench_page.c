@@ -12,7 +12,7 @@ void bench_say(const bench_page *p, const char *html) {
 }
 
 void bench_say_text(const bench_page *p, const char *words) {
-  bench_write_escaped(p->file, words);
+  cli_write_markup(p->file, words);
 }
 
 /* Rows that the page shows: not those that are the peer of another. */

@@ -206,7 +206,7 @@ static void write_legend(FILE *file, const plot *p) {
   fputs("<span class=\"k\"><i class=\"d\"></i>davit</span>", file);
   if (extreme(p, PEER, true) > 0) {
     fputs("<span class=\"k\"><i class=\"p\"></i>", file);
-    bench_write_escaped(file, peer_name(p));
+    cli_write_markup(file, peer_name(p));
     fputs("</span>", file);
   }
   if (extreme(p, LIMIT, true) > 0)
@@ -234,12 +234,12 @@ void bench_plot(FILE *file, const bench_group *group) {
   plot p = {.group = group, .unit = cli_result_unit_of(group->rows[group->count - 1])};
   choose_axis(&p);
   fputs("<figure><figcaption><b>", file);
-  bench_write_escaped(file, label);
+  cli_write_markup(file, label);
   fputs("</b><span>", file);
   write_legend(file, &p);
   fputs("</span></figcaption>", file);
   fprintf(file, "<svg viewBox=\"0 0 %d %d\" role=\"img\"><title>", WIDTH, HEIGHT);
-  bench_write_escaped(file, label);
+  cli_write_markup(file, label);
   fputs("</title>", file);
   write_axes(file, &p);
   for (curve which = CURVES; which-- > DAVIT;)

@@ -189,7 +189,7 @@ static void write_summary(const bench_page *p) {
 
 static void write_change(const bench_page *p, const bench_change *change) {
   bench_say(p, "<tr><td>");
-  bench_write_name(p->file, change->now, true, bench_write_escaped);
+  bench_write_name(p->file, change->now, true, cli_write_markup);
   bench_write_share(p, change);
   bench_say(p, "<td>");
   bench_write_cost(p->file, change->now);
@@ -249,7 +249,7 @@ static int by_ratio(const void *left, const void *right) {
 
 static void write_lost_row(const bench_page *p, const cli_result_row *row) {
   bench_say(p, "<tr><td>");
-  bench_write_name(p->file, row, true, bench_write_escaped);
+  bench_write_name(p->file, row, true, cli_write_markup);
   fprintf(p->file, "<td>%.2f ×<td>", bench_of_peer(row));
   bench_write_cost(p->file, row);
   bench_say(p, "<td>");

@@ -79,7 +79,7 @@ void bench_mark_ends(const bench_page *p) {
 
 static void write_bar_row(const bench_page *p, const cli_result_row *row) {
   bench_say(p, "<div><span>");
-  bench_write_name(p->file, row, false, bench_write_escaped);
+  bench_write_name(p->file, row, false, cli_write_markup);
   bench_say(p, "</span>");
   if (bench_of_peer(row) > 0 || bench_of_limit(row) > 0)
     bench_bars(p->file, row);
@@ -153,7 +153,7 @@ static void write_before(const bench_page *p, const bench_change *change) {
 static void write_number_row(const bench_page *p, const cli_result_row *row) {
   const cli_result_unit unit = cli_result_unit_of(row);
   bench_say(p, "<tr><td>");
-  bench_write_name(p->file, row, false, bench_write_escaped);
+  bench_write_name(p->file, row, false, cli_write_markup);
   bench_say(p, "<td>");
   bench_say_text(p, row->device ? row->device->kind : "");
   bench_say(p, "<td>");
@@ -193,7 +193,7 @@ static void write_errors(const bench_page *p, const cli_result *result) {
     if (!row->error)
       continue;
     bench_say(p, "<p class=\"meta\">Not measured: ");
-    bench_write_name(p->file, row, false, bench_write_escaped);
+    bench_write_name(p->file, row, false, cli_write_markup);
     bench_say(p, ": ");
     bench_say_text(p, row->error);
     bench_say(p, "</p>\n");

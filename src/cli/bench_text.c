@@ -79,36 +79,6 @@ void bench_write_count(FILE *file, double value) {
 
 /* ---- texts ---- */
 
-void bench_write_plain(FILE *file, const char *text) {
-  for (; *text; text++)
-    putc((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text, file);
-}
-
-/* Bytes of a control character or of U+FFFE or U+FFFF at the beginning of UTF-8 text. C1 controls too. */
-static int forbidden(const unsigned char *at) {
-  if ((at[0] < ' ' && at[0] != '\n' && at[0] != '\t') || at[0] == 0x7f)
-    return 1;
-  if (at[0] == 0xc2 && at[1] < 0xa0)
-    return 2;
-  return at[0] == 0xef && at[1] == 0xbf && at[2] >= 0xbe ? 3 : 0;
-}
-
-void bench_write_escaped(FILE *file, const char *text) {
-  static const char markup[] = "<>&\"'";
-  static const char *const names[] = {"&lt;", "&gt;", "&amp;", "&quot;", "&#39;"};
-  for (const char *at = text; *at;) {
-    const char *found = strchr(markup, *at);
-    const int bytes = forbidden((const unsigned char *)at);
-    if (bytes)
-      fputs("\ufffd", file);
-    else if (found)
-      fputs(names[found - markup], file);
-    else
-      putc(*at, file);
-    at += bytes ? bytes : 1;
-  }
-}
-
 const char *bench_heading(const cli_result_row *row) {
   const char *name = row->result->benchmark;
   return strncmp(row->label, name, strlen(name)) != 0 ? name : "";

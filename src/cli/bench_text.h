@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "src/cli/formats/names.h"
 #include "src/cli/formats/results.h"
 
 /* Three digits: 0.0123, 1.23, 12.3, 12300. */
@@ -30,10 +31,8 @@ void bench_write_peer(FILE *file, const cli_result_row *row);
 /* A whole number with its digits in groups. */
 void bench_write_count(FILE *file, double value);
 
-/* Writes a text: as it is but for control characters, which become '?'; or for HTML and SVG, with markup
- * escaped and what XML does not allow replaced by U+FFFD. */
+/* How a name is written: cli_write_plain() or cli_write_markup(). */
 typedef void bench_writer(FILE *file, const char *text);
-bench_writer bench_write_plain, bench_write_escaped;
 
 /* The name of the row's benchmark, or "" where the label begins with it. */
 const char *bench_heading(const cli_result_row *row);

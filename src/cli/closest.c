@@ -8,6 +8,7 @@
 #include "ref/closest_pair.h"
 #include "ref/ref.h"
 #include "src/cli/formats/array_file.h"
+#include "src/cli/formats/names.h"
 #include "src/cli/frame/job.h"
 
 enum { ROOM = 1024 };
@@ -57,10 +58,13 @@ static void say_what_was_taken(const search *s) {
   fprintf(stderr, "davit closest: coordinates are the columns");
   for (int k = 0; k < c->count; k++) {
     fprintf(stderr, "%s ", k == 0 ? "" : k + 1 == c->count ? " and" : ",");
-    if (*c->name[k])
-      fprintf(stderr, "'%s'", c->name[k]);
-    else
+    if (*c->name[k]) {
+      putc('\'', stderr);
+      cli_write_plain(stderr, c->name[k]);
+      putc('\'', stderr);
+    } else {
       fprintf(stderr, "%d", c->column[k]);
+    }
   }
   fprintf(stderr, "; --columns takes others\n");
 }

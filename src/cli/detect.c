@@ -30,7 +30,8 @@ enum {
   WINDOW_EFFECTS = 2,    /* effects that a window of one effect has room for */
   STREAM_EFFECTS = 8,    /* and a stream that an effect can be compared with */
   SHARED_WINDOW = 200,
-  ORDERS = 100 /* default of --permutations with --null window */
+  MOST_A_MINUTE = 5, /* hits by chance; an effect with more is too short for its hits to mean much */
+  ORDERS = 100       /* default of --permutations with --null window */
 };
 
 /* ---- plan ---- */
@@ -49,7 +50,14 @@ static void make_groups(detect_search *s) {
   }
 }
 
-/* Effects that these options cannot find, or hardly. */
+/* Hits of an effect in a minute of a stream without it: its windows, of which those that overlap count as one. */
+static double chance_a_minute(const detect_search *s, int e) {
+  const detect_group *g = &s->groups[detect_is_shared(s) ? 0 : e];
+  const double step_s = (double)dvt_at_least(g->hop, s->span[e]) * s->effects[e].frame_s;
+  return s->rows.fdr > 0 ? 0 : 60 / step_s * detect_rows_chance(&s->rows);
+}
+
+/* Effects that these options cannot find, or hardly, and those that they often find by chance. */
 static void note_effects(detect_search *s) {
   const bool by_window = s->options.null == DAVIT_DETECT_NULL_WINDOW;
   const int64_t fewest = by_window ? 4 * s->options.block : CLI_FRAMES_SUITED;
@@ -60,6 +68,8 @@ static void note_effects(detect_search *s) {
       s->effects[e].notes |= DETECT_SHORT;
     if (s->rows.fdr <= 0 && s->rows.alpha < lowest)
       s->effects[e].notes |= DETECT_ALPHA;
+    if (chance_a_minute(s, e) > (double)MOST_A_MINUTE)
+      s->effects[e].notes |= DETECT_BRIEF;
   }
 }
 
@@ -369,6 +379,17 @@ static int check(void *state, cli_check *check) {
   return CLI_OK;
 }
 
+static void warn_of_brief(const detect_search *s) {
+  for (int e = 0; e < s->paths.count && !s->job.common.quiet; e++)
+    if (s->effects[e].notes & DETECT_BRIEF)
+      fprintf(stderr,
+              "davit detect: %s: %.3g s of it sound, so chance alone may give %.3g hits a minute at --alpha "
+              "%g: a longer "
+              "piece of the sound, a lower --alpha or --fdr gives more certain ones\n",
+              s->effects[e].name, (double)s->span[e] * s->effects[e].frame_s, chance_a_minute(s, e),
+              s->rows.alpha);
+}
+
 static void warn(const detect_search *s) {
   static const char *const why[] = {
       "fewer than 8 frames of the effect sound: it may be missed; --frame makes them shorter",
@@ -378,6 +399,26 @@ static void warn(const detect_search *s) {
     for (int k = 0; k < 3; k++)
       if (s->effects[e].notes >> k & 1)
         fprintf(stderr, "davit detect: %s: %s\n", s->effects[e].name, why[k]);
+  warn_of_brief(s);
+}
+
+/* A p-value of 0.01 is met by one in a hundred windows in which nothing is. */
+static void say_what_chance_does(const detect_search *s) {
+  const detect_rows *r = &s->rows;
+  const int64_t hits = r->hits;
+  if (s->job.common.quiet || hits == 0)
+    return;
+  if (r->fdr > 0)
+    fprintf(stderr,
+            "davit detect: %" PRId64
+            " hit%s, of which up to about %.3g are to be expected by chance (--fdr %g)\n",
+            hits, CLI_PLURAL(hits), detect_rows_by_chance(r), r->fdr);
+  else
+    fprintf(stderr,
+            "davit detect: %" PRId64
+            " hit%s; up to about %.3g are to be expected by chance alone, in %" PRId64
+            " decision%s at --alpha %g; --fdr bounds their share\n",
+            hits, CLI_PLURAL(hits), detect_rows_by_chance(r), r->count, CLI_PLURAL(r->count), r->alpha);
 }
 
 /* With --fdr, whether p-values can be low enough depends on the number of rows. */
@@ -398,12 +439,15 @@ static void warn_of_fdr(const detect_search *s) {
 
 static int finish(void *state) {
   detect_search *s = state;
-  if (s->live)
-    return CLI_OK;
-  warn(s);
-  const int code = detect_rows_decide(&s->rows);
-  if (code == CLI_OK)
+  int code = CLI_OK;
+  if (!s->live) {
+    warn(s);
+    code = detect_rows_decide(&s->rows);
+  }
+  if (code == CLI_OK && !s->live)
     warn_of_fdr(s);
+  if (code == CLI_OK)
+    say_what_chance_does(s);
   return code;
 }
 
@@ -416,6 +460,7 @@ static void report(cli_json *json, const void *state) {
   cli_json_integer(json, "windows", s->all_windows);
   cli_json_integer(json, "decisions", s->rows.count);
   cli_json_real(json, "p_bound", s->rows.p_value);
+  cli_json_real(json, "expected_by_chance", detect_rows_by_chance(&s->rows));
   cli_json_open_array(json, "effects");
   for (int e = 0; e < s->paths.count; e++)
     cli_json_string(json, NULL, s->effects[e].name);
@@ -531,12 +576,12 @@ static int load(void *state) {
     code = detect_load_effects(s);
   if (code != CLI_OK)
     return code;
-  make_groups(s);
-  note_effects(s);
-  note_for_ranks(s);
   s->rows.effects = s->effects;
   s->rows.effect_count = s->paths.count;
   s->rows.permutations = s->options.permutations;
+  make_groups(s);
+  note_effects(s);
+  note_for_ranks(s);
   if (s->live) {
     warn(s);
     return detect_live_begin(s);
@@ -568,8 +613,14 @@ const cli_command cli_command_detect = {
         "Searches each effect in STREAM; both are sound or both feature vectors. Prints a row for "
         "each window and effect: effect, window, onset_s, offset_s, score, null_mean, null_sd, z, "
         "p_value, decision, level_db, note. The decision is 'detected' once for each occurrence, "
-        "'repeated' for other windows that show the same one. The note says why an effect can hardly "
-        "be found: short, alpha, stream.\n\nOf a pipe of sound (WAV, AU) that is STREAM, rows are printed as "
+        "'repeated' for other windows that show the same one. A p-value of 0.01 is met by about one in a "
+        "hundred "
+        "windows that have no effect; a line says how many hits are to be expected so. The note says why an "
+        "effect "
+        "can hardly be found (short, alpha, stream), or that it is too short for its hits to be certain "
+        "(brief: more "
+        "than 5 a minute are to be expected by chance).\n\nOf a pipe of sound (WAV, AU) that is STREAM, rows "
+        "are printed as "
         "soon as they are certain, and scores are compared with the last two minutes; not with -o, --json, "
         "--labels, --plot, --fdr, --check or --null window, which need the whole.\n\nSTREAM stands before "
         "--effect. For feature vectors "

@@ -9,22 +9,20 @@
 #include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
 #include "src/cli/detect_search.h"
+#include "src/cli/formats/names.h"
 
 enum { NUMBER = 24 }; /* characters that "#2" may need */
 
-/* The file's name without folders and ending, and without characters that would break a line of the table. */
+/* The file's name without folders and ending, as every output can hold it. */
 static char *base_name(detect_search *s, const char *path) {
   const char *slash = strrchr(path, '/'), *start = slash && slash[1] ? slash + 1 : path;
-  char *name = cli_job_memory(&s->job, strlen(start) + NUMBER, 1);
+  char *name = cli_job_memory(&s->job, 3 * strlen(start) + 1 + NUMBER, 1);
   if (!name)
     return NULL;
-  strcpy(name, start);
+  cli_name_clean(start, name);
   char *dot = strrchr(name, '.');
   if (dot && dot != name)
     *dot = 0;
-  for (char *c = name; *c; c++)
-    if ((unsigned char)*c < ' ' || *c == 127)
-      *c = '?';
   return name;
 }
 

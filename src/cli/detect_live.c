@@ -95,6 +95,7 @@ static bool write_row(detect_search *s, int64_t w, int e, int64_t after, int64_t
   hit.offset += shift;
   if (decision == DETECT_FOUND)
     s->last[hit.effect] = hit;
+  s->rows.hits += decision == DETECT_FOUND;
   s->rows.count++;
   return detect_rows_row(s->output.file, &s->rows, &hit, decision);
 }

@@ -7,6 +7,7 @@
 
 #include "src/base/allocate.h"
 #include "src/cli/fail.h"
+#include "src/cli/formats/names.h"
 
 /* ---- keeping ---- */
 
@@ -172,7 +173,20 @@ int detect_rows_decide(detect_rows *r) {
   if (fflush(r->file) || !each_row(r, decide_row, r))
     return cli_fail(CLI_FAILED, "the temporary file of the rows cannot be read, or holds too many hits");
   merge(r);
+  for (int64_t i = 0; i < r->found_count; i++)
+    r->hits += r->found[i].decision == DETECT_FOUND;
   return CLI_OK;
+}
+
+/* ---- hits by chance ---- */
+
+double detect_rows_chance(const detect_rows *r) {
+  const double all = (double)(r->permutations + 1);
+  return fmin(floor(r->alpha * all * (1 + 1e-12)) / all, 1);
+}
+
+double detect_rows_by_chance(const detect_rows *r) {
+  return r->fdr > 0 ? r->fdr * (double)r->hits : detect_rows_chance(r) * (double)r->count;
 }
 
 /* ---- table, hits and labels ---- */
@@ -183,8 +197,22 @@ static const char *detect_decision_name(detect_decision decision) {
 }
 
 const char *detect_notes(unsigned notes) {
-  static const char *const names[] = {"-",      "short",        "alpha",        "short alpha",
-                                      "stream", "short stream", "alpha stream", "short alpha stream"};
+  static const char *const names[DETECT_NOTES] = {"-",
+                                                  "short",
+                                                  "alpha",
+                                                  "short alpha",
+                                                  "stream",
+                                                  "short stream",
+                                                  "alpha stream",
+                                                  "short alpha stream",
+                                                  "brief",
+                                                  "short brief",
+                                                  "alpha brief",
+                                                  "short alpha brief",
+                                                  "stream brief",
+                                                  "short stream brief",
+                                                  "alpha stream brief",
+                                                  "short alpha stream brief"};
   return names[notes];
 }
 
@@ -290,14 +318,9 @@ static bool note_score(void *state, const davit_detect_hit *d, int64_t row) {
   return true;
 }
 
-/* A text of the file's names, in which XML has its own signs. */
 static void write_text(FILE *file, double x, double y, const char *anchor, const char *text) {
   fprintf(file, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor);
-  for (const char *c = text; *c; c++)
-    if (*c == '&' || *c == '<' || *c == '>')
-      fprintf(file, "&#%d;", *c);
-    else
-      fputc(*c, file);
+  cli_write_markup(file, text);
   fputs("</text>\n", file);
 }
 

@@ -13,9 +13,11 @@
 #include "src/cli/frame/json.h"
 
 typedef enum detect_note {
-  DETECT_SHORT = 1, /* the effect has too few frames */
-  DETECT_ALPHA = 2, /* no p-value is as low as alpha, or as --fdr needs */
-  DETECT_STREAM = 4 /* the stream is too short to compare with */
+  DETECT_SHORT = 1,  /* the effect has too few frames */
+  DETECT_ALPHA = 2,  /* no p-value is as low as alpha, or as --fdr needs */
+  DETECT_STREAM = 4, /* the stream is too short to compare with */
+  DETECT_BRIEF = 8,  /* the effect is so short that chance alone gives many hits */
+  DETECT_NOTES = 16
 } detect_note;
 
 typedef struct detect_label {
@@ -48,6 +50,7 @@ typedef struct detect_rows {
   double p_value;      /* up to which an effect is detected */
   detect_found *found; /* in the order of rows */
   int64_t found_count, capacity;
+  int64_t hits;             /* of them, that are detected; of a live stream, so far */
   float level[DETECT_BINS]; /* maxima */
   double bin_s, length_s;
 } detect_rows;
@@ -76,6 +79,13 @@ int detect_rows_decide(detect_rows *rows);
  * that there can be, 1 / (permutations + 1). *needed: how many such rows it takes. */
 bool detect_rows_are_too_coarse(const detect_rows *rows, int64_t *needed);
 
+/* The probability that an effect which is not there has a p-value of at most alpha: p-values are multiples of
+ * 1 / (permutations + 1). */
+double detect_rows_chance(const detect_rows *rows);
+
+/* After the decision: how many hits are to be expected by chance, at most. */
+double detect_rows_by_chance(const detect_rows *rows);
+
 /* The table's first line, and a row of it: false on a write error. */
 bool detect_rows_head(FILE *file);
 bool detect_rows_row(FILE *file, const detect_rows *rows, const davit_detect_hit *hit,
@@ -89,7 +99,7 @@ bool detect_rows_picture(FILE *file, const detect_rows *rows);
 /* "hits", without repetitions. */
 void detect_rows_json(cli_json *json, const detect_rows *rows);
 
-/* "short alpha", or "-". */
+/* "short alpha stream brief", as the bits are, or "-". */
 const char *detect_notes(unsigned notes);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include "src/base/replace.h"
 #include "src/cli/clock.h"
+#include "src/cli/formats/names.h"
 #include "src/cli/frame/nearest.h"
 #include "src/cli/tune.h"
 
@@ -329,7 +330,8 @@ static int list_values(tuning *t) {
 }
 
 static void print_values(const tuning *t) {
-  printf("%s\n", *t->path ? t->path : "no tuning file");
+  cli_write_plain(stdout, *t->path ? t->path : "no tuning file");
+  putchar('\n');
   for (const davit_tuning_entry *e = t->entries; e < t->entries + t->entry_count; e++)
     printf("%s %s = %" PRId64 " on %s (%.6g s)\n", tune_name_of(e->capability), e->parameter, e->value,
            e->device, e->seconds);

@@ -2,6 +2,7 @@
 /* The report of `davit tune`: a table of trials for each search, and what won by how much. */
 #include <inttypes.h>
 
+#include "src/cli/formats/names.h"
 #include "src/cli/tune.h"
 
 static double gain_of(const tune_search *s) {
@@ -81,7 +82,8 @@ void tune_print(const tuning *t) {
     print_figures(&t->figures);
   for (int i = 0; i < t->runs; i++)
     print_run(t, &t->run[i]);
-  printf("%s\n", t->path);
+  cli_write_plain(stdout, t->path);
+  putchar('\n');
 }
 
 /* ---- JSON ---- */

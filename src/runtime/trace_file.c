@@ -84,36 +84,21 @@ void dvt_trace_file_add(const char *format, ...) {
 
 /* ---- texts ---- */
 
-/* How many bytes the character at `c` has in UTF-8; 0 if it is none. */
-static size_t character(const unsigned char *c) {
-  const size_t bytes = *c < 0x80 ? 1 : *c >= 0xc2 && *c < 0xe0 ? 2 : (*c & 0xf0) == 0xe0 ? 3 : 4;
-  if (bytes == 4 && (*c < 0xf0 || *c > 0xf4))
-    return 0;
-  for (size_t i = 1; i < bytes; i++)
-    if ((c[i] & 0xc0) != 0x80)
-      return 0;
-  const bool too_long = (*c == 0xe0 && c[1] < 0xa0) || (*c == 0xf0 && c[1] < 0x90);
-  const bool no_character = (*c == 0xed && c[1] >= 0xa0) || (*c == 0xf4 && c[1] >= 0x90);
-  return too_long || no_character ? 0 : bytes;
-}
-
 void dvt_trace_file_quote(const char *from, size_t bytes, char *to) {
-  const unsigned char *c = (const unsigned char *)from;
   size_t used = 0;
-  while (*c) {
-    const size_t n = character(c);
-    const bool escaped = *c == '"' || *c == '\\', printable = n > 0 && *c >= ' ' && *c != 127;
-    const size_t all = printable ? n + escaped : 1;
-    if (used + all >= bytes)
+  while (*from) {
+    const size_t n = dvt_printable(from), all = n ? n : 1;
+    const bool escaped = *from == '"' || *from == '\\';
+    if (used + all + escaped >= bytes)
       break;
     if (escaped)
       to[used++] = '\\';
-    if (printable)
-      memcpy(to + used, c, n);
+    if (n)
+      memcpy(to + used, from, n);
     else
       to[used] = '?';
-    used += all - escaped;
-    c += n > 0 ? n : 1;
+    used += all;
+    from += all;
   }
   to[used] = '\0';
 }

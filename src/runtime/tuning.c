@@ -214,7 +214,7 @@ static line_kind read_entry(char *line, davit_tuning_entry *e) {
   char *fields[FIELDS];
   int64_t nanoseconds;
   *e = (davit_tuning_entry){.value = 0};
-  if (!split(line, fields) || !*fields[0] || dvt_find_control(fields[0]) ||
+  if (!split(line, fields) || !*fields[0] || dvt_find_unprintable(fields[0]) ||
       strlen(fields[0]) >= sizeof e->device || !read_number(fields[3], &e->value) ||
       !read_number(fields[4], &nanoseconds) || nanoseconds >= max_nanoseconds)
     return MALFORMED;

@@ -182,7 +182,14 @@ def test_escaping():
     expect(words.count('<script>alert("x")</script> & \'quoted\' <!-- ]]> </style>') > 10 and "é" in words, "the text as it is")
     expect("<b>&.json" in words and "\x01" not in page.source and "\x7f" not in page.source, "names of files, no control characters")
     table = davit("bench", "--from", name, "--compare", "old.json", code=1).out
-    expect(b"\x01" not in table and b"\x7f" not in table and table.count(b"\n") == 4, f"no control characters: {table}")
+    expect(b"\x01" not in table and b"\x7f" not in table and b"\xc2\x85" not in table and table.count(b"\n") == 4, f"no control characters: {table}")
+    old = os.fsdecode(b"old\xe9\x9b.json")
+    os.rename("old.json", old)
+    found = json.loads(davit("bench", "--from", name, "--compare", old, "--json", code=1).out.decode())
+    expect(found["comparison"]["file"] == "old\ufffd\ufffd.json", f"JSON is UTF-8: {found}")
+    davit("bench", "--from", name, "--compare", old, "--report", "page.html", code=1)
+    with open("page.html", encoding="utf-8") as file:
+        expect("old\ufffd\ufffd.json" in file.read(), "and so is the page")
 
 
 def verdicts(result):

@@ -4,6 +4,7 @@
 
 usage: test_detect.py DAVIT [NAME ...]      runs the groups whose name contains one of NAME, or all
 """
+import json
 import os
 import resource
 import select
@@ -17,7 +18,7 @@ import numpy as np
 
 sys.dont_write_bytecode = True
 import sounds
-from support import (DAVIT, EACH, davit, expect, expect_keys, header_of, main, npy_bytes, npy_raw, peak_bytes, put, refuse,
+from support import (DAVIT, EACH, davit, expect, expect_keys, header_of, main, npy_bytes, npy_raw, on_terminal, peak_bytes, put, refuse,
                      run_json, sampled, save, watch)
 
 RATE = 22050
@@ -444,7 +445,8 @@ def test_coarse_discovery():
     for more in (("--fdr", 0.05, "--permutations", 19999), ("--alpha", 0.001)):
         result = davit("detect", *common, *more)
         rows = rows_of(result.out)
-        expect(not result.err and any(x["decision"] == "detected" for x in rows), f"{more}: {result.err}")
+        expect("davit detect: 1 hit" in result.err and result.err.count("\n") == 1, f"{more}: {result.err}")
+        expect(any(x["decision"] == "detected" for x in rows), f"{more}: {rows[:2]}")
         expect(all(x["note"] == "-" for x in rows), f"{more}: {rows[:2]}")
 
 
@@ -463,6 +465,84 @@ def test_notes():
         expect([next(r["note"] for r in rows if r["effect"] == e) for e in ("short", "long", "good")] == notes, f"{more}: {rows[:3]}")
         lines = 0 if "--quiet" in more else sum(len(n.split()) for n in notes if n != "-")
         expect(result.err.count("davit detect: ") == lines, f"{more}: {result.err}")
+
+
+def test_chance():
+    """With hits comes how many are to be expected by chance; in the rows, which effect is too short for hits to be certain."""
+    rng = np.random.default_rng(29)
+    stream, long, short = chirps(rng, 24), chirps(rng, 1), chirps(rng, 0.05)[:int(0.03 * RATE)]
+    for at in range(2, 24, 6):
+        stream[at * RATE:at * RATE + len(long)] = long
+        stream[(at + 3) * RATE:(at + 3) * RATE + len(short)] = short
+    sound("s.wav", stream)
+    sound("long.wav", long)
+    sound("short.wav", short)
+    save("s.npy", rng.random((300, 4), "f4"))
+    save("e.npy", rng.random((20, 4), "f4"))
+    for options, alpha, chance in (((), 0.01, 0.01), (("--alpha", 0.05), 0.05, 0.05), (("--permutations", 149), 0.01, 1 / 150)):
+        for effects in (("long",), ("short",), ("long", "short"))[:1 if options else 3]:
+            result = davit("detect", "s.wav", "--effect", *(f"{e}.wav" for e in effects), *options, "--devices", "cpu")
+            rows = rows_of(result.out)
+            hits = sum(r["decision"] == "detected" for r in rows)
+            expect(hits >= 2, f"{effects} {options}: {hits}")
+            line = (f"davit detect: {hits} hits; up to about {chance * len(rows):.3g} are to be expected by chance alone, in {len(rows)} "
+                    f"decisions at --alpha {alpha:g}; --fdr bounds their share")
+            expect(result.err.splitlines()[-1] == line, f"{effects} {options}: {result.err} instead of {line}")
+            for e in effects:
+                notes = {r["note"] for r in rows if r["effect"] == e}
+                expect(notes == {"brief" if e == "short" else "-"}, f"{effects} {options}: {e} {notes}")
+            brief = [line for line in result.err.splitlines() if "chance alone may give" in line]
+            expect(len(brief) == ("short" in effects) and all(line.startswith("davit detect: short: 0.0") for line in brief), f"{result.err}")
+    report = run_json("detect", "s.wav", "--effect", "long.wav", "short.wav", "--devices", "cpu")
+    expect(abs(report["expected_by_chance"] - 0.01 * report["decisions"]) < 1e-9 and report["notes"] == ["-", "brief"], f"{report}")
+    expect({hit["note"] for hit in report["hits"] if hit["effect"] == "short"} == {"brief"}, f"{report['hits'][:3]}")
+    report = run_json("detect", "s.wav", "--effect", "short.wav", "--fdr", 0.2, "--permutations", 4999, "--devices", "cpu")
+    expect(report["notes"] == ["-"] and report["hits"] and abs(report["expected_by_chance"] - 0.2 * len(report["hits"])) < 1e-9, f"--fdr: {report}")
+    result = davit("detect", "s.wav", "--effect", "long.wav", "--fdr", 0.1, "--devices", "cpu")
+    hits = sum(r["decision"] == "detected" for r in rows_of(result.out))
+    expect(result.err == f"davit detect: {hits} hits, of which up to about {0.1 * hits:.3g} are to be expected by chance (--fdr 0.1)\n", result.err)
+    expect(davit("detect", "s.wav", "--effect", "short.wav", "--quiet", "--devices", "cpu").err == "", "--quiet")
+    result = davit("detect", "s.npy", "--effect", "e.npy", "--devices", "cpu")
+    if not any(r["decision"] == "detected" for r in rows_of(result.out)):
+        expect("chance" not in result.err, f"without a hit there is nothing to say: {result.err}")
+    live = davit("detect", "-", "--effect", "short.wav", "--devices", "cpu", data=open("s.wav", "rb").read())
+    hits = sum(r["decision"] == "detected" for r in rows_of(live.out))
+    expect(hits > 0 and f"davit detect: {hits} hits; up to about " in live.err, live.err)
+    expect({r["note"] for r in rows_of(live.out)} <= {"brief", "stream brief"}, live.err)
+
+
+def test_names_from_elsewhere():
+    """Names of files that are not UTF-8, or that would command a terminal, in every output."""
+    rng = np.random.default_rng(31)
+    stream, effect = rng.standard_normal((400, 3)).astype("f4"), rng.standard_normal((12, 3)).astype("f4")
+    stream[200:212] = effect
+    save("s.npy", stream)
+    names = {b"l\xe9.npy": "l\ufffd", b"\x9b31m.npy": "\ufffd31m", b"\xc2\x9b31m.npy": "?31m", b"\x1b]0;x\x07.npy": "?]0;x?",
+             b"d\x7f.npy": "d?", b"\xef\xbf\xbf.npy": "\uffff", "\u00e9.npy".encode(): "\u00e9"}
+    for name, clean in names.items():
+        with open(name, "wb") as file:
+            file.write(npy_bytes(effect))
+        path = os.fsdecode(name)
+        common = ("detect", "s.npy", "--effect", path, "--coverage", 0, "--alpha", 0.1, "--devices", "cpu", "--labels", "l.txt", "--plot", "p.svg")
+        report = json.loads((result := davit(*common, "--json", "-o", "o.tsv")).out.decode())
+        expect(report["effects"] == [clean] and report["hits"][0]["effect"] == clean, f"{name}: {report}")
+        expect({line.split("\t")[0] for line in open("o.tsv", encoding="utf-8").read().splitlines()[1:]} == {clean}, f"{name}: table")
+        expect({line.split("\t")[2] for line in open("l.txt", encoding="utf-8").read().splitlines()} == {clean}, f"{name}: labels")
+        texts = [text.text for text in xml.etree.ElementTree.parse("p.svg").getroot().iter() if text.tag.endswith("text")]
+        expect(clean.replace("\uffff", "\ufffd") in texts, f"{name}: {texts}")
+        refuse(("detect", "s.npy", "--effect", path, "--bands", 3), "--bands", code=2)
+        put(name, b"no sound")
+        _, shown = on_terminal("detect", "s.npy", "--effect", path, stdout=True)
+        text = shown.decode(errors="surrogateescape")
+        expect(text.count("\n") == 1 and not any(c < " " and c not in "\r\n" or "\x7f" <= c < "\xa0" or "\udc80" <= c <= "\udcff" for c in text),
+               f"{name}: {shown}")
+
+
+def test_without_an_end():
+    save("e.npy", np.ones((10, 62), "f4"))
+    for arguments in (("features", "/dev/zero", "-o", "o.npy"), ("detect", "/dev/zero", "--effect", "e.npy"), ("detect", "e.npy", "--effect", "/dev/zero")):
+        refuse(arguments, "/dev/zero: expected sound, found zero bytes")
+    refuse(("detect", "-", "--effect", "e.npy"), "standard input: expected sound, found zero bytes", data=bytes(100_000))
 
 
 def test_labels_and_plot():

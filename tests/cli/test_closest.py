@@ -9,7 +9,7 @@ import sys
 import numpy as np
 
 sys.dont_write_bytecode = True
-from support import cases, davit, expect, expect_keys, main, put, refuse, run_json, sampled, save
+from support import cases, davit, expect, expect_keys, main, on_terminal, put, refuse, run_json, sampled, save
 
 try:
     from scipy.spatial import cKDTree
@@ -229,6 +229,15 @@ def test_columns():
     refuse(("closest", "p.csv", "--columns", "a,e"), "p.csv has 4 columns, and none is 'e'", code=2)
     refuse(("closest", put("p.csv", "a\n1\n2\n"), "--columns", "a,b"), "p.csv has 1 column, and none is 'b'", code=2)
     refuse(("closest", put("p.csv", "id,x,y\na,1,2\nb,3\n")), "line 3: expected as many fields as before")
+
+
+def test_names_on_a_terminal():
+    """Names of columns that would command a terminal, or that are not UTF-8."""
+    put("p.csv", b"id,\x1b[31mx,y\x9b1m,\xe9\n1,0,0,0\n2,3,4,0\n3,9,9,1\n")
+    for arguments in (("--columns", "2,3"), ("--columns", "x,y"), ()):
+        _, shown = on_terminal("closest", "p.csv", "--devices", "cpu", *arguments, stdout=True)
+        text = shown.decode(errors="surrogateescape")
+        expect(text and not any(c < " " and c not in "\r\n\t" or "\x7f" <= c < "\xa0" or "\udc80" <= c <= "\udcff" for c in text), f"{arguments}: {shown}")
 
 
 def test_bad_input():

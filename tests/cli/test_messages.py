@@ -202,19 +202,19 @@ ended with 2
 
 ALIGN = r"""
 $ davit align q.fa q.fa --devices cpu
-davit align: the letters are those of DNA or RNA: a match scores 2, a mismatch -3, a gap of k symbols -(7 + 2 (k - 1)); \
+davit align: the letters are those of DNA or RNA: all letters are from ACGTUN; a match scores 2, a mismatch -3, a gap of k symbols -(7 + 2 (k - 1)); \
 --protein takes them for amino acids
 query   target  score   qstart  qend    tstart  tend    cigar   strand  identity        coverage        evalue  bits
 q       q       20      1       10      1       10      *       +       *       100.00  0.000153        19.3
 ended with 0
 $ davit align p.fa p.fa --format sam
-davit align: SAM is a format for DNA and RNA; the letters here are of amino acids
+davit align: SAM is a format for DNA and RNA: 'Q' (p.fa, line 2) is no letter of bases; --dna takes the letters for bases
 ended with 2
 $ davit align p.fa p.fa --format gff
 davit align: --format takes tsv, json, sam, paf or blast6, not 'gff'
 ended with 2
 $ davit align p.fa p.fa --strand both
-davit align: only DNA and RNA have a minus strand; --dna says that the letters are of bases
+davit align: only DNA and RNA have a minus strand: 'Q' (p.fa, line 2) is no letter of bases; --dna takes the letters for bases
 ended with 2
 $ davit align p.fa p.fa --matrix blosum63
 davit align: --matrix: name is 'blosum63', not one of: BLOSUM45, BLOSUM50, BLOSUM62, BLOSUM80, BLOSUM90, PAM30, PAM70, \
@@ -227,6 +227,8 @@ query   target  score   qstart  qend    tstart  tend    cigar   strand  identity
 p       p       97      1       9       1       9       *       +       *       100.00  *       *
 ended with 0
 $ davit align p.fa p.fa --gap-open 30 --devices cpu
+davit align: the letters are those of amino acids: 'Q' (p.fa, line 2) is no letter of bases; BLOSUM62, a gap of k symbols \
+scores -(30 + 1 (k - 1)); --dna takes them for bases
 davit align: evalue and bits are unknown: there are no statistics here for these scores with --gap-open 30 and \
 --gap-extend 1, but with 13/2 12/2 11/2 10/2 9/2 8/2 14/1 13/1 12/1 11/1 10/1
 query   target  score   qstart  qend    tstart  tend    cigar   strand  identity        coverage        evalue  bits
@@ -258,6 +260,8 @@ $ davit align p.fa p.fa --dna --protein
 davit align: --dna and --protein exclude each other
 ended with 2
 $ davit align p.fa p.fa --check --devices cpu
+davit align: the letters are those of amino acids: 'Q' (p.fa, line 2) is no letter of bases; BLOSUM62, a gap of k symbols \
+scores -(11 + 1 (k - 1)); --dna takes them for bases
 query   target  score   qstart  qend    tstart  tend    cigar   strand  identity        coverage        evalue  bits
 p       p       62      1       9       1       9       *       +       *       100.00  5.57e-07        27.1
 error 0 of bound 0: scores, hits and columns that differ

@@ -17,8 +17,34 @@ static void check(const cli_sequences *s, const davit_align_matrix *alphabet) {
     for (const char *c = cli_sequences_name(s, k); *c; c++)
       FUZZ_REQUIRE(!isspace((unsigned char)*c));
   }
-  for (int64_t i = 0; i < s->offsets[s->count]; i++)
-    FUZZ_REQUIRE(s->symbols[i] < alphabet->symbols);
+  for (int64_t i = 0; i < s->offsets[s->count]; i++) {
+    FUZZ_REQUIRE(s->symbols[i] < alphabet->symbols && !islower((unsigned char)s->letters[i]));
+    FUZZ_REQUIRE(alphabet->code[(unsigned char)s->letters[i]] == s->symbols[i]);
+  }
+}
+
+static void check_uses(const cli_sequences *s, const davit_align_matrix *alphabet) {
+  int64_t all = 0;
+  for (int symbol = 0; symbol < alphabet->symbols; symbol++) {
+    const cli_symbol_use *use = &s->uses[symbol];
+    FUZZ_REQUIRE(!use->count || (s->symbols[use->first] == symbol && use->line > 0));
+    all += use->count;
+  }
+  FUZZ_REQUIRE(all == s->offsets[s->count]);
+}
+
+/* A name that JSON cannot hold is none that SAM can; a cleaned one suits all but SAM. */
+static void check_names(const cli_sequences *s) {
+  static char clean[3 * FUZZ_BYTES + 1];
+  (void)fuzz_code(cli_sequences_check_distinct(s));
+  for (cli_name_format format = CLI_NAME_COLUMN; format <= CLI_NAME_SAM_TARGET; format++)
+    (void)fuzz_code(cli_sequences_check_names(s, format));
+  for (int64_t k = 0; k < s->count; k++) {
+    const char *name = cli_sequences_name(s, k);
+    FUZZ_REQUIRE(!cli_name_refused(CLI_NAME_JSON, name) || cli_name_refused(CLI_NAME_SAM_QUERY, name));
+    cli_name_clean(name, clean);
+    FUZZ_REQUIRE(!cli_name_refused(CLI_NAME_JSON, clean) && !cli_name_refused(CLI_NAME_COLUMN, clean));
+  }
 }
 
 static void write_letters(FILE *file, const cli_sequences *s, int64_t k, const char *letters) {
@@ -55,6 +81,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   FUZZ_REQUIRE(fuzz_sequences(fuzz_pipe(text), alphabet, &pipe) == code);
   if (code == CLI_OK) {
     check(&file, alphabet);
+    check_uses(&file, alphabet);
+    check_names(&file);
     fuzz_same_sequences(&file, &pipe);
     check_written(&file, alphabet, false);
     check_written(&file, alphabet, true);

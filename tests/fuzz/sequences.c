@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "src/cli/formats/matrix.h"
+
 const davit_align_matrix *fuzz_alphabet(uint8_t number) {
   static davit_align_matrix alphabets[2];
   if (!alphabets[0].symbols) {
@@ -14,7 +16,7 @@ const davit_align_matrix *fuzz_alphabet(uint8_t number) {
 }
 
 int fuzz_sequences(const char *path, const davit_align_matrix *alphabet, cli_sequences *sequences) {
-  return fuzz_code(cli_sequences_read(path, alphabet, sequences));
+  return fuzz_code(cli_sequences_read(path, alphabet, true, sequences));
 }
 
 void fuzz_same_sequences(const cli_sequences *a, const cli_sequences *b) {

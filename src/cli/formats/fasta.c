@@ -17,6 +17,9 @@
 /* A name in a message. */
 #define NAME "%.60s"
 
+/* Bytes of the first line, so that a stream of something else without an end of a line is refused soon. */
+enum { FIRST_LINE = DVT_BUFFER(1 << 20, 1 << 14) };
+
 /* Room beyond what is needed at first. */
 enum { MORE_BYTES = DVT_BUFFER(4096, 16), MORE_RECORDS = DVT_BUFFER(64, 4) };
 
@@ -24,6 +27,7 @@ typedef struct reader {
   cli_lines lines;
   const davit_align_matrix *alphabet;
   cli_sequences *to;
+  bool keep;       /* the letters themselves */
   int64_t letters; /* of the current record */
 } reader;
 
@@ -60,6 +64,7 @@ static int room_for_record(cli_sequences *s) {
 void cli_sequences_free(cli_sequences *sequences) {
   free(sequences->offsets);
   free(sequences->symbols);
+  free(sequences->letters);
   free(sequences->records);
   free(sequences->names);
   *sequences = (cli_sequences){0};
@@ -92,12 +97,15 @@ static int begin_record(reader *r) {
   cli_sequences *s = r->to;
   const char *name = r->lines.text + 1;
   int64_t length = 0;
-  while (length < r->lines.length - 1 && name[length] && !isspace((unsigned char)name[length]))
+  int code = cli_lines_check_text(&r->lines);
+  if (code != CLI_OK)
+    return code;
+  while (length < r->lines.length - 1 && !isspace((unsigned char)name[length]))
     length++;
   if (length == 0)
     return cli_lines_fail(&r->lines, "record %" PRId64 ": expected a name after '%c'", s->count + 1,
                           name[-1]);
-  int code = room_for_record(s);
+  code = room_for_record(s);
   if (code == CLI_OK)
     code = grow((void **)&s->names, &s->name_room, s->name_bytes + (size_t)length + 1);
   if (code != CLI_OK)
@@ -124,10 +132,18 @@ static int foreign(const reader *r, unsigned char letter) {
                         found);
 }
 
+static void count_use(cli_symbol_use *use, int64_t line, int64_t place) {
+  if (!use->count++)
+    *use = (cli_symbol_use){1, line, place};
+}
+
 static int take_letters(reader *r) {
   cli_sequences *s = r->to;
   int64_t *end = &s->offsets[s->count];
-  const int code = grow((void **)&s->symbols, &s->symbol_room, (size_t)(*end + r->lines.length));
+  const size_t room = (size_t)(*end + r->lines.length);
+  int code = grow((void **)&s->symbols, &s->symbol_room, room);
+  if (code == CLI_OK && r->keep)
+    code = grow((void **)&s->letters, &s->letter_room, room);
   for (int64_t i = 0; code == CLI_OK && i < r->lines.length; i++) {
     const unsigned char letter = (unsigned char)r->lines.text[i];
     if (letter == ' ' || letter == '\t')
@@ -135,6 +151,9 @@ static int take_letters(reader *r) {
     const uint8_t symbol = r->alphabet->code[letter];
     if (symbol == DAVIT_ALIGN_NO_SYMBOL)
       return foreign(r, letter);
+    count_use(&s->uses[symbol], r->lines.number, *end);
+    if (r->keep)
+      s->letters[*end] = (char)toupper(letter);
     s->symbols[(*end)++] = symbol;
     r->letters++;
   }
@@ -173,15 +192,16 @@ static int skip_qualities(reader *r) {
   if (r->lines.end)
     return cli_lines_fail(&r->lines, "record '" NAME "': expected a line with '+', found the end of the file",
                           name_of(r));
-  while (count < r->letters) {
-    int code = cli_lines_next(&r->lines);
+  int code = cli_lines_check_text(&r->lines);
+  while (code == CLI_OK && count < r->letters) {
+    code = cli_lines_next(&r->lines);
     if (code == CLI_OK && !r->lines.end)
       code = count_qualities(r, &count);
-    if (code != CLI_OK)
-      return code;
     if (r->lines.end)
       break;
   }
+  if (code != CLI_OK)
+    return code;
   return count == r->letters
              ? CLI_OK
              : cli_lines_fail(&r->lines,
@@ -232,9 +252,18 @@ static int compare_named(const void *x, const void *y) {
   return order ? order : (a->record > b->record) - (a->record < b->record);
 }
 
+int cli_sequences_check_names(const cli_sequences *s, cli_name_format format) {
+  for (int64_t k = 0; k < s->count; k++) {
+    const char *why = cli_name_refused(format, cli_sequences_name(s, k));
+    if (why)
+      return cli_fail(CLI_INPUT, "%s: line %" PRId64 ": expected %s, found '" NAME "'", s->file,
+                      s->records[k].line, why, cli_sequences_name(s, k));
+  }
+  return CLI_OK;
+}
+
 /* Reports the first record in the file whose name an earlier one has. */
-static int check_names(const reader *r) {
-  const cli_sequences *s = r->to;
+int cli_sequences_check_distinct(const cli_sequences *s) {
   named *all = dvt_allocate((size_t)s->count, sizeof *all);
   if (!all)
     return cli_fail(CLI_DEVICE, "not enough memory for %" PRId64 " names", s->count);
@@ -252,14 +281,16 @@ static int check_names(const reader *r) {
                             : cli_fail(CLI_INPUT,
                                        "%s: line %" PRId64 ": expected a name of its own, found '" NAME
                                        "', which the record of line %" PRId64 " has",
-                                       r->lines.name, s->records[second].line, cli_sequences_name(s, second),
+                                       s->file, s->records[second].line, cli_sequences_name(s, second),
                                        s->records[first].line);
 }
 
 /* ---- files ---- */
 
 static int read_all(reader *r) {
+  r->lines.most = FIRST_LINE;
   int code = skip_blank(r);
+  r->lines.most = 0;
   if (code != CLI_OK)
     return code;
   const char mark = r->lines.end ? 0 : r->lines.text[0];
@@ -268,13 +299,15 @@ static int read_all(reader *r) {
                           cli_kind_of(r->lines.text, r->lines.end ? 0 : (size_t)r->lines.length));
   while (code == CLI_OK && !r->lines.end)
     code = read_record(r, mark);
-  return code == CLI_OK ? check_names(r) : code;
+  return code;
 }
 
-int cli_sequences_read(const char *path, const davit_align_matrix *alphabet, cli_sequences *sequences) {
-  reader r = {.alphabet = alphabet, .to = sequences};
+int cli_sequences_read(const char *path, const davit_align_matrix *alphabet, bool keep,
+                       cli_sequences *sequences) {
+  reader r = {.alphabet = alphabet, .to = sequences, .keep = keep};
   *sequences = (cli_sequences){0};
   int code = cli_lines_open(path, &r.lines);
+  sequences->file = r.lines.name;
   if (code == CLI_OK)
     code = read_all(&r);
   cli_lines_close(&r.lines);

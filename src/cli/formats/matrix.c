@@ -7,10 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/buffer.h"
 #include "src/cli/fail.h"
 #include "src/cli/formats/lines.h"
 
-enum { SMALLEST_SCORE = -128, LARGEST_SCORE = 127 };
+enum { SMALLEST_SCORE = -128, LARGEST_SCORE = 127, LINE_BYTES = DVT_BUFFER(1 << 16, 1 << 10) };
 
 static void set_letters(davit_align_matrix *m, const char *letters, int count) {
   memset(m, 0, sizeof *m);
@@ -55,11 +56,9 @@ static int next_row(cli_lines *lines) {
   int code;
   do
     code = cli_lines_next(lines);
-  while (code == CLI_OK && !lines->end &&
+  while (code == CLI_OK && !lines->end && !lines->zero &&
          (lines->text[0] == '#' || !lines->text[strspn(lines->text, " \t")]));
-  if (code == CLI_OK && memchr(lines->text ? lines->text : "", 0, (size_t)lines->length))
-    return cli_lines_fail(lines, "expected text, found a zero byte");
-  return code;
+  return code == CLI_OK ? cli_lines_check_text(lines) : code;
 }
 
 static int read_letters(cli_lines *lines, davit_align_matrix *m) {
@@ -136,6 +135,7 @@ static int read_rows(cli_lines *lines, davit_align_matrix *m) {
 int cli_matrix_read(const char *path, davit_align_matrix *matrix) {
   cli_lines lines;
   int code = cli_lines_open(path, &lines);
+  lines.most = LINE_BYTES;
   if (code == CLI_OK)
     code = next_row(&lines);
   if (code == CLI_OK)

@@ -69,13 +69,25 @@ static int system_fail(const char *name) {
   return cli_fail(CLI_INPUT, "%s: expected a readable file: %s", name, strerror(errno));
 }
 
-/* `first` has what was read already. */
-static bool copy_pipe(const cli_sound_file *first, FILE *from, FILE *to) {
+static bool are_zero(const void *bytes, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (((const char *)bytes)[i])
+      return false;
+  return true;
+}
+
+/* `first` has what was read already. *zero: the pipe begins as no sound does, and may have no end, as /dev/zero; then
+ * nothing is copied. */
+static bool copy_pipe(const cli_sound_file *first, FILE *from, FILE *to, bool *zero) {
   char bytes[PIPE_BYTES];
-  size_t got;
-  if (fwrite(first->head, 1, (size_t)first->head_bytes, to) != (size_t)first->head_bytes)
+  const size_t head = (size_t)first->head_bytes;
+  size_t got = fread(bytes, 1, sizeof bytes, from);
+  *zero = got == sizeof bytes && are_zero(bytes, got) && are_zero(first->head, head);
+  if (*zero)
+    return true;
+  if (fwrite(first->head, 1, head, to) != head)
     return false;
-  while ((got = fread(bytes, 1, sizeof bytes, from)) > 0)
+  for (; got > 0; got = fread(bytes, 1, sizeof bytes, from))
     if (fwrite(bytes, 1, got, to) != got)
       return false;
   return !ferror(from) && !fflush(to);
@@ -83,14 +95,16 @@ static bool copy_pipe(const cli_sound_file *first, FILE *from, FILE *to) {
 
 static int spool(const cli_input *input, const cli_sound_file *first, int *descriptor) {
   FILE *copy = tmpfile();
-  if (!copy || !copy_pipe(first, input->file, copy) || (*descriptor = dup(fileno(copy))) < 0) {
-    const int code =
-        cli_fail(CLI_INPUT, "%s: cannot be kept in a temporary file: %s", input->name, strerror(errno));
-    if (copy)
-      fclose(copy);
+  bool zero = false;
+  int code = CLI_OK;
+  if (!copy || !copy_pipe(first, input->file, copy, &zero) || (*descriptor = dup(fileno(copy))) < 0)
+    code = cli_fail(CLI_INPUT, "%s: cannot be kept in a temporary file: %s", input->name, strerror(errno));
+  else if (zero)
+    code = cli_fail(CLI_INPUT, "%s: expected sound, found zero bytes", input->name);
+  if (copy)
+    fclose(copy);
+  if (code != CLI_OK)
     return code;
-  }
-  fclose(copy);
   return lseek(*descriptor, 0, SEEK_SET) < 0 ? system_fail(input->name) : CLI_OK;
 }
 

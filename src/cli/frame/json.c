@@ -6,19 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-static void write_quoted(FILE *file, const char *text) {
-  putc('"', file);
-  for (; *text; text++) {
-    const unsigned char c = (unsigned char)*text;
-    if (c == '"' || c == '\\')
-      fprintf(file, "\\%c", c);
-    else if (c < ' ')
-      fprintf(file, "\\u%04x", c);
-    else
-      putc(c, file);
-  }
-  putc('"', file);
-}
+#include "src/cli/formats/names.h"
 
 /* Whether the next value is a line of its own. */
 static bool is_line(const cli_json *json) {
@@ -31,7 +19,7 @@ static void begin_value(cli_json *json, const char *key) {
   if (key && is_line(json))
     fputs(key, json->file);
   else if (key)
-    write_quoted(json->file, key);
+    cli_write_quoted(json->file, key);
   if (key)
     fputs(": ", json->file);
   json->comma = true;
@@ -70,9 +58,9 @@ void cli_json_close_array(cli_json *json) {
 void cli_json_string(cli_json *json, const char *key, const char *value) {
   begin_value(json, key);
   if (is_line(json))
-    fputs(value, json->file);
+    cli_write_plain(json->file, value);
   else
-    write_quoted(json->file, value);
+    cli_write_quoted(json->file, value);
 }
 
 void cli_json_integer(cli_json *json, const char *key, int64_t value) {

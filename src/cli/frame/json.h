@@ -3,7 +3,7 @@
  *
  * With `lines` the outermost object is written for people: a line for each member, without braces and quotes.
  * `key` is the member's name inside an object and NULL inside an array (and for the outermost value).
- * Doubles are written with 17 digits; NaN and infinities, which JSON lacks, are null. */
+ * Texts are written as UTF-8 (formats/names.h). Doubles are written with 17 digits; NaN and infinities, which JSON lacks, are null. */
 #ifndef DAVIT_SRC_CLI_FRAME_JSON_H
 #define DAVIT_SRC_CLI_FRAME_JSON_H
 
