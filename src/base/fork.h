@@ -16,6 +16,7 @@
 
 #include <davit/status.h>
 #include <pthread.h>
+#include <stdbool.h>
 
 typedef enum dvt_fork_order {
   DVT_FORK_TEAMS,
@@ -55,6 +56,11 @@ void dvt_fork_without_handlers(void);
  * have led to this process: 0 in the process that started it. An object keeps it, as a mark of the process
  * that made it. */
 int dvt_process(void);
+
+/* Whether the calling thread is the one that fork() has left to this process, or to one that loads the library later:
+ * what it has, in a runtime that knows nothing of fork(), may be threads that are not there. GCC's OpenMP, by which BLIS
+ * may compute, waits for them for ever. Threads that the process has made itself have others. */
+bool dvt_thread_is_forked(void);
 
 /* Fails if the argument `name` was made by another process than this one. */
 davit_status dvt_check_process(const char *name, int process);

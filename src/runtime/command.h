@@ -92,7 +92,8 @@ void dvt_lane_fail(dvt_lane *lane, davit_status status, const char *message);
 /* The lane's error so far, left in place. */
 davit_status dvt_lane_error(dvt_lane *lane);
 
-/* Runs a host form in a team (src/base/team.h) of at most site->threads threads. */
+/* Runs a host form in a team (src/base/team.h) of at most site->threads threads. What the form computes by is led by a
+ * thread of the pool where the calling thread is one that fork() has left. */
 davit_status dvt_host_form(dvt_form form, const dvt_site *site, const void *arguments);
 
 /* Runs a STREAMED or BLOCKING command unless the lane is stopped. */
