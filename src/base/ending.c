@@ -2,15 +2,14 @@
 #include "src/base/ending.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <unistd.h>
 
 #include "src/base/fork.h"
 #include "src/base/team.h"
+#include "src/base/thread.h"
 
 atomic_bool dvt_ending_guarded;
 static atomic_bool ending, closed; /* the process ends; nobody may come in */
-static pthread_t ender;
 static struct timespec deadline;
 static atomic_int inside;       /* threads, and work that is held */
 static _Thread_local int depth; /* of the thread's calls */
@@ -19,7 +18,7 @@ static _Thread_local bool stays;
 void dvt_ending_begin(void) {
   if (atomic_load(&ending))
     return;
-  ender = pthread_self();
+  dvt_thread_set_last(true);
   clock_gettime(CLOCK_REALTIME, &deadline);
   deadline.tv_sec += DVT_ENDING_PATIENCE_S;
   atomic_store(&ending, true);
@@ -59,11 +58,11 @@ void dvt_ending_wait(void) {
 }
 
 bool dvt_ending_is_here(void) {
-  return atomic_load(&ending) && pthread_equal(ender, pthread_self());
+  return dvt_thread_is_last();
 }
 
 bool dvt_ending_is_late(void) {
-  return atomic_load(&ending) && !pthread_equal(ender, pthread_self());
+  return atomic_load(&ending) && !dvt_thread_is_last();
 }
 
 void dvt_ending_sleep(void) {
@@ -136,6 +135,7 @@ static void forget(void) {
   atomic_store(&dvt_ending_guarded, false);
   atomic_store(&ending, false);
   atomic_store(&closed, false);
+  dvt_thread_set_last(false);
   atomic_store(&inside, 0);
   depth = 0;
   stays = false;

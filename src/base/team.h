@@ -69,7 +69,8 @@ bool dvt_team_is_held(void);
 bool dvt_team_may_lead(void);
 
 /* The process ends: waits for the teams that are under way, until the moment `deadline` of CLOCK_REALTIME, because
- * OpenMP cannot be taken down in the midst of them. Other threads get no team from now on. */
+ * OpenMP cannot be taken down in the midst of them. From now on threads that have no part in the end get no team, and
+ * those that have (dvt_thread_is_last()) do not wait for a turn. */
 void dvt_teams_end(const struct timespec *deadline);
 
 /* To be called first on each thread that davit makes. Where OpenMP binds threads (OMP_PROC_BIND), a new

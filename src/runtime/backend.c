@@ -13,12 +13,13 @@
 #include "src/base/error.h"
 #include "src/base/fork.h"
 #include "src/base/team.h"
-#include "src/runtime/generator.h"
+#include "src/base/thread.h"
+#include "src/runtime/backend_openmp.h"
+#include "src/runtime/backend_threads.h"
 #include "src/runtime/stop.h"
 #include "src/runtime/trace.h"
 
-/* The library's own; others register by constructors, before there are threads. */
-extern dvt_backend dvt_backend_openmp, dvt_backend_nowait, dvt_backend_threads;
+/* Besides the library's own; they register by constructors, before there are threads. */
 static dvt_backend *registered;
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -48,9 +49,11 @@ static davit_status choose(const char *name, const dvt_backend **found) {
 }
 
 /* Where nobody has asked for a back end, and OpenMP gives the default one no second thread
- * (OMP_THREAD_LIMIT=1), there is one that needs no OpenMP. A child after fork() has that one too. */
+ * (OMP_THREAD_LIMIT=1), there is one that needs no OpenMP. A child after fork() has that one too, and a process that
+ * ends, which has no use for a generator any more. */
 static davit_status start_chosen(const dvt_backend **chosen) {
-  const char *name = dvt_process() > 0 ? dvt_backend_threads.name : dvt_environment("DAVIT_BACKEND");
+  const bool own_threads = dvt_process() > 0 || dvt_thread_is_last();
+  const char *name = own_threads ? dvt_backend_threads.name : dvt_environment("DAVIT_BACKEND");
   name = name && *name ? name : NULL;
   DVT_TRY(choose(name, chosen));
   davit_status status = (*chosen)->start();
@@ -66,7 +69,7 @@ static bool at_exit_is_set, has_left; /* of this process */
 /* At exit the threads are stopped where nothing is left to do. Work that still runs is not waited for, because that
  * could take for ever, but does not enter the runtimes of OpenMP and of GPUs any more; what is inside them at this
  * moment is waited for, and may need a team, so teams end last. Registered after those runtimes have started, so this
- * comes before their own end. */
+ * comes before their own end. Handlers that the program has registered before may call davit (src/base/ending.h). */
 static void at_exit(void) {
   if (has_left)
     return;
@@ -101,7 +104,6 @@ static void no_more_starts(void) {
     pthread_mutex_unlock(&start_lock);
   if (atomic_load(&running))
     at_exit();
-  dvt_generator_keep_workers_awake();
 }
 
 __attribute__((constructor)) static void watch_exit(void) {

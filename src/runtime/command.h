@@ -65,6 +65,8 @@ struct dvt_lane {
   bool marks_records; /* its records pass through ISSUED */
   char token;         /* the address that orders the lane's tasks */
   atomic_bool failed;
+  bool left;      /* by the back end, because the process ends: its commands run where they are enqueued */
+  bool abandoned; /* with work under way that never ends, so it is not freed */
   pthread_mutex_t lock; /* guards error */
   dvt_error error;
   atomic_llong enqueued;     /* commands ever */

@@ -7,6 +7,8 @@
 #include "src/base/allocate.h"
 #include "src/base/ending.h"
 #include "src/base/order.h"
+#include "src/base/thread.h"
+#include "src/runtime/backend_threads.h"
 #include "src/runtime/generator.h"
 #include "src/runtime/memory.h"
 #include "src/runtime/statistics.h"
@@ -27,12 +29,37 @@ static dvt_command *command_new(dvt_lane *lane, dvt_command_kind kind, size_t by
   return command;
 }
 
+/* ---- when the process ends ---- */
+
+/* Host functions may still end by themselves; other work that is under way is the back end's, and abandoned. */
+static void take_from_backend(dvt_lane *lane) {
+  bool idle;
+  while (!(idle = dvt_backend_running()->is_idle(lane)) && lane != dvt_lane_current() &&
+         !dvt_ending_is_overdue())
+    dvt_nap(1000000);
+  lane->left = true;
+  lane->abandoned = !idle;
+}
+
+/* The back end has been left, and the calling thread does the command at once. */
+static void run_here(dvt_command *command) {
+  dvt_lane *lane = command->lane;
+  if (!lane->left)
+    take_from_backend(lane);
+  if (lane->abandoned)
+    dvt_lane_fail(lane, DAVIT_WORK_FAILED, "the process ends, and work of the queue was abandoned");
+  dvt_command_run(command);
+  dvt_command_free(command);
+}
+
+/* ---- enqueueing, on ---- */
+
 /* Counted when it is in the back end's hands: whoever sees the count and then records comes after it. */
 static void submit(dvt_command *command) {
   dvt_lane *lane = command->lane;
   dvt_order_before(command);
   dvt_count_add(DVT_COUNT_BACKEND_CALLS, 1);
-  dvt_backend_running()->submit(command);
+  dvt_thread_is_last() ? run_here(command) : dvt_backend_running()->submit(command);
   atomic_fetch_add(&lane->enqueued, 1);
 }
 
@@ -273,6 +300,8 @@ davit_status dvt_lane_finish(dvt_lane *lane) {
 }
 
 void dvt_lane_release(dvt_lane *lane) {
+  if (lane->abandoned)
+    return;
   dvt_trail_end(&lane->trail);
   dvt_backend_running()->close(lane);
   scratch_free(lane);

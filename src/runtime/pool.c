@@ -21,6 +21,7 @@ typedef struct worker {
   bool sleeping;
   _Atomic(void (*)(void *)) function; /* written last, so that a spinning worker finds its argument */
   void *argument;
+  bool last;           /* of the thread that asks: dvt_thread_is_last() */
   struct worker *next; /* in the stack of idle workers */
 } worker;
 
@@ -91,6 +92,7 @@ static void *work(void *argument) {
   dvt_thread_begin();
   do {
     void (*function)(void *) = atomic_exchange(&self->function, NULL);
+    dvt_thread_set_last(self->last);
     function(self->argument);
   } while (spin_for_work(self) || sleep_for_work(self));
   pthread_cond_destroy(&self->wake);
@@ -104,6 +106,7 @@ static davit_status start_worker(void (*function)(void *), void *argument) {
     return DAVIT_OUT_OF_HOST_MEMORY;
   pthread_cond_init(&made->wake, NULL);
   made->argument = argument;
+  made->last = dvt_thread_is_last();
   atomic_store(&made->function, function);
   pthread_mutex_lock(&lock);
   alive++;
@@ -128,6 +131,7 @@ davit_status dvt_pool_run(void (*function)(void *), void *argument) {
   if (chosen) {
     idle = chosen->next;
     chosen->argument = argument;
+    chosen->last = dvt_thread_is_last();
     atomic_store(&chosen->function, function);
     if (chosen->sleeping)
       pthread_cond_signal(&chosen->wake);
