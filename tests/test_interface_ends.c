@@ -15,6 +15,11 @@ static void say(const row *r, const char *what) {
 
 /* ---- threads that are cancelled ---- */
 
+/* After nowait regions threads that have used OpenMP must not end (docs/queue.md). */
+static bool has_regions(const row *r) {
+  return strcmp(r->name, "davit_queue_region_nowait") == 0;
+}
+
 static const row *called;
 static davit_status statuses[LAST];
 static atomic_bool has_returned;
@@ -32,9 +37,10 @@ static void *call_when_cancelled(void *unused) {
   return unused;
 }
 
-/* `first` comes first, in a thread of its own when the library has not started. */
 static void call_all_when_cancelled(void) {
   EACH_ROW(r) {
+    if (has_regions(r))
+      continue;
     called = r;
     has_returned = false;
     fill_memory();
@@ -64,7 +70,7 @@ PROBE(no_call_is_a_cancellation_point) {
   call_all_when_cancelled();
   EACH_ROW(r) {
     fill_memory();
-    if (call(r) != statuses[r - rows])
+    if (!has_regions(r) && call(r) != statuses[r - rows])
       say(r, "another status in a thread that is cancelled");
     CHECK(davit_queue_synchronize(calls_queue));
   }
@@ -73,15 +79,11 @@ PROBE(no_call_is_a_cancellation_point) {
 
 /* ---- exit handlers ---- */
 
-static bool is_refused_at_the_end(const row *r) {
-  return strcmp(r->name, "davit_queue_region_nowait") == 0;
-}
-
 static void call_all_again(void) {
   EACH_ROW(r) {
     fill_memory();
     const davit_status status = call(r);
-    if (status != (is_refused_at_the_end(r) ? DAVIT_UNSUPPORTED : statuses[r - rows]))
+    if (status != (has_regions(r) ? DAVIT_UNSUPPORTED : statuses[r - rows]))
       say(r, "another status in an exit handler");
     if (davit_queue_synchronize(calls_queue) != DAVIT_SUCCESS)
       say(r, "the queue fails in an exit handler");
@@ -101,6 +103,8 @@ PROBE(every_call_may_come_in_an_exit_handler) {
 }
 
 CASE(threads_are_cancelled_between_calls) {
+  if (device_count() >= 0 && strcmp(davit_backend_string(), "nowait") == 0)
+    skip();
   try_probe("no_call_is_a_cancellation_point", "", "");
 }
 

@@ -14,6 +14,7 @@ static struct timespec deadline;
 static atomic_int inside;       /* threads, and work that is held */
 static _Thread_local int depth; /* of the thread's calls */
 static _Thread_local bool stays;
+static _Thread_local int cancelling; /* whether the thread could be cancelled before it came in */
 
 void dvt_ending_begin(void) {
   if (atomic_load(&ending))
@@ -84,6 +85,7 @@ bool dvt_ending_come_in(void) {
       atomic_fetch_sub(&inside, 1);
       return false;
     }
+    cancelling = dvt_cancelling_disable();
   }
   depth++;
   return true;
@@ -97,12 +99,15 @@ void dvt_ending_go_out(void) {
   if (depth > 0 && --depth == 0) { /* 0 in a child that came in before fork() */
     stays = false;
     atomic_fetch_sub(&inside, 1);
+    dvt_cancelling_restore(&cancelling);
   }
 }
 
 void dvt_ending_follow(void) {
-  if (dvt_ending_is_guarded() && depth++ == 0)
+  if (dvt_ending_is_guarded() && depth++ == 0) {
     atomic_fetch_add(&inside, 1);
+    cancelling = dvt_cancelling_disable();
+  }
 }
 
 int dvt_ending_step_out(void) {
@@ -117,8 +122,10 @@ int dvt_ending_step_out(void) {
 void dvt_ending_step_in(int before) {
   if (before == 0)
     return;
+  const int first = cancelling;
   if (!dvt_ending_come_in())
     dvt_ending_sleep();
+  cancelling = first;
   depth = before;
 }
 

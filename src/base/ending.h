@@ -6,7 +6,7 @@
  * caller stands between dvt_ending_enter() and dvt_ending_leave(): the ending thread waits for those who are inside,
  * and nobody else comes in: a thread that tries never returns.
  *
- * A thread that enters holds no lock, because it may keep it for ever; only one that is inside already may. One that
+ * A thread that is inside is not cancelled. One that enters holds no lock, because it may keep it for ever; only one that is inside already may. One that
  * holds a team comes in however late it is, because the ending thread waits for teams, after those who are inside.
  * What is inside ends by itself, without any other thread that has yet to enter.
  *

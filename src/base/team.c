@@ -93,6 +93,7 @@ static bool is_bound(void) {
 
 void dvt_thread_begin(void) {
   is_own = true;
+  (void)dvt_cancelling_disable();
   if (!is_bound())
     return;
   kmp_affinity_mask_t mask;
@@ -149,6 +150,7 @@ static int number_in(const char *variable, const char *end) {
 }
 
 static void find_default(void) {
+  DVT_UNCANCELLED;
   const char *own = dvt_environment("DAVIT_THREADS");
   pthread_once(&processors_once, find_processors); /* also before OpenMP is started */
   default_threads = number_in("DAVIT_THREADS", "");
@@ -268,6 +270,7 @@ dvt_team dvt_team_begin(int wanted) {
   dvt_team team = {.threads = threads > 1 ? threads : 1, .outermost = held == 0 && !inside};
   if (!team.outermost)
     return team;
+  team.cancelling = dvt_cancelling_disable();
   if (!is_own && is_bound())
     team.mask = dvt_mask_save();
   enter(team.threads);
@@ -284,6 +287,7 @@ void dvt_team_end(const dvt_team *team) {
   dvt_mask_restore(&team->mask);
   held = 0;
   leave(team->threads);
+  dvt_cancelling_restore(&team->cancelling);
 }
 
 bool dvt_team_may_lead(void) {

@@ -402,6 +402,7 @@ static void end_loading(const loading *l) {
 }
 
 davit_status dvt_level3_run(const dvt_level3 *g, const davit_level3_options *options, bool any_device) {
+  DVT_UNCANCELLED;
   const int64_t start = dvt_now_ns();
   davit_level3_report report = {0};
   DVT_TRY(dvt_may_wait());

@@ -143,6 +143,7 @@ static davit_status start(void) {
 davit_status dvt_start(void) {
   if (dvt_backend_running())
     return DAVIT_SUCCESS;
+  DVT_UNCANCELLED;
   pthread_mutex_lock(&start_lock);
   if (dvt_ending_is_late()) {
     pthread_mutex_unlock(&start_lock);
@@ -173,6 +174,7 @@ void dvt_backend_drop(void) {
 }
 
 davit_status davit_finalize(void) {
+  DVT_UNCANCELLED;
   dvt_ending_enter();
   pthread_mutex_lock(&start_lock);
   const dvt_backend *backend = atomic_load(&running);

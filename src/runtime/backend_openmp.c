@@ -304,6 +304,7 @@ static davit_status make_helpers(bool library_runs) {
 }
 
 static davit_status prepare(bool library_runs) {
+  DVT_UNCANCELLED;
   static pthread_mutex_t preparing = PTHREAD_MUTEX_INITIALIZER;
   static atomic_bool prepared;
   davit_status status = DAVIT_SUCCESS;

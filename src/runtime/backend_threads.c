@@ -19,7 +19,7 @@ typedef struct lane_thread {
   sem_t left;
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  dvt_command *head, **tail;
+  dvt_command *head, **tail, *running;
   bool busy, stop;
 } lane_thread;
 
@@ -77,13 +77,26 @@ void dvt_command_run(dvt_command *command) {
   }
 }
 
+static void loop(void *argument);
+
+/* A function of the program's has ended the thread, and with that failed: another thread goes on. Without one this does,
+ * before it ends. */
+static void go_on(void *argument) {
+  lane_thread *self = argument;
+  dvt_command_end(self->running, NULL);
+  dvt_command_free(self->running);
+  if (dvt_pool_run(loop, self) != DAVIT_SUCCESS)
+    loop(self);
+}
+
 static void loop(void *argument) {
   lane_thread *self = argument;
-  dvt_command *command;
-  while ((command = take(self))) {
-    dvt_command_run(command);
-    dvt_command_free(command);
+  pthread_cleanup_push(go_on, self);
+  while ((self->running = take(self))) {
+    dvt_command_run(self->running);
+    dvt_command_free(self->running);
   }
+  pthread_cleanup_pop(0);
   sem_post(&self->left);
 }
 

@@ -10,6 +10,7 @@
 #include "src/base/inject.h"
 #include "src/base/order.h"
 #include "src/base/team.h"
+#include "src/base/thread.h"
 #include "src/runtime/pool.h"
 
 static _Thread_local dvt_lane *current;
@@ -77,6 +78,7 @@ static void run_handed(void *argument) {
 
 /* False: there is no thread for it. */
 static bool hand_over(handed *h) {
+  DVT_UNCANCELLED;
   sem_init(&h->over, 0, 0);
   const bool handed_over = dvt_pool_run(run_handed, h) == DAVIT_SUCCESS;
   while (handed_over && sem_wait(&h->over) != 0) {

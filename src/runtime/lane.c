@@ -135,6 +135,7 @@ static davit_status drained(dvt_lane *lane, dvt_record *record, long long upto) 
 
 /* One record per lane first, then one wait after the other: a snapshot of all lanes. */
 davit_status dvt_lanes_synchronize(dvt_lane *const *lanes, int count) {
+  DVT_UNCANCELLED;
   enum { BATCH = 64 };
   DVT_TRY(dvt_may_wait());
   dvt_error first = {.status = DAVIT_SUCCESS};
@@ -264,6 +265,7 @@ davit_status dvt_may_wait(void) {
 }
 
 davit_status dvt_lane_open(int device, dvt_lane **lane) {
+  DVT_UNCANCELLED;
   DVT_TRY(dvt_may_wait());
   DVT_TRY(dvt_start());
   dvt_lane *made = dvt_allocate(1, sizeof *made);
@@ -289,6 +291,7 @@ davit_status dvt_lane_open(int device, dvt_lane **lane) {
 }
 
 davit_status dvt_lane_finish(dvt_lane *lane) {
+  DVT_UNCANCELLED;
   dvt_command *command = lane->last_command;
   dvt_record *record = dvt_record_hold(command->record);
   lane->last_command = NULL;
@@ -300,6 +303,7 @@ davit_status dvt_lane_finish(dvt_lane *lane) {
 }
 
 void dvt_lane_release(dvt_lane *lane) {
+  DVT_UNCANCELLED;
   if (lane->abandoned)
     return;
   dvt_trail_end(&lane->trail);

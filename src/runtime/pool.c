@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "src/base/allocate.h"
 #include "src/base/ending.h"
@@ -87,16 +88,33 @@ static bool sleep_for_work(worker *self) {
   return more;
 }
 
+static void free_worker(worker *self) {
+  pthread_cond_destroy(&self->wake);
+  free(self);
+}
+
+/* A function has ended its thread (src/runtime/queue.c). Where threads must not end it sleeps for good. */
+static void end_early(void *self) {
+  pthread_mutex_lock(&lock);
+  alive--;
+  pthread_cond_broadcast(&ended);
+  pthread_mutex_unlock(&lock);
+  free_worker(self);
+  while (atomic_load(&kept))
+    pause();
+}
+
 static void *work(void *argument) {
   worker *self = argument;
   dvt_thread_begin();
+  pthread_cleanup_push(end_early, self);
   do {
     void (*function)(void *) = atomic_exchange(&self->function, NULL);
     dvt_thread_set_last(self->last);
     function(self->argument);
   } while (spin_for_work(self) || sleep_for_work(self));
-  pthread_cond_destroy(&self->wake);
-  free(self);
+  pthread_cleanup_pop(0);
+  free_worker(self);
   return NULL;
 }
 
@@ -120,8 +138,7 @@ static davit_status start_worker(void (*function)(void *), void *argument) {
   pthread_mutex_lock(&lock);
   alive--;
   pthread_mutex_unlock(&lock);
-  pthread_cond_destroy(&made->wake);
-  free(made);
+  free_worker(made);
   return status;
 }
 

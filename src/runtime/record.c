@@ -256,6 +256,7 @@ static void sleep_until(dvt_record *record, bool (*condition)(dvt_record *)) {
 }
 
 void dvt_record_wait_issued(dvt_record *record) {
+  DVT_UNCANCELLED;
   sleep_until(record, issued_or_over);
 }
 
@@ -279,6 +280,7 @@ static void wait_for_mark(dvt_record *record) {
 }
 
 davit_status dvt_record_wait(dvt_record *record) {
+  DVT_UNCANCELLED;
   dvt_record_wait_issued(record);
   if (atomic_load(&record->state) == DVT_RECORD_ISSUED)
     wait_for_mark(record);

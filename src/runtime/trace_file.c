@@ -15,6 +15,7 @@
 #include "src/base/clock.h"
 #include "src/base/error.h"
 #include "src/base/text.h"
+#include "src/base/thread.h"
 
 /* The end of a complete file, which the next write replaces. */
 #define TAIL "\n]\n"
@@ -34,6 +35,7 @@ static struct file {
 /* ---- writing ---- */
 
 static int write_at(int64_t offset, const char *text, size_t bytes) {
+  DVT_UNCANCELLED;
   while (bytes > 0) {
     const ssize_t n = pwrite(file.descriptor, text, bytes, offset);
     if (n < 0 && errno != EINTR)

@@ -34,6 +34,7 @@
 #include "src/base/fork.h"
 #include "src/base/replace.h"
 #include "src/base/text.h"
+#include "src/base/thread.h"
 #include "src/runtime/backend.h"
 #include "src/runtime/place.h"
 
@@ -365,6 +366,7 @@ davit_status davit_tuning_parameters(int capacity, davit_tuning_parameter *param
 }
 
 davit_status davit_tuning_load(const char *path) {
+  DVT_UNCANCELLED;
   char usual[PATH_MAX];
   if (!path && find_path(usual) == NOWHERE)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "there is no tuning file");
@@ -507,6 +509,7 @@ static void make_directories(const char *path) {
 }
 
 davit_status davit_tuning_save(const char *path) {
+  DVT_UNCANCELLED;
   char usual[PATH_MAX];
   origin where = path ? NAMED : find_path(usual);
   if (where == NOWHERE)
