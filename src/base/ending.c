@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "src/base/cancel.h"
 #include "src/base/fork.h"
 #include "src/base/team.h"
 #include "src/base/thread.h"

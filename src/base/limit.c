@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "src/base/cancel.h"
 #include "src/base/cgroup.h"
-#include "src/base/thread.h"
 
 static atomic_size_t allowed;
 

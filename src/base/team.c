@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/base/cancel.h"
 #include "src/base/cgroup.h"
 #include "src/base/environment.h"
 #include "src/base/fork.h"

@@ -17,23 +17,6 @@ davit_status dvt_thread_start(void *(*function)(void *), void *argument, pthread
 bool dvt_thread_is_last(void);
 void dvt_thread_set_last(bool last);
 
-/* Until the end of the block the calling thread is not cancelled (pthread_cancel()): a thread that ends in the midst of a
- * call would leave locks held and counts wrong. What waits for work, has a team, is inside a GPU's runtime, or reads or
- * writes files, does so in such a block, so no call of davit's is a cancellation point. davit's own threads are never
- * cancelled but in a host function (src/runtime/queue.c). */
-#define DVT_UNCANCELLED                                                                                      \
-  __attribute__((cleanup(dvt_cancelling_restore), unused)) const int dvt_cancelling = dvt_cancelling_disable()
-
-static inline int dvt_cancelling_disable(void) {
-  int before;
-  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-  return before;
-}
-
-static inline void dvt_cancelling_restore(const int *before) {
-  pthread_setcancelstate(*before, NULL);
-}
-
 /* Sleeps for so long, and little longer: Linux by default lets a thread sleep 50 µs more than it asked for. */
 void dvt_nap(int64_t nanoseconds);
 

@@ -10,6 +10,7 @@
 #include "offload/runtime/device.h"
 #include "offload/runtime/stream.h"
 #include "src/base/allocate.h"
+#include "src/base/cancel.h"
 #include "src/base/ending.h"
 #include "src/base/fork.h"
 #include "src/base/inject.h"

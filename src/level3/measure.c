@@ -9,10 +9,10 @@
 
 #include "offload/runtime/device.h"
 #include "offload/runtime/stream.h"
+#include "src/base/cancel.h"
 #include "src/base/ending.h"
 #include "src/base/error.h"
 #include "src/base/team.h"
-#include "src/base/thread.h"
 #include "src/level3/figures.h"
 #include "src/level3/routine.h"
 #include "src/runtime/backend.h"

@@ -8,18 +8,18 @@
 #include <string.h>
 
 #include "offload/runtime/device.h"
+#include "src/base/cancel.h"
 #include "src/base/ending.h"
 #include "src/base/environment.h"
 #include "src/base/error.h"
 #include "src/base/fork.h"
 #include "src/base/team.h"
 #include "src/base/thread.h"
-#include "src/runtime/backend_openmp.h"
-#include "src/runtime/backend_threads.h"
 #include "src/runtime/stop.h"
 #include "src/runtime/trace.h"
 
-/* Besides the library's own; they register by constructors, before there are threads. */
+/* The library's own; others register by constructors, before there are threads. */
+extern dvt_backend dvt_backend_openmp, dvt_backend_nowait, dvt_backend_threads;
 static dvt_backend *registered;
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;

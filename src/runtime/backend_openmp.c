@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "src/base/allocate.h"
+#include "src/base/cancel.h"
 #include "src/base/ending.h"
 #include "src/base/fork.h"
 #include "src/base/thread.h"

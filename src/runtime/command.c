@@ -5,12 +5,12 @@
 #include <stdlib.h>
 
 #include "offload/runtime/device.h"
+#include "src/base/cancel.h"
 #include "src/base/ending.h"
 #include "src/base/fork.h"
 #include "src/base/inject.h"
 #include "src/base/order.h"
 #include "src/base/team.h"
-#include "src/base/thread.h"
 #include "src/runtime/pool.h"
 
 static _Thread_local dvt_lane *current;

@@ -2,10 +2,10 @@
 #include <davit/device.h>
 
 #include "offload/runtime/device.h"
+#include "src/base/cancel.h"
 #include "src/base/ending.h"
 #include "src/base/error.h"
 #include "src/base/team.h"
-#include "src/base/thread.h"
 #include "src/runtime/backend.h"
 #include "src/runtime/memory.h"
 

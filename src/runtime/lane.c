@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/allocate.h"
+#include "src/base/cancel.h"
 #include "src/base/ending.h"
 #include "src/base/order.h"
 #include "src/base/thread.h"

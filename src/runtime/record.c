@@ -9,6 +9,7 @@
 
 #include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
+#include "src/base/cancel.h"
 #include "src/base/ending.h"
 #include "src/base/fork.h"
 #include "src/base/order.h"

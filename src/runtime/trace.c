@@ -9,11 +9,11 @@
 
 #include "offload/runtime/device.h"
 #include "src/base/allocate.h"
+#include "src/base/cancel.h"
 #include "src/base/check.h"
 #include "src/base/clock.h"
 #include "src/base/environment.h"
 #include "src/base/fork.h"
-#include "src/base/thread.h"
 #include "src/runtime/trace_clock.h"
 #include "src/runtime/trace_file.h"
 

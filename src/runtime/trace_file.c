@@ -12,10 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "src/base/cancel.h"
 #include "src/base/clock.h"
 #include "src/base/error.h"
 #include "src/base/text.h"
-#include "src/base/thread.h"
 
 /* The end of a complete file, which the next write replaces. */
 #define TAIL "\n]\n"

@@ -29,12 +29,12 @@
 
 #include "offload/runtime/device.h"
 #include "src/base/buffer.h"
+#include "src/base/cancel.h"
 #include "src/base/check.h"
 #include "src/base/environment.h"
 #include "src/base/fork.h"
 #include "src/base/replace.h"
 #include "src/base/text.h"
-#include "src/base/thread.h"
 #include "src/runtime/backend.h"
 #include "src/runtime/place.h"
 
