@@ -610,16 +610,17 @@ CASE(in_an_exit_handler) {
 }
 
 CASE(in_an_exit_handler_that_comes_after_davits) {
+  static const char *const ends[] = {"busy", "thread", "function", "finalized"};
   with_all_back_ends("an_earlier_exit_handler_computes");
-  for (int i = 0; i < COUNT(not_posing); i++) {
-    static const char *const ends[] = {"busy", "thread", "function", "finalized"};
-    for (int k = 0; k < COUNT(ends); k++)
-      try_probe("an_earlier_exit_handler_computes", ends[k], not_posing[i]);
-    try_probe("an_earlier_exit_handler_computes_beside_others", "", not_posing[i]);
-    try_probe("an_exit_handler_starts_the_library", "", not_posing[i]);
-    try_probe("an_exit_handler_starts_the_library", "finalized", not_posing[i]);
-    try_probe("an_earlier_exit_handler_computes", "", posing[i]);
+  for (int i = 0; i < scaled(COUNT(ends)) * COUNT(not_posing); i++) { /* with all of them each pair */
+    const char *back_end = not_posing[i % COUNT(not_posing)];
+    try_probe("an_earlier_exit_handler_computes", ends[i % COUNT(ends)], back_end);
+    if (i % 2 == 0)
+      try_probe("an_earlier_exit_handler_computes_beside_others", "", back_end);
+    else
+      try_probe("an_exit_handler_starts_the_library", i % 4 == 1 ? "" : "finalized", back_end);
   }
+  try_probe("an_earlier_exit_handler_computes", "", posing[0]);
   try_probe("an_earlier_exit_handler_computes", "", "DAVIT_THREADS=1");
 }
 

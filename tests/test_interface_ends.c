@@ -20,8 +20,11 @@ static bool has_regions(const row *r) {
   return strcmp(r->name, "davit_queue_region_nowait") == 0;
 }
 
+static bool takes_long(const row *r) {
+  return strcmp(r->name, "davit_level3_measure") == 0;
+}
+
 static const row *called;
-static davit_status statuses[LAST];
 static atomic_bool has_returned;
 
 static davit_status call(const row *r) {
@@ -31,7 +34,7 @@ static davit_status call(const row *r) {
 
 static void *call_when_cancelled(void *unused) {
   pthread_cancel(pthread_self());
-  statuses[called - rows] = call(called);
+  (void)call(called);
   has_returned = true;
   pthread_testcancel();
   return unused;
@@ -39,7 +42,7 @@ static void *call_when_cancelled(void *unused) {
 
 static void call_all_when_cancelled(void) {
   EACH_ROW(r) {
-    if (has_regions(r))
+    if (has_regions(r) || (takes_long(r) && scaled(10) < 10))
       continue;
     called = r;
     has_returned = false;
@@ -68,19 +71,17 @@ PROBE(no_call_is_a_cancellation_point) {
   assert_true(has_returned);
   open_calls(NULL);
   call_all_when_cancelled();
-  EACH_ROW(r) {
-    fill_memory();
-    if (!has_regions(r) && call(r) != statuses[r - rows])
-      say(r, "another status in a thread that is cancelled");
-    CHECK(davit_queue_synchronize(calls_queue));
-  }
   close_calls(NULL);
 }
 
 /* ---- exit handlers ---- */
 
+static davit_status statuses[LAST];
+
 static void call_all_again(void) {
   EACH_ROW(r) {
+    if (takes_long(r))
+      continue;
     fill_memory();
     const davit_status status = call(r);
     if (status != (has_regions(r) ? DAVIT_UNSUPPORTED : statuses[r - rows]))
@@ -95,6 +96,8 @@ PROBE(every_call_may_come_in_an_exit_handler) {
   atexit(call_all_again);
   open_calls(NULL);
   EACH_ROW(r) {
+    if (takes_long(r))
+      continue;
     fill_memory();
     statuses[r - rows] = call(r);
     CHECK(davit_queue_synchronize(calls_queue));
@@ -110,7 +113,6 @@ CASE(threads_are_cancelled_between_calls) {
 
 CASE(the_ending_thread_computes) {
   try_probe("every_call_may_come_in_an_exit_handler", "", "");
-  try_probe("every_call_may_come_in_an_exit_handler", "", "DAVIT_THREADS=1");
 }
 
 int main(int argc, char **argv) {
