@@ -53,7 +53,7 @@ static void run_here(dvt_command *command) {
   dvt_command_free(command);
 }
 
-/* ---- enqueueing, on ---- */
+/* ---- submitting ---- */
 
 /* Counted when it is in the back end's hands: whoever sees the count and then records comes after it. */
 static void submit(dvt_command *command) {
