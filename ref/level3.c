@@ -16,13 +16,19 @@
 
 #include "ref/blas.h"
 #include "ref/blis.h"
+#include "src/base/fork.h"
 
 /* BLIS aborts the process when a parallel region gives it several threads but fewer than it asked for. With
  * the runtime's dynamic adjustment off, OMP_THREAD_LIMIT takes threads away: outside of parallel regions it
  * says how many there are, inside of them the other threads' share is unknown. (LLVM's
  * KMP_DEVICE_THREAD_LIMIT counts the whole process, and cannot be asked for: it must not be set below what
- * all calls use.) */
+ * all calls use.)
+ *
+ * On a thread that fork() has left, BLIS computes alone: the runtime may wait for threads of the parent. What shall have
+ * more is handed to another thread (dvt_host_form()). */
 int dvt_ref_threads(int threads) {
+  if (dvt_thread_is_forked())
+    return 1;
   int limit = omp_get_thread_limit();
   if (omp_in_parallel() && limit < INT_MAX)
     return 1;

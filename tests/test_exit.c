@@ -313,6 +313,147 @@ PROBE(an_exit_handler_works) {
   exit(0);
 }
 
+/* ---- exit handlers that come after davit's, because they were registered before its first call ---- */
+
+static double *ones, *sums; /* N each */
+static davit_queue *idle_queue, *busy_queue;
+static davit_event *pending;
+
+#define EXPECT(condition)                                                                                    \
+  do {                                                                                                       \
+    if (!(condition)) {                                                                                      \
+      fprintf(stderr, "in an exit handler: %s: \"%s\"\n", #condition, davit_last_error());                   \
+      _exit(1);                                                                                              \
+    }                                                                                                        \
+  } while (0)
+
+/* By plain forms on `device`; DAVIT_CURRENT: on those that davit takes. */
+static void compute_on(int device) {
+  enum { ORDER = 300 };
+  double sum = 0;
+  const int count = device != DAVIT_CURRENT;
+  const int *devices = count ? &device : NULL;
+  EXPECT(!davit_reduce(DAVIT_SUM, DAVIT_DOUBLE, N, ones, &sum, ON(davit_reduce_options, devices, count)));
+  EXPECT(sum == (double)N);
+  EXPECT(!davit_scan(DAVIT_SUM, DAVIT_DOUBLE, DAVIT_SCAN_INCLUSIVE, N, ones, sums,
+                     ON(davit_scan_options, devices, count)));
+  EXPECT(sums[0] == 1 && sums[N / 2] == N / 2 + 1 && sums[N - 1] == (double)N);
+  EXPECT(!davit_dgemm('N', 'N', ORDER, ORDER, ORDER, 1, ones, ORDER, ones, ORDER, 0, sums, ORDER,
+                      ON(davit_level3_options, devices, count)));
+  EXPECT(sums[0] == (double)ORDER && sums[ORDER * ORDER - 1] == (double)ORDER);
+  EXPECT(!davit_random(DAVIT_DOUBLE, N, 7, sums));
+  EXPECT(!davit_copy(N * sizeof *ones, ones, sums) && sums[N - 1] == 1);
+}
+
+static void compute_in(davit_queue *queue) {
+  double sum = 0;
+  atomic_int done = 0;
+  davit_event *event;
+  davit_event_state state;
+  EXPECT(!davit_event_create(&event));
+  EXPECT(!davit_queue_scan(queue, DAVIT_SUM, DAVIT_DOUBLE, DAVIT_SCAN_INCLUSIVE, N, ones, sums, NULL));
+  EXPECT(!davit_queue_host_function(queue, add_one, &done));
+  EXPECT(!davit_event_record(event, queue) && !davit_queue_wait(queue, event));
+  EXPECT(!davit_queue_reduce(queue, DAVIT_MAX, DAVIT_DOUBLE, N, sums, &sum, NULL));
+  EXPECT(!davit_queue_synchronize(queue) && sum == (double)N && done == 1);
+  EXPECT(!davit_event_query(event, &state) && state == DAVIT_EVENT_COMPLETE);
+  EXPECT(!davit_event_synchronize(event) && !davit_event_destroy(event));
+}
+
+static void compute_late(void) {
+  davit_queue *queue;
+  alarm(ALARM_S);
+  compute_on(DAVIT_CURRENT);
+  compute_on(DAVIT_HOST);
+  if (device_count() > 0)
+    compute_on(0);
+  EXPECT(!davit_queue_create(DAVIT_HOST, &queue, &(davit_queue_options){.subqueues = 2}));
+  compute_in(queue);
+  EXPECT(!davit_queue_destroy(queue));
+  compute_in(idle_queue);
+  EXPECT(!davit_queue_destroy(idle_queue));
+}
+
+/* What was abandoned is waited for until the patience is over, and then not at all: by the event, or by the queue. */
+static void wait_late(void) {
+  const double begin = now_ms();
+  alarm(DVT_ENDING_PATIENCE_S + ALARM_S);
+  if (!*probe_argument) {
+    EXPECT(davit_event_synchronize(pending) == DAVIT_WORK_FAILED);
+    EXPECT(strstr(davit_last_error(), "the work that is waited for was abandoned"));
+  }
+  EXPECT(davit_queue_synchronize(busy_queue) == DAVIT_WORK_FAILED);
+  EXPECT(strstr(davit_last_error(), "the process ends, and work of the queue was abandoned"));
+  EXPECT(davit_queue_destroy(busy_queue) == DAVIT_WORK_FAILED);
+  EXPECT(now_ms() - begin < 1.5e3 * (double)DVT_ENDING_PATIENCE_S);
+}
+
+static void begin_to_compute(void) {
+  ones = kept(N * sizeof *ones);
+  sums = kept(N * sizeof *sums);
+  for (int i = 0; i < N; i++)
+    ones[i] = 1;
+  idle_queue = new_queue(DAVIT_HOST, 1);
+  compute_in(idle_queue);
+}
+
+/* `probe_argument`: what ends the process. */
+PROBE(an_earlier_exit_handler_computes) {
+  atexit(compute_late);
+  begin_to_compute();
+  if (strcmp(probe_argument, "busy") == 0)
+    on_all_devices();
+  if (strcmp(probe_argument, "finalized") == 0) {
+    CHECK(davit_queue_destroy(idle_queue));
+    CHECK(davit_finalize());
+    idle_queue = new_queue(DAVIT_HOST, 1);
+  }
+  if (strcmp(probe_argument, "thread") == 0) {
+    join_thread(start_thread(end_process, NULL));
+  } else if (strcmp(probe_argument, "function") == 0) {
+    davit_queue *queue = new_queue(DAVIT_HOST, 1);
+    CHECK(davit_queue_host_function(queue, end_here, NULL));
+    CHECK(davit_queue_synchronize(queue)); /* for ever */
+  }
+  exit(0);
+}
+
+/* The library has stopped, or never started. */
+static void compute_first(void) {
+  begin_to_compute();
+  compute_late();
+}
+
+PROBE(an_exit_handler_starts_the_library) {
+  atexit(compute_first);
+  if (strcmp(probe_argument, "finalized") == 0) {
+    finish(new_queue(DAVIT_HOST, 1));
+    CHECK(davit_finalize());
+  }
+  exit(0);
+}
+
+PROBE(an_earlier_exit_handler_waits) {
+  alarm(ALARM_S);
+  atexit(wait_late);
+  busy_queue = new_queue(DAVIT_HOST, 1);
+  CHECK(davit_event_create(&pending));
+  gate_at_head(busy_queue);
+  CHECK(davit_event_record(pending, busy_queue));
+  exit(0);
+}
+
+/* Others compute meanwhile, and one of them is waited for by nobody. */
+PROBE(an_earlier_exit_handler_computes_beside_others) {
+  alarm(ALARM_S);
+  atexit(compute_late);
+  begin_to_compute();
+  for (int i = 0; i < 3; i++)
+    start_thread(compute_for_ever, NULL);
+  sleep_ms(20 + (int)(getpid() % 50));
+  exit(0);
+}
+
 /* Whether the main thread of the process has ended while others are left. */
 static bool main_has_left(pid_t process) {
   char path[64], state = ' ';
@@ -376,13 +517,13 @@ static void stays_when_main_leaves(const char *what) {
 /* ---- cases ---- */
 
 /* Processes whose work does not end, side by side and beside the other cases, because they take so long. */
-static pid_t without_end[3];
+static pid_t without_end[5];
 
-static pid_t start_without_end(const char *what, const char *posing_as) {
+static pid_t start_without_end(const char *probe, const char *what, const char *posing_as) {
   const pid_t child = fork();
   if (child == 0) {
     setenv("DAVIT_SIMULATE", posing_as, 1);
-    execl("/proc/self/exe", "test_exit", "main_ends_while_work_does_not", what, (char *)NULL);
+    execl("/proc/self/exe", "test_exit", probe, what, (char *)NULL);
     _exit(127);
   }
   return child;
@@ -390,9 +531,12 @@ static pid_t start_without_end(const char *what, const char *posing_as) {
 
 static int start_those_without_end(void **state) {
   (void)state;
-  without_end[0] = start_without_end("gpu", "amd");
-  without_end[1] = start_without_end("loop", "");
-  without_end[2] = start_without_end("function", "");
+  static const char work[] = "main_ends_while_work_does_not", handler[] = "an_earlier_exit_handler_waits";
+  without_end[0] = start_without_end(work, "gpu", "amd");
+  without_end[1] = start_without_end(work, "loop", "");
+  without_end[2] = start_without_end(work, "function", "");
+  without_end[3] = start_without_end(handler, "", "");
+  without_end[4] = start_without_end(handler, "queue", "");
   return 0;
 }
 
@@ -463,6 +607,21 @@ CASE(after_finalize) {
 
 CASE(in_an_exit_handler) {
   with_all_back_ends("an_exit_handler_works");
+}
+
+CASE(in_an_exit_handler_that_comes_after_davits) {
+  static const char *const ends[] = {"busy", "thread", "function", "finalized"};
+  with_all_back_ends("an_earlier_exit_handler_computes");
+  for (int i = 0; i < scaled(COUNT(ends)) * COUNT(not_posing); i++) { /* with all of them each pair */
+    const char *back_end = not_posing[i % COUNT(not_posing)];
+    try_probe("an_earlier_exit_handler_computes", ends[i % COUNT(ends)], back_end);
+    if (i % 2 == 0)
+      try_probe("an_earlier_exit_handler_computes_beside_others", "", back_end);
+    else
+      try_probe("an_exit_handler_starts_the_library", i % 4 == 1 ? "" : "finalized", back_end);
+  }
+  try_probe("an_earlier_exit_handler_computes", "", posing[0]);
+  try_probe("an_earlier_exit_handler_computes", "", "DAVIT_THREADS=1");
 }
 
 CASE(after_main_has_left) {

@@ -39,7 +39,7 @@ typedef struct davit_level3_explanation davit_level3_explanation;
 
 /* `done` of `all` products of tiles are computed. Called by any thread, one call at a time, `done` from 1 to
  * `all` in turn, and no more once the davit call has returned. It delays the work, so it should be short, and
- * must call nothing of davit or of a device's runtime. */
+ * must call nothing of davit or of a device's runtime; and it must return. */
 typedef void (*davit_level3_progress)(void *context, int64_t done, int64_t all);
 
 typedef struct davit_level3_options {

@@ -31,7 +31,7 @@ typedef struct davit_event davit_event;
 
 /* Work on the host. A result other than DAVIT_SUCCESS is the command's failure; davit_fail() gives it a
  * sentence. It may block, it may enqueue on any queue, and it may create, synchronise and destroy other
- * queues; to synchronise or destroy its own is DAVIT_WOULD_DEADLOCK. */
+ * queues; to synchronise or destroy its own is DAVIT_WOULD_DEADLOCK. To end the thread fails the command. */
 typedef davit_status (*davit_host_function)(void *argument);
 
 /* Your own target regions: runs on a host thread after all earlier commands of the sub-queue and launches
@@ -52,9 +52,9 @@ typedef struct davit_region_site {
  *
  * and returns. It is called once, on a thread of the library, some time before the regions run. They run
  * after all earlier commands of the sub-queue, in order, and later commands wait for them. The function must
- * not wait: a call of davit that would is DAVIT_WOULD_DEADLOCK. A region without `nowait` and `depend` would
- * run too early. docs/queue.md says when to use this form, and what LLVM's runtime does not allow beside it.
- * */
+ * not wait: a call of davit that would is DAVIT_WOULD_DEADLOCK. It must not end its thread either. A region
+ * without `nowait` and `depend` would run too early. docs/queue.md says when to use this form, and what LLVM's
+ * runtime does not allow beside it. */
 typedef davit_status (*davit_nowait_region)(const davit_region_site *site, void *argument);
 
 typedef struct davit_queue_options {

@@ -18,6 +18,7 @@
 
 #include "offload/runtime/hip.h"
 #include "offload/runtime/image.h"
+#include "src/base/cancel.h"
 #include "src/base/ending.h"
 #include "src/base/environment.h"
 #include "src/base/fork.h"
@@ -375,6 +376,7 @@ static void look_for_devices(void) {
 static void know_devices(void) {
   if (atomic_load_explicit(&known, memory_order_acquire))
     return;
+  DVT_UNCANCELLED;
   pthread_mutex_lock(&lock);
   if (dvt_ending_is_late()) {
     pthread_mutex_unlock(&lock);

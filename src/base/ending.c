@@ -2,24 +2,25 @@
 #include "src/base/ending.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <unistd.h>
 
+#include "src/base/cancel.h"
 #include "src/base/fork.h"
 #include "src/base/team.h"
+#include "src/base/thread.h"
 
 atomic_bool dvt_ending_guarded;
 static atomic_bool ending, closed; /* the process ends; nobody may come in */
-static pthread_t ender;
 static struct timespec deadline;
 static atomic_int inside;       /* threads, and work that is held */
 static _Thread_local int depth; /* of the thread's calls */
 static _Thread_local bool stays;
+static _Thread_local int cancelling; /* whether the thread could be cancelled before it came in */
 
 void dvt_ending_begin(void) {
   if (atomic_load(&ending))
     return;
-  ender = pthread_self();
+  dvt_thread_set_last(true);
   clock_gettime(CLOCK_REALTIME, &deadline);
   deadline.tv_sec += DVT_ENDING_PATIENCE_S;
   atomic_store(&ending, true);
@@ -59,11 +60,11 @@ void dvt_ending_wait(void) {
 }
 
 bool dvt_ending_is_here(void) {
-  return atomic_load(&ending) && pthread_equal(ender, pthread_self());
+  return dvt_thread_is_last();
 }
 
 bool dvt_ending_is_late(void) {
-  return atomic_load(&ending) && !pthread_equal(ender, pthread_self());
+  return atomic_load(&ending) && !dvt_thread_is_last();
 }
 
 void dvt_ending_sleep(void) {
@@ -85,6 +86,7 @@ bool dvt_ending_come_in(void) {
       atomic_fetch_sub(&inside, 1);
       return false;
     }
+    cancelling = dvt_cancelling_disable();
   }
   depth++;
   return true;
@@ -98,12 +100,15 @@ void dvt_ending_go_out(void) {
   if (depth > 0 && --depth == 0) { /* 0 in a child that came in before fork() */
     stays = false;
     atomic_fetch_sub(&inside, 1);
+    dvt_cancelling_restore(&cancelling);
   }
 }
 
 void dvt_ending_follow(void) {
-  if (dvt_ending_is_guarded() && depth++ == 0)
+  if (dvt_ending_is_guarded() && depth++ == 0) {
     atomic_fetch_add(&inside, 1);
+    cancelling = dvt_cancelling_disable();
+  }
 }
 
 int dvt_ending_step_out(void) {
@@ -118,8 +123,10 @@ int dvt_ending_step_out(void) {
 void dvt_ending_step_in(int before) {
   if (before == 0)
     return;
+  const int first = cancelling;
   if (!dvt_ending_come_in())
     dvt_ending_sleep();
+  cancelling = first;
   depth = before;
 }
 
@@ -136,6 +143,7 @@ static void forget(void) {
   atomic_store(&dvt_ending_guarded, false);
   atomic_store(&ending, false);
   atomic_store(&closed, false);
+  dvt_thread_set_last(false);
   atomic_store(&inside, 0);
   depth = 0;
   stays = false;

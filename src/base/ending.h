@@ -6,9 +6,13 @@
  * caller stands between dvt_ending_enter() and dvt_ending_leave(): the ending thread waits for those who are inside,
  * and nobody else comes in: a thread that tries never returns.
  *
- * A thread that enters holds no lock, because it may keep it for ever; only one that is inside already may. One that
- * holds a team comes in however late it is, because the ending thread waits for teams, after those who are inside.
- * What is inside ends by itself, without any other thread that has yet to enter.
+ * A thread that is inside is not cancelled. One that enters holds no lock, because it may keep it for ever; only one
+ * that is inside already may. One that holds a team comes in however late it is, because the ending thread waits for
+ * teams, after those who are inside. What is inside ends by itself, without any other thread that has yet to enter.
+ *
+ * The thread that ends the process may still compute: exit handlers that come after davit's call davit. That holds for
+ * all threads that work for such a call (dvt_thread_is_last()): each passes here, gets a team at once, and does the
+ * commands that it enqueues itself (src/runtime/lane.c), because the back end has been left.
  *
  * Without GPUs, that is before dvt_ending_guard(), entering and leaving do nothing. */
 #ifndef DAVIT_SRC_BASE_ENDING_H
@@ -40,10 +44,10 @@ void dvt_ending_wait(void);
 
 /* ---- for others ---- */
 
-/* Whether the calling thread ends the process. */
+/* Whether the calling thread ends the process, or works for the one that does. */
 bool dvt_ending_is_here(void);
 
-/* Whether another thread ends the process; sleeps until the process is gone. */
+/* Whether the process ends, and the calling thread has no part in that; sleeps until the process is gone. */
 bool dvt_ending_is_late(void);
 noreturn void dvt_ending_sleep(void);
 

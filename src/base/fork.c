@@ -9,12 +9,15 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static const dvt_fork_part *parts[DVT_FORK_PARTS]; /* NULL: its source is not in the program */
 static int process;
-static bool watching;      /* the library has started: prepare() and what follows are registered */
-static atomic_bool driven; /* at the last fork() a driver of GPUs was loaded */
+static bool watching;             /* the library has started: prepare() and what follows are registered */
+static atomic_bool driven;        /* at the last fork() a driver of GPUs was loaded */
+static _Thread_local bool forked; /* by a fork() since the library was loaded */
+static bool came_by_fork;         /* the process, before that */
 static atomic_bool alone; /* children end without the exit handlers of the parent, with or without a driver */
 
 void dvt_on_fork(dvt_fork_order order, const dvt_fork_part *part) {
@@ -75,6 +78,21 @@ static void look_for_drivers(void) {
   driven = dvt_driver_is_loaded();
 }
 
+/* A process that has begun by fork(), without execve(), may load the library later. Linux says so of its main thread, in
+ * the ninth word of this file; the second one is in parentheses and may have blanks. */
+static bool process_came_by_fork(void) {
+  enum { FORKED = 0x40 };
+  char text[512] = "";
+  unsigned flags = 0;
+  FILE *file = fopen("/proc/self/stat", "re");
+  if (file && !fgets(text, sizeof text, file))
+    text[0] = '\0';
+  if (file)
+    fclose(file);
+  const char *behind = strrchr(text, ')');
+  return behind && sscanf(behind, ") %*c %*d %*d %*d %*d %*d %u", &flags) == 1 && (flags & FORKED) != 0;
+}
+
 /* Registered in the child, so it comes before all that the parent has registered: the handlers of the driver and of
  * OpenMP, and with them whatever else the parent has registered, are left out. */
 static void leave(int status, void *unused) {
@@ -84,6 +102,7 @@ static void leave(int status, void *unused) {
 }
 
 static void separate(void) {
+  forked = true;
   if (driven || alone)
     on_exit(leave, NULL);
   if (driven && !watching)
@@ -91,7 +110,12 @@ static void separate(void) {
 }
 
 __attribute__((constructor)) static void watch_from_the_start(void) {
+  came_by_fork = process_came_by_fork();
   pthread_atfork(look_for_drivers, NULL, separate);
+}
+
+bool dvt_thread_is_forked(void) {
+  return forked || (came_by_fork && gettid() == getpid());
 }
 
 void dvt_fork_without_handlers(void) {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "src/base/cancel.h"
 #include "src/base/cgroup.h"
 
 static atomic_size_t allowed;
@@ -20,6 +21,7 @@ static double group_limit(const char *folder, bool v2) {
 }
 
 size_t dvt_memory_limit(const char *root) {
+  DVT_UNCANCELLED;
   const size_t machine = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGE_SIZE);
   const double group = dvt_cgroup_smallest(root, "memory", group_limit);
   return group > 0 && group < (double)machine ? (size_t)group : machine;
@@ -48,6 +50,7 @@ static double machine_rest(const char *root) {
 }
 
 size_t dvt_memory_available(const char *root) {
+  DVT_UNCANCELLED;
   const double machine = machine_rest(root), group = dvt_cgroup_smallest(root, "memory", group_rest);
   return (size_t)(group > 0 && group < machine ? group : machine);
 }

@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "src/base/cancel.h"
+
 /* ---- the file behind the descriptor ---- */
 
 int dvt_own_file_take(dvt_own_file *file, int descriptor) {
@@ -25,6 +27,7 @@ bool dvt_own_file_is_there(const dvt_own_file *file) {
 }
 
 int dvt_own_file_open(dvt_own_file *file, const char *path, int flags) {
+  DVT_UNCANCELLED;
   *file = (dvt_own_file){.descriptor = -1};
   const int descriptor = open(path, O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | flags, 0666);
   if (descriptor < 0)
@@ -36,6 +39,7 @@ int dvt_own_file_open(dvt_own_file *file, const char *path, int flags) {
 }
 
 int dvt_own_file_close(dvt_own_file *file) {
+  DVT_UNCANCELLED;
   const int error = !dvt_own_file_is_there(file) ? EBADF : close(file->descriptor) != 0 ? errno : 0;
   file->descriptor = -1;
   return error;
@@ -81,6 +85,7 @@ static int write_all(int descriptor, int64_t offset, const char *text, size_t by
 }
 
 int dvt_own_file_write(const dvt_own_file *file, int64_t offset, const char *text, size_t bytes) {
+  DVT_UNCANCELLED;
   held_signals signals;
   if (!dvt_own_file_is_there(file))
     return EBADF;
@@ -91,6 +96,7 @@ int dvt_own_file_write(const dvt_own_file *file, int64_t offset, const char *tex
 }
 
 int dvt_own_file_append(const dvt_own_file *file, const char *text, size_t bytes) {
+  DVT_UNCANCELLED;
   held_signals signals;
   if (!dvt_own_file_is_there(file))
     return EBADF;

@@ -15,9 +15,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/base/cancel.h"
 #include "src/base/cgroup.h"
 #include "src/base/environment.h"
 #include "src/base/fork.h"
+#include "src/base/thread.h"
 
 /* ---- the processors of the process ---- */
 
@@ -92,6 +94,7 @@ static bool is_bound(void) {
 
 void dvt_thread_begin(void) {
   is_own = true;
+  (void)dvt_cancelling_disable();
   if (!is_bound())
     return;
   kmp_affinity_mask_t mask;
@@ -148,6 +151,7 @@ static int number_in(const char *variable, const char *end) {
 }
 
 static void find_default(void) {
+  DVT_UNCANCELLED;
   const char *own = dvt_environment("DAVIT_THREADS");
   pthread_once(&processors_once, find_processors); /* also before OpenMP is started */
   default_threads = number_in("DAVIT_THREADS", "");
@@ -183,10 +187,10 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows 
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static int busy; /* threads of all teams */
 static unsigned long long last,
-    admitted;              /* numbers of those who have come, and of those who had their turn */
-static atomic_bool ending; /* the process ends; then only this thread may have a team */
-static pthread_t ender;
-static _Thread_local int held; /* threads of the calling thread's outermost team */
+    admitted;                      /* numbers of those who have come, and of those who had their turn */
+static bool ending;                /* the process ends */
+static atomic_bool openmp_is_gone; /* or will be in a moment: its own end comes after this library's */
+static _Thread_local int held;     /* threads of the calling thread's outermost team */
 static _Thread_local enum { UNKNOWN, MAIN, OTHER } role;
 
 /* With the lock held: waits until it is the caller's turn and no more than `most` threads are busy. */
@@ -199,7 +203,7 @@ static void take_turn(int most) {
 
 static void enter(int threads) {
   pthread_mutex_lock(&lock);
-  if (!ending || !pthread_equal(ender, pthread_self()))
+  if (!dvt_thread_is_last())
     take_turn(dvt_threads() - threads);
   busy += threads;
   pthread_cond_broadcast(&changed);
@@ -237,10 +241,13 @@ __attribute__((constructor)) static void stop_at_fork(void) {
   dvt_on_fork(DVT_FORK_TEAMS, &part);
 }
 
+__attribute__((destructor)) static void leave_openmp(void) {
+  atomic_store(&openmp_is_gone, true);
+}
+
 void dvt_teams_end(const struct timespec *deadline) {
   pthread_mutex_lock(&lock);
   ending = true;
-  ender = pthread_self();
   while (held == 0 && busy > 0 && pthread_cond_timedwait(&changed, &lock, deadline) == 0)
     ;
   pthread_mutex_unlock(&lock);
@@ -259,12 +266,12 @@ static int limit_spinning(void) {
 }
 
 dvt_team dvt_team_begin(int wanted) {
-  /* OpenMP may be gone when the process ends. */
-  const bool inside = !is_own && held == 0 && !atomic_load(&ending) && omp_in_parallel();
+  const bool inside = !is_own && held == 0 && (atomic_load(&openmp_is_gone) || omp_in_parallel());
   const int limit = held > 0 ? held : inside ? 1 : dvt_threads(), threads = wanted < limit ? wanted : limit;
   dvt_team team = {.threads = threads > 1 ? threads : 1, .outermost = held == 0 && !inside};
   if (!team.outermost)
     return team;
+  team.cancelling = dvt_cancelling_disable();
   if (!is_own && is_bound())
     team.mask = dvt_mask_save();
   enter(team.threads);
@@ -281,12 +288,13 @@ void dvt_team_end(const dvt_team *team) {
   dvt_mask_restore(&team->mask);
   held = 0;
   leave(team->threads);
+  dvt_cancelling_restore(&team->cancelling);
 }
 
 bool dvt_team_may_lead(void) {
   if (role == UNKNOWN) /* two system calls, a thirtieth of a short loop */
     role = gettid() == getpid() ? MAIN : OTHER;
-  return role == MAIN && !atomic_load(&ending) && !omp_in_parallel();
+  return role == MAIN && !atomic_load(&openmp_is_gone) && !omp_in_parallel();
 }
 
 bool dvt_team_is_held(void) {

@@ -47,6 +47,7 @@ void dvt_mask_restore(const dvt_mask *saved);
 typedef struct dvt_team {
   int threads;
   bool outermost; /* the rest is set, and its threads are counted */
+  int cancelling; /* whether the thread could be cancelled before */
   int blocktime;
   dvt_mask mask;
 } dvt_team;
@@ -69,12 +70,13 @@ bool dvt_team_is_held(void);
 bool dvt_team_may_lead(void);
 
 /* The process ends: waits for the teams that are under way, until the moment `deadline` of CLOCK_REALTIME, because
- * OpenMP cannot be taken down in the midst of them. Other threads get no team from now on. */
+ * OpenMP cannot be taken down in the midst of them. From now on threads that have no part in the end get no team, and
+ * those that have (dvt_thread_is_last()) do not wait for a turn. */
 void dvt_teams_end(const struct timespec *deadline);
 
 /* To be called first on each thread that davit makes. Where OpenMP binds threads (OMP_PROC_BIND), a new
  * thread inherits the one processor of the thread that made it; this gives it those of the process, and
- * keeps OpenMP from binding it again. */
+ * keeps OpenMP from binding it again. The thread is not cancelled from then on. */
 void dvt_thread_begin(void);
 
 #endif

@@ -3,15 +3,51 @@
 
 #include <errno.h>
 #include <semaphore.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
 
+#include "src/base/allocate.h"
 #include "src/base/inject.h"
 
+static _Thread_local bool last;
+
+bool dvt_thread_is_last(void) {
+  return last;
+}
+
+void dvt_thread_set_last(bool is_last) {
+  last = is_last;
+}
+
+typedef struct beginning {
+  void *(*function)(void *);
+  void *argument;
+} beginning;
+
+static void *begin_as_last(void *argument) {
+  const beginning b = *(beginning *)argument;
+  free(argument);
+  last = true;
+  return b.function(b.argument);
+}
+
+static int create(void *(*function)(void *), void *argument, pthread_t *thread) {
+  if (!last)
+    return pthread_create(thread, NULL, function, argument);
+  beginning *b = dvt_allocate(1, sizeof *b);
+  if (!b)
+    return ENOMEM;
+  *b = (beginning){function, argument};
+  const int error = pthread_create(thread, NULL, begin_as_last, b);
+  if (error)
+    free(b);
+  return error;
+}
+
 davit_status dvt_thread_start(void *(*function)(void *), void *argument, pthread_t *thread) {
-  const int error =
-      dvt_injected(DVT_INJECT_THREAD) ? EAGAIN : pthread_create(thread, NULL, function, argument);
+  const int error = dvt_injected(DVT_INJECT_THREAD) ? EAGAIN : create(function, argument, thread);
   return error ? davit_fail(DAVIT_INTERNAL_ERROR, "no thread can be made: %s", strerror(error))
                : DAVIT_SUCCESS;
 }

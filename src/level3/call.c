@@ -10,6 +10,7 @@
 #include "offload/runtime/device.h"
 #include "offload/runtime/stream.h"
 #include "src/base/allocate.h"
+#include "src/base/cancel.h"
 #include "src/base/ending.h"
 #include "src/base/fork.h"
 #include "src/base/inject.h"
@@ -406,6 +407,7 @@ static void end_loading(const loading *l) {
 }
 
 davit_status dvt_level3_run(const dvt_level3 *g, const davit_level3_options *options, bool any_device) {
+  DVT_UNCANCELLED;
   const int64_t start = dvt_now_ns();
   davit_level3_report report = {0};
   DVT_TRY(dvt_may_wait());

@@ -9,6 +9,7 @@
 
 #include "offload/runtime/device.h"
 #include "offload/runtime/stream.h"
+#include "src/base/cancel.h"
 #include "src/base/ending.h"
 #include "src/base/error.h"
 #include "src/base/team.h"
@@ -344,6 +345,7 @@ static davit_status measure_all(bench *b) {
 }
 
 davit_status davit_level3_measure(const davit_level3_measure_options *options) {
+  DVT_UNCANCELLED;
   int chosen[DVT_MAX_DEVICES], count;
   bench b = {.count = 0};
   DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));

@@ -7,12 +7,13 @@
 #include <string.h>
 
 #include "offload/runtime/device.h"
+#include "src/base/cancel.h"
 #include "src/base/ending.h"
 #include "src/base/environment.h"
 #include "src/base/error.h"
 #include "src/base/fork.h"
 #include "src/base/team.h"
-#include "src/runtime/generator.h"
+#include "src/base/thread.h"
 #include "src/runtime/stop.h"
 #include "src/runtime/trace.h"
 
@@ -47,9 +48,11 @@ static davit_status choose(const char *name, const dvt_backend **found) {
 }
 
 /* Where nobody has asked for a back end, and OpenMP gives the default one no second thread
- * (OMP_THREAD_LIMIT=1), there is one that needs no OpenMP. A child after fork() has that one too. */
+ * (OMP_THREAD_LIMIT=1), there is one that needs no OpenMP. A child after fork() has that one too, and a process that
+ * ends, which has no use for a generator any more. */
 static davit_status start_chosen(const dvt_backend **chosen) {
-  const char *name = dvt_process() > 0 ? dvt_backend_threads.name : dvt_environment("DAVIT_BACKEND");
+  const bool own_threads = dvt_process() > 0 || dvt_thread_is_last();
+  const char *name = own_threads ? dvt_backend_threads.name : dvt_environment("DAVIT_BACKEND");
   name = name && *name ? name : NULL;
   DVT_TRY(choose(name, chosen));
   davit_status status = (*chosen)->start();
@@ -65,7 +68,8 @@ static bool at_exit_is_set, has_left; /* of this process */
 /* At exit the threads are stopped where nothing is left to do. Work that still runs is not waited for, because that
  * could take for ever, but does not enter the runtimes of OpenMP and of GPUs any more; what is inside them at this
  * moment is waited for, and may need a team, so teams end last. Registered after each of those runtimes has started,
- * so this comes before its own end. */
+ * so this comes before its own end. Handlers that the program has registered before may call davit
+ * (src/base/ending.h). */
 static void at_exit(void) {
   if (has_left)
     return;
@@ -102,7 +106,6 @@ static void no_more_starts(void) {
   dvt_devices_settle(dvt_ending_deadline());
   if (atomic_load(&running))
     at_exit();
-  dvt_generator_keep_workers_awake();
 }
 
 __attribute__((constructor)) static void watch_exit(void) {
@@ -141,6 +144,7 @@ static davit_status start(void) {
 davit_status dvt_start(void) {
   if (dvt_backend_running())
     return DAVIT_SUCCESS;
+  DVT_UNCANCELLED;
   pthread_mutex_lock(&start_lock);
   if (dvt_ending_is_late()) {
     pthread_mutex_unlock(&start_lock);
@@ -171,6 +175,7 @@ void dvt_backend_drop(void) {
 }
 
 davit_status davit_finalize(void) {
+  DVT_UNCANCELLED;
   dvt_ending_enter();
   pthread_mutex_lock(&start_lock);
   const dvt_backend *backend = atomic_load(&running);

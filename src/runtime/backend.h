@@ -8,6 +8,7 @@
 #define DAVIT_SRC_RUNTIME_BACKEND_H
 
 #include <davit/status.h>
+#include <stdbool.h>
 
 typedef struct dvt_lane dvt_lane;
 typedef struct dvt_command dvt_command;
@@ -20,7 +21,9 @@ typedef struct dvt_backend {
   davit_status (*open)(dvt_lane *lane); /* sets stream, marks_records, backend */
   void (*close)(dvt_lane *lane);        /* the lane is drained */
   void (*submit)(dvt_command *command); /* takes the command; any thread */
-  struct dvt_backend *next;             /* of the registered ones */
+  bool (*is_idle)(
+      dvt_lane *lane);      /* after leave(): whether nothing of the lane is under way, or ever will be */
+  struct dvt_backend *next; /* of the registered ones */
 } dvt_backend;
 
 void dvt_backend_register(dvt_backend *backend);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "src/base/allocate.h"
+#include "src/base/cancel.h"
 #include "src/base/ending.h"
 #include "src/base/fork.h"
 #include "src/base/thread.h"
@@ -304,11 +305,14 @@ static davit_status make_helpers(bool library_runs) {
 }
 
 static davit_status prepare(bool library_runs) {
+  DVT_UNCANCELLED;
   static pthread_mutex_t preparing = PTHREAD_MUTEX_INITIALIZER;
   static atomic_bool prepared;
   davit_status status = DAVIT_SUCCESS;
   if (dvt_process() > 0)
     return davit_fail(DAVIT_UNSUPPORTED, "nowait regions do not run in a child after fork()");
+  if (dvt_thread_is_last())
+    return davit_fail(DAVIT_UNSUPPORTED, "nowait regions do not run when the process ends");
   if (atomic_load(&prepared))
     return status;
   pthread_mutex_lock(&preparing);
@@ -393,7 +397,16 @@ static void close_lane(dvt_lane *lane) {
   free(lane->backend);
 }
 
-dvt_backend dvt_backend_openmp = {"openmp",  start,      stop,   dvt_graph_leave,
-                                  open_lane, close_lane, submit, NULL};
-dvt_backend dvt_backend_nowait = {"nowait",    start_nowait, stop,   dvt_graph_leave,
-                                  open_nowait, close_lane,   submit, NULL};
+/* Nobody takes from the inbox any more, and its last command may not be linked yet, by a thread that is late. */
+static bool is_idle(dvt_lane *lane) {
+  const dvt_track *t = dvt_track_of(lane);
+  bool waiting = t->first || atomic_load(&t->tasks) > 0;
+  for (dvt_command *c = oldest; c && !waiting; c = follower(c))
+    waiting = c != &none && !c->over && c->lane == lane;
+  return !waiting;
+}
+
+dvt_backend dvt_backend_openmp = {"openmp", start,   stop, dvt_graph_leave, open_lane, close_lane,
+                                  submit,   is_idle, NULL};
+dvt_backend dvt_backend_nowait = {"nowait", start_nowait, stop, dvt_graph_leave, open_nowait, close_lane,
+                                  submit,   is_idle,      NULL};

@@ -4,6 +4,8 @@
  * The thread takes the lane's commands one by one; work for the device stream is launched and waited for
  * before the next command, so that records are simply the thread's own progress. Idle threads and threads
  * that wait for a record sleep on condition variables. */
+#include "src/runtime/backend_threads.h"
+
 #include <stdlib.h>
 
 #include "src/base/allocate.h"
@@ -17,15 +19,17 @@ typedef struct lane_thread {
   sem_t left;
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  dvt_command *head, **tail;
-  bool stop;
+  dvt_command *head, **tail, *running;
+  bool busy, stop;
 } lane_thread;
 
 static dvt_command *take(lane_thread *self) {
   pthread_mutex_lock(&self->lock);
+  self->busy = false;
   while (!self->head && !self->stop)
     pthread_cond_wait(&self->changed, &self->lock);
   dvt_command *command = self->head;
+  self->busy = command != NULL;
   if (command) {
     self->head = command->next;
     if (!self->head)
@@ -47,7 +51,7 @@ static void run_streamed(dvt_command *command) {
   dvt_ending_leave();
 }
 
-static void run(dvt_command *command) {
+void dvt_command_run(dvt_command *command) {
   switch (command->kind) {
   case DVT_STREAMED:
     run_streamed(command);
@@ -64,20 +68,35 @@ static void run(dvt_command *command) {
     break;
   case DVT_WAIT:
     dvt_command_begin_wait(command, NULL);
-    dvt_record_wait(command->record);
+    if (dvt_record_wait(command->record) != DAVIT_SUCCESS && !dvt_record_is_over(command->record))
+      dvt_lane_fail(command->lane, DAVIT_WORK_FAILED,
+                    davit_last_error()); /* it never will be: the process ends */
     dvt_command_end(command, NULL);
     dvt_command_pass_failure(command);
     break;
   }
 }
 
+static void loop(void *argument);
+
+/* A function of the program's has ended the thread, and with that failed: another thread goes on. Without one this does,
+ * before it ends. */
+static void go_on(void *argument) {
+  lane_thread *self = argument;
+  dvt_command_end(self->running, NULL);
+  dvt_command_free(self->running);
+  if (dvt_pool_run(loop, self) != DAVIT_SUCCESS)
+    loop(self);
+}
+
 static void loop(void *argument) {
   lane_thread *self = argument;
-  dvt_command *command;
-  while ((command = take(self))) {
-    run(command);
-    dvt_command_free(command);
+  pthread_cleanup_push(go_on, self);
+  while ((self->running = take(self))) {
+    dvt_command_run(self->running);
+    dvt_command_free(self->running);
   }
+  pthread_cleanup_pop(0);
   sem_post(&self->left);
 }
 
@@ -135,6 +154,14 @@ static void close_lane(dvt_lane *lane) {
   free(self);
 }
 
+static bool is_idle(dvt_lane *lane) {
+  lane_thread *self = lane->backend;
+  pthread_mutex_lock(&self->lock);
+  const bool idle = !self->busy && !self->head;
+  pthread_mutex_unlock(&self->lock);
+  return idle;
+}
+
 static davit_status start(void) {
   return DAVIT_SUCCESS;
 }
@@ -145,5 +172,5 @@ static void stop(void) {
     dvt_generator_rest();
 }
 
-dvt_backend dvt_backend_threads = {"threads", start,      stop,   dvt_graph_leave,
-                                   open_lane, close_lane, submit, NULL};
+dvt_backend dvt_backend_threads = {"threads", start,   stop, dvt_graph_leave, open_lane, close_lane,
+                                   submit,    is_idle, NULL};

@@ -5,10 +5,13 @@
 #include <stdlib.h>
 
 #include "offload/runtime/device.h"
+#include "src/base/cancel.h"
 #include "src/base/ending.h"
+#include "src/base/fork.h"
 #include "src/base/inject.h"
 #include "src/base/order.h"
 #include "src/base/team.h"
+#include "src/runtime/pool.h"
 
 static _Thread_local dvt_lane *current;
 
@@ -49,13 +52,47 @@ bool dvt_lane_is_gpu(const dvt_lane *lane) {
 
 /* ---- commands ---- */
 
-davit_status dvt_host_form(dvt_form form, const dvt_site *site, const void *arguments) {
+static davit_status run_in_team(dvt_form form, const dvt_site *site, const void *arguments) {
   const dvt_team team = dvt_team_begin(site->threads);
   dvt_site here = *site;
   here.threads = team.threads;
   davit_status status = form(&here, arguments);
   dvt_team_end(&team);
   return status;
+}
+
+typedef struct handed {
+  dvt_form form;
+  const dvt_site *site;
+  const void *arguments;
+  dvt_error error;
+  sem_t over;
+} handed;
+
+static void run_handed(void *argument) {
+  handed *h = argument;
+  dvt_error_clear();
+  dvt_error_keep(&h->error, run_in_team(h->form, h->site, h->arguments));
+  sem_post(&h->over);
+}
+
+/* False: there is no thread for it. */
+static bool hand_over(handed *h) {
+  DVT_UNCANCELLED;
+  sem_init(&h->over, 0, 0);
+  const bool handed_over = dvt_pool_run(run_handed, h) == DAVIT_SUCCESS;
+  while (handed_over && sem_wait(&h->over) != 0) {
+  }
+  sem_destroy(&h->over);
+  if (!handed_over)
+    dvt_error_clear();
+  return handed_over;
+}
+
+davit_status dvt_host_form(dvt_form form, const dvt_site *site, const void *arguments) {
+  handed h = {.form = form, .site = site, .arguments = arguments, .error = {.status = DAVIT_SUCCESS}};
+  const bool may_lead = site->threads == 1 || dvt_team_is_held() || !dvt_thread_is_forked();
+  return !may_lead && hand_over(&h) ? dvt_error_report(&h.error) : run_in_team(form, site, arguments);
 }
 
 static bool is_host_form(const dvt_command *command) {

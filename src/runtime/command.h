@@ -65,6 +65,8 @@ struct dvt_lane {
   bool marks_records; /* its records pass through ISSUED */
   char token;         /* the address that orders the lane's tasks */
   atomic_bool failed;
+  bool left;      /* by the back end, because the process ends: its commands run where they are enqueued */
+  bool abandoned; /* with work under way that never ends, so it is not freed */
   pthread_mutex_t lock; /* guards error */
   dvt_error error;
   atomic_llong enqueued;     /* commands ever */
@@ -92,7 +94,8 @@ void dvt_lane_fail(dvt_lane *lane, davit_status status, const char *message);
 /* The lane's error so far, left in place. */
 davit_status dvt_lane_error(dvt_lane *lane);
 
-/* Runs a host form in a team (src/base/team.h) of at most site->threads threads. */
+/* Runs a host form in a team (src/base/team.h) of at most site->threads threads. What the form computes by is led by a
+ * thread of the pool where the calling thread is one that fork() has left. */
 davit_status dvt_host_form(dvt_form form, const dvt_site *site, const void *arguments);
 
 /* Runs a STREAMED or BLOCKING command unless the lane is stopped. */

@@ -2,6 +2,7 @@
 #include <davit/device.h>
 
 #include "offload/runtime/device.h"
+#include "src/base/cancel.h"
 #include "src/base/ending.h"
 #include "src/base/error.h"
 #include "src/base/team.h"
@@ -38,6 +39,7 @@ const char *davit_device_kind_string(davit_device_kind kind) {
 }
 
 davit_status davit_device_memory(int device, size_t *free_bytes, size_t *total_bytes) {
+  DVT_UNCANCELLED;
   if (!free_bytes || !total_bytes)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", free_bytes ? "total_bytes" : "free_bytes");
   DVT_TRY(dvt_start());

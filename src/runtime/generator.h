@@ -67,7 +67,4 @@ void dvt_generator_settle(void);
  * there beyond the deadline. */
 void dvt_generator_leave(void);
 
-/* Last of all, when no thread is in the OpenMP runtime or enters it any more. */
-void dvt_generator_keep_workers_awake(void);
-
 #endif

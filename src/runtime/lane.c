@@ -5,8 +5,11 @@
 #include <string.h>
 
 #include "src/base/allocate.h"
+#include "src/base/cancel.h"
 #include "src/base/ending.h"
 #include "src/base/order.h"
+#include "src/base/thread.h"
+#include "src/runtime/backend_threads.h"
 #include "src/runtime/generator.h"
 #include "src/runtime/memory.h"
 #include "src/runtime/statistics.h"
@@ -27,12 +30,37 @@ static dvt_command *command_new(dvt_lane *lane, dvt_command_kind kind, size_t by
   return command;
 }
 
+/* ---- when the process ends ---- */
+
+/* Host functions may still end by themselves; other work that is under way is the back end's, and abandoned. */
+static void take_from_backend(dvt_lane *lane) {
+  bool idle;
+  while (!(idle = dvt_backend_running()->is_idle(lane)) && lane != dvt_lane_current() &&
+         !dvt_ending_is_overdue())
+    dvt_nap(1000000);
+  lane->left = true;
+  lane->abandoned = !idle;
+}
+
+/* The back end has been left, and the calling thread does the command at once. */
+static void run_here(dvt_command *command) {
+  dvt_lane *lane = command->lane;
+  if (!lane->left)
+    take_from_backend(lane);
+  if (lane->abandoned)
+    dvt_lane_fail(lane, DAVIT_WORK_FAILED, "the process ends, and work of the queue was abandoned");
+  dvt_command_run(command);
+  dvt_command_free(command);
+}
+
+/* ---- submitting ---- */
+
 /* Counted when it is in the back end's hands: whoever sees the count and then records comes after it. */
 static void submit(dvt_command *command) {
   dvt_lane *lane = command->lane;
   dvt_order_before(command);
   dvt_count_add(DVT_COUNT_BACKEND_CALLS, 1);
-  dvt_backend_running()->submit(command);
+  dvt_thread_is_last() ? run_here(command) : dvt_backend_running()->submit(command);
   atomic_fetch_add(&lane->enqueued, 1);
 }
 
@@ -108,6 +136,7 @@ static davit_status drained(dvt_lane *lane, dvt_record *record, long long upto) 
 
 /* One record per lane first, then one wait after the other: a snapshot of all lanes. */
 davit_status dvt_lanes_synchronize(dvt_lane *const *lanes, int count) {
+  DVT_UNCANCELLED;
   enum { BATCH = 64 };
   DVT_TRY(dvt_may_wait());
   dvt_error first = {.status = DAVIT_SUCCESS};
@@ -237,6 +266,7 @@ davit_status dvt_may_wait(void) {
 }
 
 davit_status dvt_lane_open(int device, dvt_lane **lane) {
+  DVT_UNCANCELLED;
   DVT_TRY(dvt_may_wait());
   DVT_TRY(dvt_start());
   dvt_lane *made = dvt_allocate(1, sizeof *made);
@@ -262,6 +292,7 @@ davit_status dvt_lane_open(int device, dvt_lane **lane) {
 }
 
 davit_status dvt_lane_finish(dvt_lane *lane) {
+  DVT_UNCANCELLED;
   dvt_command *command = lane->last_command;
   dvt_record *record = dvt_record_hold(command->record);
   lane->last_command = NULL;
@@ -273,6 +304,9 @@ davit_status dvt_lane_finish(dvt_lane *lane) {
 }
 
 void dvt_lane_release(dvt_lane *lane) {
+  DVT_UNCANCELLED;
+  if (lane->abandoned)
+    return;
   dvt_trail_end(&lane->trail);
   dvt_backend_running()->close(lane);
   scratch_free(lane);

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "src/base/allocate.h"
 #include "src/base/ending.h"
@@ -21,6 +22,7 @@ typedef struct worker {
   bool sleeping;
   _Atomic(void (*)(void *)) function; /* written last, so that a spinning worker finds its argument */
   void *argument;
+  bool last;           /* of the thread that asks: dvt_thread_is_last() */
   struct worker *next; /* in the stack of idle workers */
 } worker;
 
@@ -86,15 +88,33 @@ static bool sleep_for_work(worker *self) {
   return more;
 }
 
+static void free_worker(worker *self) {
+  pthread_cond_destroy(&self->wake);
+  free(self);
+}
+
+/* A function has ended its thread (src/runtime/queue.c). Where threads must not end it sleeps for good. */
+static void end_early(void *self) {
+  pthread_mutex_lock(&lock);
+  alive--;
+  pthread_cond_broadcast(&ended);
+  pthread_mutex_unlock(&lock);
+  free_worker(self);
+  while (atomic_load(&kept))
+    pause();
+}
+
 static void *work(void *argument) {
   worker *self = argument;
   dvt_thread_begin();
+  pthread_cleanup_push(end_early, self);
   do {
     void (*function)(void *) = atomic_exchange(&self->function, NULL);
+    dvt_thread_set_last(self->last);
     function(self->argument);
   } while (spin_for_work(self) || sleep_for_work(self));
-  pthread_cond_destroy(&self->wake);
-  free(self);
+  pthread_cleanup_pop(0);
+  free_worker(self);
   return NULL;
 }
 
@@ -104,6 +124,7 @@ static davit_status start_worker(void (*function)(void *), void *argument) {
     return DAVIT_OUT_OF_HOST_MEMORY;
   pthread_cond_init(&made->wake, NULL);
   made->argument = argument;
+  made->last = dvt_thread_is_last();
   atomic_store(&made->function, function);
   pthread_mutex_lock(&lock);
   alive++;
@@ -117,8 +138,7 @@ static davit_status start_worker(void (*function)(void *), void *argument) {
   pthread_mutex_lock(&lock);
   alive--;
   pthread_mutex_unlock(&lock);
-  pthread_cond_destroy(&made->wake);
-  free(made);
+  free_worker(made);
   return status;
 }
 
@@ -128,6 +148,7 @@ davit_status dvt_pool_run(void (*function)(void *), void *argument) {
   if (chosen) {
     idle = chosen->next;
     chosen->argument = argument;
+    chosen->last = dvt_thread_is_last();
     atomic_store(&chosen->function, function);
     if (chosen->sleeping)
       pthread_cond_signal(&chosen->wake);

@@ -19,6 +19,7 @@
 #include "src/base/check.h"
 #include "src/base/ending.h"
 #include "src/base/fork.h"
+#include "src/base/order.h"
 #include "src/runtime/backend_openmp.h"
 #include "src/runtime/memory.h"
 #include "src/runtime/statistics.h"
@@ -375,11 +376,29 @@ typedef struct host_function_arguments {
   void *argument;
 } host_function_arguments;
 
+/* A function of the program's may end its thread, by pthread_exit() or because somebody has cancelled it. Its command
+ * has failed then. What else the thread had to do is done by the cleanup handlers of those who called: the lane's
+ * (segment.c, backend_threads.c), and the pool's. */
+static void function_ended(void *argument) {
+  dvt_lane *lane = argument;
+  (void)dvt_ending_step_out();
+  dvt_order_before(lane);
+  dvt_lane_fail(lane, DAVIT_WORK_FAILED, "a function that the queue ran has ended its thread");
+}
+
+/* Nothing of davit's is under way in the function, so it may be cancelled, and at the latest at its end: the next one
+ * on this thread is not meant. */
 static davit_status run_host_function(const dvt_site *site, const void *arguments) {
-  (void)site;
   const host_function_arguments *a = arguments;
   const int depth = dvt_ending_step_out();
-  const davit_status status = a->function(a->argument);
+  davit_status status;
+  int before;
+  pthread_cleanup_push(function_ended, site->owner);
+  pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &before);
+  status = a->function(a->argument);
+  pthread_testcancel();
+  pthread_setcancelstate(before, NULL);
+  pthread_cleanup_pop(0);
   dvt_ending_step_in(depth);
   return status;
 }
@@ -406,7 +425,11 @@ static int openmp_device(const dvt_site *site) {
 
 static davit_status run_region(const dvt_site *site, const void *arguments) {
   const region_arguments *a = arguments;
-  return a->region(openmp_device(site), a->argument);
+  davit_status status;
+  pthread_cleanup_push(function_ended, site->owner);
+  status = a->region(openmp_device(site), a->argument);
+  pthread_cleanup_pop(0);
+  return status;
 }
 
 davit_status davit_queue_region(davit_queue *queue, davit_region region, void *argument) {

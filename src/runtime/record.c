@@ -9,6 +9,7 @@
 
 #include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
+#include "src/base/cancel.h"
 #include "src/base/ending.h"
 #include "src/base/fork.h"
 #include "src/base/order.h"
@@ -233,7 +234,8 @@ static bool issued_or_over(dvt_record *record) {
 /* Sleeps until the condition holds. A waiter is counted before it looks at the state and a finisher looks at
  * the count after it wrote the state, so one of the two always sees the other.
  *
- * A region on a GPU may wait for work that does not end: that is outside (ending.h). */
+ * A region on a GPU may wait for work that does not end: that is outside (ending.h). When the process ends, most work
+ * does not: then nobody waits longer than until the deadline. */
 static void sleep_until(dvt_record *record, bool (*condition)(dvt_record *)) {
   const int64_t until = dvt_now_ns() + SPIN_NS;
   do {
@@ -245,14 +247,17 @@ static void sleep_until(dvt_record *record, bool (*condition)(dvt_record *)) {
   struct stripe *stripe = stripe_of(record);
   pthread_mutex_lock(&stripe->lock);
   atomic_fetch_add(&stripe->waiters, 1);
-  while (!condition(record))
-    pthread_cond_wait(&stripe->changed, &stripe->lock);
+  for (bool more = true; more && !condition(record);)
+    more = dvt_ending_is_here()
+               ? pthread_cond_timedwait(&stripe->changed, &stripe->lock, dvt_ending_deadline()) == 0
+               : pthread_cond_wait(&stripe->changed, &stripe->lock) == 0;
   atomic_fetch_sub(&stripe->waiters, 1);
   pthread_mutex_unlock(&stripe->lock);
   dvt_ending_step_in(depth);
 }
 
 void dvt_record_wait_issued(dvt_record *record) {
+  DVT_UNCANCELLED;
   sleep_until(record, issued_or_over);
 }
 
@@ -276,10 +281,13 @@ static void wait_for_mark(dvt_record *record) {
 }
 
 davit_status dvt_record_wait(dvt_record *record) {
+  DVT_UNCANCELLED;
   dvt_record_wait_issued(record);
   if (atomic_load(&record->state) == DVT_RECORD_ISSUED)
     wait_for_mark(record);
   sleep_until(record, dvt_record_is_over);
+  if (!dvt_record_is_over(record))
+    return davit_fail(DAVIT_WORK_FAILED, "the process ends, and the work that is waited for was abandoned");
   dvt_order_after(record);
   if (record->error.status != DAVIT_SUCCESS)
     return davit_fail(record->error.status, "%s", record->error.message);

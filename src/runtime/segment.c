@@ -91,11 +91,18 @@ static void record_in_stream(dvt_command *command) {
   }
 }
 
+/* The command that a thread has come to in a segment. */
+typedef struct position {
+  dvt_command *first, *at;
+  uintptr_t event;
+} position;
+
 /* Everything behind the waits, and the segment's end. A record of a lane whose stream is empty is over. */
-static void run_commands(dvt_command *first) {
-  dvt_lane *lane = first->lane;
+static void run_from(position *p) {
+  dvt_lane *lane = p->first->lane;
   dvt_track *t = dvt_track_of(lane);
-  for (dvt_command *c = first; c; c = c->next) {
+  for (; p->at; p->at = p->at->next) {
+    dvt_command *c = p->at;
     if (c->kind == DVT_STREAMED)
       t->in_stream = true;
     if (c->kind == DVT_RECORD) {
@@ -109,7 +116,11 @@ static void run_commands(dvt_command *first) {
     if (!c->next)
       count_out(lane);
   }
-  free_commands(first);
+  free_commands(p->first);
+}
+
+static void run_commands(dvt_command *first) {
+  run_from(&(position){.first = first, .at = first});
 }
 
 /* When the process ends, the thread that runs a task must not sleep on its way to a GPU: the generator is still needed,
@@ -139,12 +150,25 @@ void dvt_segment_run_on_helper(void *first) {
   dvt_generator_notice();
 }
 
+/* A function of the program's has ended the thread, and with that failed: its lane is stopped, and skips the rest. */
+static void skip_rest(void *argument) {
+  position *p = argument;
+  dvt_command_end(p->at, NULL);
+  if (!p->at->next)
+    count_out(p->first->lane);
+  p->at = p->at->next;
+  run_from(p);
+  dvt_generator_fulfil(p->event);
+}
+
 /* On a host thread: the whole blocking segment, its record too, then the task's end. */
 static void run_blocking(void *argument) {
   dvt_command *first = argument;
-  uintptr_t event = first->event;
-  run_commands(first);
-  dvt_generator_fulfil(event);
+  position p = {.first = first, .at = first, .event = first->event};
+  pthread_cleanup_push(skip_rest, &p);
+  run_from(&p);
+  pthread_cleanup_pop(0);
+  dvt_generator_fulfil(p.event);
 }
 
 /* Without a thread the lane is stopped, and its commands return at once. They call no device, as the stream

@@ -9,6 +9,7 @@
 
 #include "offload/runtime/device.h"
 #include "src/base/allocate.h"
+#include "src/base/cancel.h"
 #include "src/base/check.h"
 #include "src/base/clock.h"
 #include "src/base/environment.h"
@@ -545,6 +546,7 @@ static davit_status stop(bool ask_devices) {
 }
 
 davit_status davit_trace_start(const char *path) {
+  DVT_UNCANCELLED;
   DVT_TRY(dvt_check_pointer("path", path));
   pthread_mutex_lock(&lock);
   davit_status status = dvt_tracing() ? davit_fail(DAVIT_INVALID_STATE, "a trace is being written already")
@@ -554,6 +556,7 @@ davit_status davit_trace_start(const char *path) {
 }
 
 davit_status davit_trace_stop(void) {
+  DVT_UNCANCELLED;
   pthread_mutex_lock(&lock);
   davit_status status =
       dvt_tracing() ? stop(true) : davit_fail(DAVIT_INVALID_STATE, "no trace is being written");

@@ -29,6 +29,7 @@
 
 #include "offload/runtime/device.h"
 #include "src/base/buffer.h"
+#include "src/base/cancel.h"
 #include "src/base/check.h"
 #include "src/base/environment.h"
 #include "src/base/fork.h"
@@ -389,6 +390,7 @@ davit_status davit_tuning_parameters(int capacity, davit_tuning_parameter *param
 }
 
 davit_status davit_tuning_load(const char *path) {
+  DVT_UNCANCELLED;
   char usual[PATH_MAX];
   if (!path && find_path(usual) == NOWHERE)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "there is no tuning file");
@@ -532,6 +534,7 @@ static void make_directories(const char *path) {
 }
 
 davit_status davit_tuning_save(const char *path) {
+  DVT_UNCANCELLED;
   char usual[PATH_MAX];
   origin where = path ? NAMED : find_path(usual);
   if (where == NOWHERE)
