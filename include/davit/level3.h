@@ -69,10 +69,11 @@ struct davit_level3_explanation {
   uint64_t reserved[4]; /* 0 */
 };
 
-/* What a call did. Bytes are sums over all devices. */
+/* What a call did. Bytes are sums over all devices. Where there were no tiles, the lengths of tiles are those of the
+ * whole, and there is one product. */
 struct davit_level3_report {
   double seconds;
-  int64_t tile;
+  int64_t tile; /* the longest of tile_m, tile_n and tile_k */
   int device_count;
   int64_t products;         /* tile products C += A B */
   int64_t evictions;        /* cached tiles given up for others */
@@ -83,8 +84,9 @@ struct davit_level3_report {
   struct {
     int device;
     int64_t products;
-  } devices[16];        /* the first device_count are filled */
-  uint64_t reserved[4]; /* 0 */
+  } devices[16];                  /* the first device_count are filled */
+  int64_t tile_m, tile_n, tile_k; /* maximum lengths of tiles: of C's rows and columns, and of k */
+  uint64_t reserved[1];           /* 0 */
 };
 
 /* A figure of a device or of the host from which plans are chosen. */
