@@ -66,6 +66,20 @@ def test_stack():
         expect(result.returncode == 0 and result.stdout.count("\n") > 1, f"align with {value}: {result}")
 
 
+def test_ranks():
+    """A launcher's processes without what joins them: a sentence that names the package."""
+    with open(DAVIT, "rb") as file:
+        tool = file.read()
+    put("davit", tool.replace(b"libdavit_ranks.so", b"libdavit_ranqs.so"))
+    os.chmod("davit", 0o755)
+    launched = {**os.environ, "OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "2"}
+    result = subprocess.run(["./davit", "version"], env=launched, capture_output=True, timeout=LIMIT_S, text=True)
+    expect(result.returncode == 4 and result.stderr.count("\n") == 1 and "package libdavit-mpi0" in result.stderr and
+           "cannot open shared object" not in result.stderr, f"{result}")
+    result = subprocess.run(["./davit", "version"], env={**launched, "DAVIT_RANKS": "apart"}, capture_output=True, timeout=LIMIT_S)
+    expect(result.returncode == 0, f"apart: {result}")
+
+
 def test_message():
     """A value cannot command a terminal."""
     result = run_with({"OMP_NUM_THREADS": "\x1b[31m2\n3"}, "version")
