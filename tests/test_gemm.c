@@ -282,6 +282,43 @@ CASE(test_explanation) {
   assert_true(e.choices[0].grid_m * e.choices[0].grid_n * e.choices[0].grid_k <= spread);
 }
 
+/* The report has the tiles of the choice that was taken, and no two choices read alike. */
+CASE(test_report_of_tiles) {
+  static const int64_t shapes[][3] = {
+      {1500, 1500, 1500}, {2000, 300, 1100}, {700, 1900, 800}, {900, 900, 2500}};
+  for (int s = 0; s < COUNT(shapes); s++) {
+    davit_level3_explanation e = {.count = -1};
+    davit_level3_report report;
+    problem p = basic(1, shapes[s][0], shapes[s][1], shapes[s][2]);
+    p.options.tile = 0;
+    p.options.separate_memory = true; /* so that there are tiles */
+    p.options.explanation = &e;
+    p.options.report = &report;
+    run_and_check(p);
+    assert_in_range(e.count, 1, 8);
+    assert_int_equal(report.tile_m, e.choices[0].tile_m);
+    assert_int_equal(report.tile_n, e.choices[0].tile_n);
+    assert_int_equal(report.tile_k, e.choices[0].tile_k);
+    for (int i = 0; i < e.count; i++)
+      for (int j = 0; j < i; j++)
+        assert_true(
+            e.choices[i].grid_m != e.choices[j].grid_m || e.choices[i].grid_n != e.choices[j].grid_n ||
+            e.choices[i].grid_k != e.choices[j].grid_k || e.choices[i].tile_m != e.choices[j].tile_m ||
+            e.choices[i].tile_n != e.choices[j].tile_n || e.choices[i].tile_k != e.choices[j].tile_k);
+  }
+}
+
+/* Of what is computed as a whole they are its lengths. */
+CASE(test_report_of_the_whole) {
+  davit_level3_report report;
+  problem p = basic(1, 70, 50, 90);
+  p.options.tile = 0;
+  p.options.report = &report;
+  run_and_check(p);
+  assert_int_equal(report.products, 1);
+  assert_true(report.tile_m == 70 && report.tile_n == 50 && report.tile_k == 90 && report.tile == 90);
+}
+
 /* ---- progress ---- */
 
 typedef struct progress_seen {

@@ -127,6 +127,25 @@ CASE(test_lengths_of_tiles) {
   }
 }
 
+/* Where a dimension's tiles have the length of the longest block, each block is one tile, and no shorter length does
+ * that. */
+CASE(test_longest_block) {
+  seed = 3;
+  for (int trial = 0; trial < 1000; trial++) {
+    const int parts = 1 + random_below(&seed, 8), dim = random_below(&seed, 2);
+    dvt_plan_shape shape = large_shape(65 * parts + random_below(&seed, 4000), parts);
+    const int64_t longest = dvt_longest_block(shape.length[dim], parts);
+    for (int shorter = 0; shorter < 2; shorter++) {
+      dvt_plan_choice choice = square_choice(dim == 0 ? parts : 1, dim == 1 ? parts : 1, 1, 1 << 20);
+      dvt_plan plan;
+      choice.tile[dim] = longest - shorter;
+      CHECK(dvt_plan_build(&shape, &choice, &plan));
+      assert_true(shorter ? plan.cut[dim].tiles > parts : plan.cut[dim].tiles == parts);
+      dvt_plan_free(&plan);
+    }
+  }
+}
+
 /* With peers and room for all, each tile of A and B crosses the host link once, in equal shares. */
 CASE(test_each_tile_is_loaded_once) {
   static const int grids[][3] = {{1, 1, 1}, {2, 1, 1}, {2, 2, 1}, {4, 2, 1}, {1, 1, 4}, {2, 1, 2}};

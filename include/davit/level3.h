@@ -71,11 +71,12 @@ struct davit_level3_explanation {
   uint64_t reserved[4]; /* 0 */
 };
 
-/* What a call did. Bytes are sums over all devices. After a failure `written` alone is set: where it is false the output
- * is as it was, and the call can be repeated elsewhere. */
+/* What a call did. Bytes are sums over all devices. Where there were no tiles, the lengths of tiles are those of the
+ * whole, and there is one product. After a failure `written` alone is set: where it is false the output is as it was,
+ * and the call can be repeated elsewhere. */
 struct davit_level3_report {
   double seconds;
-  int64_t tile;
+  int64_t tile; /* the longest of tile_m, tile_n and tile_k */
   int device_count;
   int64_t products;         /* tile products C += A B */
   int64_t evictions;        /* cached tiles given up for others */
@@ -86,9 +87,10 @@ struct davit_level3_report {
   struct {
     int device;
     int64_t products;
-  } devices[16];        /* the first device_count are filled */
-  bool written;         /* the output may have been written */
-  uint64_t reserved[3]; /* 0 */
+  } devices[16];                  /* the first device_count are filled */
+  int64_t tile_m, tile_n, tile_k; /* maximum lengths of tiles: of C's rows and columns, and of k */
+  bool written;                   /* the output may have been written */
+  uint32_t reserved[1];           /* 0 */
 };
 
 /* A figure of a device or of the host from which plans are chosen. */

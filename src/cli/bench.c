@@ -31,7 +31,7 @@ enum { PREFIX = sizeof prefix - 1 };
 
 typedef struct benchmarks {
   cli_job job;
-  cli_list names; /* as given; none means all */
+  cli_list names; /* as given; none means all but those of the study */
   cli_list from;  /* files of results to take in place of a run */
   bool peers, list;
   const char *compare; /* older results, or NULL */
@@ -102,6 +102,17 @@ static bool is_name_of(const char *name, const char *program) {
     if (*name != *program && !(*name == '-' && *program == '_'))
       return false;
   return !*name && !*program;
+}
+
+/* The step-by-step programs of bench/study, which take minutes: they run when they are named. */
+static bool is_of_study(const char *program) {
+  static const char *const endings[] = {"_study", "_ladder"};
+  bool found = false;
+  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+    const size_t length = strlen(program), end = strlen(endings[i]);
+    found |= length > end && !strcmp(program + length - end, endings[i]);
+  }
+  return found;
 }
 
 static const char *find_program(const benchmarks *b, const char *name) {
@@ -281,6 +292,8 @@ static void run_programs(benchmarks *b) {
   const int count = b->names.count ? b->names.count : b->program_count;
   for (int i = 0; i < count; i++) {
     const char *program = b->names.count ? find_program(b, b->names.values[i]) : b->programs[i]->d_name;
+    if (!b->names.count && is_of_study(program))
+      continue;
     if (!is_captured(b)) {
       fputs("== ", stdout);
       cli_write_plain(stdout, program);
@@ -367,12 +380,13 @@ const cli_command cli_command_bench = {
                 "davit bench --peers --report bench.html\n"
                 "davit bench scan --compare old.json\n"
                 "davit bench --from new.json --compare old.json --report bench.html\n",
-    .operands =
-        CLI_PLACES({.name = "NAME",
-                    .at = offsetof(benchmarks, names),
-                    .many = true,
-                    .words = "",
-                    .help = "the benchmarks to run, reduction-ladder for bench_reduction_ladder; none: all"}),
+    .operands = CLI_PLACES(
+        {.name = "NAME",
+         .at = offsetof(benchmarks, names),
+         .many = true,
+         .words = "",
+         .help = "the benchmarks to run, reduction-ladder for bench_reduction_ladder; none: all but "
+                 "reduction-ladder and those that end in -study, which take minutes"}),
     .options = CLI_OPTIONS(
         CLI_OPTION(FLAG, benchmarks, list, "--list", NULL, .excludes = "--json",
                    .help = "print the names of the benchmarks, and run none"),

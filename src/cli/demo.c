@@ -164,21 +164,30 @@ static double gflops(const demo *d) {
   return 2e-9 * (double)d->n * (double)d->n * (double)d->n / d->product_seconds;
 }
 
+static void print_tiles(const davit_level3_report *product) {
+  if (product->products == 1 && product->devices[0].device == DAVIT_HOST)
+    printf("  The CPU computed it as a whole.\n");
+  else if (product->products == 1)
+    printf("  Device %d computed it as a whole.\n", product->devices[0].device);
+  if (product->products == 1)
+    return;
+  printf("  It is %" PRId64 " products of tiles, each for at most %" PRId64 " x %" PRId64
+         " of the result and %" PRId64 " terms of its sums:\n  ",
+         product->products, product->tile_m, product->tile_n, product->tile_k);
+  for (int i = 0; i < product->device_count; i++)
+    printf("%s%" PRId64 " on device %d", i ? ", " : "", product->devices[i].products,
+           product->devices[i].device);
+  printf(".\n");
+}
+
 static void print(const void *state) {
   const demo *d = state;
   printf("davit runs on\n");
-  for (int i = 0; i < d->job.devices.count; i++) {
-    davit_device_info info;
-    if (davit_device_describe(d->job.devices.ids[i], &info) == DAVIT_SUCCESS)
-      printf("  device %d: %s, %s\n", info.device, davit_device_kind_string(info.kind), info.name);
-  }
+  cli_devices_print(&d->job.devices, stdout, "  ");
   printf("\nA product of two %" PRId64 " x %" PRId64 " matrices of float64: %.3f s, %.1f GFLOP/s.\n", d->n,
          d->n, d->product_seconds, gflops(d));
-  printf("  Tiles had %" PRId64 " rows and columns; products of tiles", d->product.tile);
-  for (int i = 0; i < d->product.device_count; i++)
-    printf("%s on device %d: %" PRId64, i ? "," : "", d->product.devices[i].device,
-           d->product.devices[i].products);
-  printf(".\n  C x and A (B x) differ by %.2g, where rounding may add up to %.2g.\n", d->product_error,
+  print_tiles(&d->product);
+  printf("  C x and A (B x) differ by %.2g, where rounding may add up to %.2g.\n", d->product_error,
          d->product_bound);
   printf("\nThe sum of %" PRId64 " numbers of float64, on the same devices: %.3f s, %.1f GB/s.\n", d->numbers,
          d->sum_seconds, 8e-9 * (double)d->numbers / d->sum_seconds);

@@ -100,17 +100,13 @@ static bool write_row(detect_search *s, int64_t w, int e, int64_t after, int64_t
   return detect_rows_row(s->output.file, &s->rows, &hit, decision);
 }
 
-static int write_fail(void) {
-  return cli_fail(CLI_FAILED, "standard output cannot be written");
-}
-
 /* Windows [from, to) of those found. */
 static int write_windows(detect_search *s, int64_t from, int64_t to, int64_t after, int64_t shift) {
-  bool written = true;
+  bool written = true; /* what was not, cli_output_flush() says */
   for (int64_t w = from; w < to; w++)
     for (int e = 0; e < s->at->count; e++)
       written = written && write_row(s, w, e, after, shift);
-  return written && !fflush(s->output.file) ? CLI_OK : write_fail();
+  return cli_output_flush();
 }
 
 static void note_stream(detect_search *s, const detect_group *g) {
@@ -157,8 +153,10 @@ static void forget(detect_search *s) {
 static int read_step(detect_search *s, int64_t *got) {
   const bool begins = s->held == 0 && s->first == 0;
   int code = cli_frames_read(&s->stream, s->moved, s->frames + s->held * s->stream.width, got);
-  if (code == CLI_OK && begins && (!detect_rows_head(s->output.file) || fflush(s->output.file)))
-    code = write_fail();
+  if (code == CLI_OK && begins) {
+    detect_rows_head(s->output.file);
+    code = cli_output_flush();
+  }
   s->held += *got;
   return code;
 }

@@ -132,48 +132,78 @@ static void report(cli_json *json, const void *state) {
   cli_json_integer(json, "threads", dvt_threads());
 }
 
-static void print(const void *state) {
-  const inventory *all = state;
+/* How many entries from the first on are host-offload devices, which are one processor several times; at least 1. */
+static int run_of(const inventory *all, int first) {
+  int length = 0;
+  while (first + length < all->count && all->entries[first + length].info.kind == DAVIT_DEVICE_HOST_OFFLOAD)
+    length++;
+  return length > 1 ? length : 1;
+}
+
+/* "0", or "0 to 3" of a run. */
+static void name_run(const inventory *all, int first, char text[static 32]) {
+  const int length = run_of(all, first);
+  snprintf(text, 32, length > 1 ? "%d to %d" : "%d", first - 1, first + length - 2);
+}
+
+static void print_entry(const inventory *all, int first) {
   const double gib = 1024.0 * 1024.0 * 1024.0;
-  printf("device  kind          memory free of total  units  capability  name\n");
-  for (int i = 0; i < all->count; i++) {
-    const entry *e = &all->entries[i];
-    char capability[16] = "-", memory[32] = "unknown";
-    if (e->known)
-      snprintf(memory, sizeof memory, "%7.1f of %7.1f GiB", (double)e->free_bytes / gib,
-               (double)e->total_bytes / gib);
-    if (e->info.compute_capability)
-      snprintf(capability, sizeof capability, "%d.%d", e->info.compute_capability / 10,
-               e->info.compute_capability % 10);
-    printf("%6d  %-12s  %22s  %5d  %10s  %s%s%s\n", e->info.device, davit_device_kind_string(e->info.kind),
-           memory, e->info.compute_units, capability, e->info.name, e->info.bus[0] ? ", " : "", e->info.bus);
-  }
+  const entry *e = &all->entries[first];
+  char name[32], capability[16] = "-", memory[32] = "unknown";
+  name_run(all, first, name);
+  if (e->known)
+    snprintf(memory, sizeof memory, "%7.1f of %7.1f GiB", (double)e->free_bytes / gib,
+             (double)e->total_bytes / gib);
+  if (e->info.compute_capability)
+    snprintf(capability, sizeof capability, "%d.%d", e->info.compute_capability / 10,
+             e->info.compute_capability % 10);
+  printf("%6s  %-12s  %22s  %5d  %10s  %s%s%s\n", name, davit_device_kind_string(e->info.kind), memory,
+         e->info.compute_units, capability, e->info.name, e->info.bus[0] ? ", " : "", e->info.bus);
+}
+
+static void print_links(const inventory *all) {
+  char name[32];
   printf("\nlinks ");
-  for (int j = 0; j < all->count; j++)
-    printf("  %6d", j - 1);
-  for (int i = 0; i < all->count; i++) {
-    printf("\n%6d", i - 1);
-    for (int j = 0; j < all->count; j++)
+  for (int j = 0; j < all->count; j += run_of(all, j)) {
+    name_run(all, j, name);
+    printf("  %6s", name);
+  }
+  for (int i = 0; i < all->count; i += run_of(all, i)) {
+    name_run(all, i, name);
+    printf("\n%6s", name);
+    for (int j = 0; j < all->count; j += run_of(all, j))
       printf("  %6s", link_name(all->links[i * all->count + j]));
   }
   printf("\n");
+}
+
+static void print(const void *state) {
+  const inventory *all = state;
+  printf("device  kind          memory free of total  units  capability  name\n");
+  for (int i = 0; i < all->count; i += run_of(all, i))
+    print_entry(all, i);
+  print_links(all);
 }
 
 static void remark(const void *state) {
   const inventory *all = state;
   if (*all->left_out)
     fprintf(stderr, "davit devices: %s\n", all->left_out);
-  if (*all->no_gpu)
+  if (*all->no_gpu && all->count > 1)
+    fprintf(stderr, "davit devices: no GPU: the CPU, as %d host-offload device%s; %s\n", all->count - 1,
+            CLI_PLURAL(all->count - 1), all->no_gpu);
+  else if (*all->no_gpu)
     fprintf(stderr, "davit devices: no GPU: %s\n", all->no_gpu);
 }
 
 const cli_command cli_command_devices = {
     .name = "devices",
     .summary = "list the devices, their memory and their links",
-    .description =
-        "Lists the host (-1) and every device: kind, name, free and total memory, compute units, "
-        "CUDA capability, and how bytes travel from row to column: same (one memory), peer "
-        "(direct), staged (through the host). Where there is no GPU, a line on standard error says why.",
+    .description = "Lists the host (-1) and every device: kind, name, free and total memory, compute units, "
+                   "CUDA capability, and how bytes travel from row to column: same (one memory), peer "
+                   "(direct), staged (through the host). Host-offload devices, in which the CPU stands in "
+                   "for GPUs, have one "
+                   "line together. Where there is no GPU, a line on standard error says why.",
     .examples = "davit devices\n"
                 "davit devices --json\n",
     .common = CLI_COMMON_THREADS | CLI_COMMON_JSON | CLI_COMMON_VERBOSE,

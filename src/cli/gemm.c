@@ -271,10 +271,25 @@ static int check(void *state, cli_check *check) {
   return code;
 }
 
+/* For people in words, as one number does not describe tiles that are no squares. */
+static void report_tiles(cli_json *json, const davit_level3_report *report) {
+  char text[128];
+  if (!json->lines) {
+    cli_json_integer(json, "tile", report->tile);
+    cli_json_integer(json, "tile_m", report->tile_m);
+    cli_json_integer(json, "tile_n", report->tile_n);
+    cli_json_integer(json, "tile_k", report->tile_k);
+    return;
+  }
+  snprintf(text, sizeof text, "at most %" PRId64 " x %" PRId64 " of C, %" PRId64 " of k", report->tile_m,
+           report->tile_n, report->tile_k);
+  cli_json_string(json, "tiles", report->products > 1 ? text : "none");
+}
+
 static void report(cli_json *json, const void *state) {
   const product *p = state;
   const davit_level3_report *report = &p->report;
-  cli_json_integer(json, "tile", report->tile);
+  report_tiles(json, report);
   cli_json_integer(json, "m", p->all_m);
   cli_json_integer(json, "n", p->all_n);
   cli_json_integer(json, "k", p->k);

@@ -9,6 +9,7 @@
 #include "src/cli/frame/job.h"
 #include "src/cli/frame/man.h"
 #include "src/cli/frame/nearest.h"
+#include "src/cli/frame/openmp_environment.h"
 #include "src/cli/frame/output.h"
 #include "src/cli/ranks.h"
 
@@ -100,6 +101,8 @@ static void print_warning(void) {
 
 int main(int argc, char **argv) {
   int code = cli_ranks_open(argc > 1 ? argv[1] : NULL);
+  if (cli_ranks_lead())
+    cli_openmp_environment_report();
   if (code == CLI_OK)
     code = dispatch(argc - 1, argv + 1);
   if (cli_ranks_lead())

@@ -49,8 +49,14 @@ static int launched(bool *first) {
 
 static const char *load(void) {
   void *library = dlopen(CLI_RANKS_LIBRARY, RTLD_NOW | RTLD_GLOBAL);
-  if (!library)
-    return dlerror();
+  if (!library) {
+    const char *why = dlerror();
+    const bool missing =
+        !strncmp(why, CLI_RANKS_LIBRARY ": cannot open", sizeof CLI_RANKS_LIBRARY ": cannot open" - 1);
+    return missing ? CLI_RANKS_LIBRARY " is not installed (Debian: the package libdavit-mpi0); without it "
+                                       "DAVIT_RANKS=apart makes each process a run of its own"
+                   : why;
+  }
   mpi = dlsym(library, CLI_RANKS_SYMBOL);
   if (mpi && strcmp(mpi->version, DAVIT_VERSION))
     mpi = NULL;

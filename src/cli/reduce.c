@@ -133,7 +133,7 @@ static int check_output(const reduction *r, const cli_array *shape) {
 }
 
 static int check_length(const reduction *r) {
-  const bool needs_one = reduce_gives_place(r) || r->op == REDUCE_MEAN || r->op == REDUCE_VAR;
+  const bool needs_one = reduce_gives_place(r) || r->op == REDUCE_MEAN || reduce_has_variance(r);
   return reduce_length(r) || !r->groups || !needs_one
              ? CLI_OK
              : cli_shape_fail(r->path, &r->x,
@@ -160,7 +160,7 @@ static int load_part(reduction *r, cli_array *shape) {
 
 /* The type of the results. */
 static cli_type result_type(const reduction *r, cli_type of_x) {
-  return reduce_gives_place(r) ? CLI_I8 : r->op == REDUCE_VAR || r->op == REDUCE_NORM ? CLI_F8 : of_x;
+  return reduce_gives_place(r) ? CLI_I8 : reduce_has_variance(r) || r->op == REDUCE_NORM ? CLI_F8 : of_x;
 }
 
 static int load(void *state) {
@@ -251,23 +251,31 @@ static void add_real(const reduction *r, int64_t group, long double *value, doub
   for (int64_t i = 0; i < r->length; i++)
     cli_running_add(&squares, ((long double)x[i] - mean) * ((long double)x[i] - mean));
   const long double of_squares = squares.value + squares.rest;
-  const long double wanted = r->op == REDUCE_MEAN  ? mean
-                             : r->op == REDUCE_VAR ? of_squares / (long double)n
-                                                   : sqrtl(of_squares);
+  const long double wanted = r->op == REDUCE_MEAN     ? mean
+                             : reduce_has_variance(r) ? of_squares / (long double)n
+                                                      : sqrtl(of_squares);
   *value += wanted;
   *bound += r->op == REDUCE_MEAN ? mean_bound
                                  : 2 * eps * (depth + 4) * (double)wanted +
-                                       (r->op == REDUCE_VAR ? mean_bound * mean_bound : 0);
+                                       (reduce_has_variance(r) ? mean_bound * mean_bound : 0);
+}
+
+/* Roots of numbers that differ by b differ by b over their sum, and by the root of b at most. */
+static void take_root(long double *value, double *bound) {
+  *value = sqrtl(*value);
+  *bound = fmin(*bound / (double)*value, sqrt(*bound)) + cli_epsilon(CLI_F8) * (double)*value;
 }
 
 /* A variance of complex numbers is that of the real parts and that of the imaginary ones. */
 static void check_real(const reduction *r, int64_t result, double *error, double *bound) {
   const cli_array found = cli_array_parts(&r->result);
-  const int of_parts = r->parts && r->op == REDUCE_VAR ? 2 : 1;
+  const int of_parts = r->parts && reduce_has_variance(r) ? 2 : 1;
   long double wanted = 0;
   *bound = 0;
   for (int k = 0; k < of_parts; k++)
     add_real(r, of_parts * result + k, &wanted, bound);
+  if (r->op == REDUCE_STD)
+    take_root(&wanted, bound);
   *error = (double)fabsl(cli_difference(wanted, cli_number(&found, result)));
   if (isnan((double)wanted)) /* found or not, there is no rounding */
     *bound = 0;
@@ -298,7 +306,9 @@ static const char *measure_of(const reduction *r) {
          : r->op == DAVIT_PROD     ? "|r - r_ref| <= n eps |r_ref|"
          : r->op == REDUCE_MEAN    ? "|r - r_ref| <= 2 eps depth sum |x_i| / n + 2 eps |r_ref|"
          : r->op == REDUCE_VAR     ? "|r - r_ref| <= 2 eps (depth + 4) r_ref + (the bound of the mean)^2"
-         : r->op == REDUCE_NORM    ? "|r - r_ref| <= 2 eps (depth + 4) r_ref"
+         : r->op == REDUCE_STD
+             ? "|r - r_ref| <= min(b / r_ref, sqrt b) + eps r_ref, b the bound of the variance"
+         : r->op == REDUCE_NORM ? "|r - r_ref| <= 2 eps (depth + 4) r_ref"
          : reduce_is_single(r) && !r->job.devices.reference
              ? "|r - r_ref| <= 2 eps (8 + log2(n + 1)) sum |x_i|"
              : "|r - r_ref| <= n eps sum |x_i|";
@@ -314,7 +324,7 @@ static int check(void *state, cli_check *check) {
     return code;
   }
   *check = (cli_check){.measure = measure_of(r)};
-  const int64_t results = r->parts && r->op == REDUCE_VAR ? r->groups / 2 : r->groups;
+  const int64_t results = r->parts && reduce_has_variance(r) ? r->groups / 2 : r->groups;
   for (int64_t group = 0; group < results; group++) {
     double error, bound;
     (cli_is_complex(r->x.type) ? check_product
@@ -366,8 +376,9 @@ static const cli_choice operators[] = {
     {"prod", DAVIT_PROD, NULL},
     {"min", DAVIT_MIN, NULL},
     {"max", DAVIT_MAX, NULL},
-    {"mean", REDUCE_MEAN, "in float64, like var and norm"},
+    {"mean", REDUCE_MEAN, "in float64, like var, std and norm"},
     {"var", REDUCE_VAR, "the mean of the squared differences from the mean"},
+    {"std", REDUCE_STD, "the root of the variance"},
     {"norm", REDUCE_NORM, "the root of the sum of the squares"},
     {"argmin", REDUCE_ARGMIN, "where the first minimum is, counted from 0"},
     {"argmax", REDUCE_ARGMAX, "where the first maximum is"},
@@ -381,7 +392,8 @@ static void report(cli_json *json, const void *state) {
 
 const cli_command cli_command_reduce = {
     .name = "reduce",
-    .summary = "sum, product, minimum, maximum, mean, variance, norm of all elements or along a dimension",
+    .summary = "sum, product, minimum, maximum, mean, variance, deviation, norm of all elements or along a "
+               "dimension",
     .description =
         "Prints one value from all elements of X, or with --axis one for each place in the other dimensions, "
         "the last of them along a line. Integers wrap around; mean, var and norm are computed in float64. "

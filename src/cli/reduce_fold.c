@@ -132,6 +132,8 @@ static davit_status variances(const reduction *r, double *results, bool referenc
   const davit_status status = variances_of_groups(r, each, reference);
   for (int64_t i = 0; r->parts && i < r->groups / 2; i++)
     results[i] = each[2 * i] + each[2 * i + 1];
+  for (int64_t i = 0; r->op == REDUCE_STD && i < (r->parts ? r->groups / 2 : r->groups); i++)
+    results[i] = sqrt(results[i]);
   return status;
 }
 
@@ -202,9 +204,9 @@ int reduce_room(reduction *r) {
   const int64_t elements = r->groups * r->length;
   const cli_memory memory = r->job.memory;
   int code = CLI_OK;
-  if (r->op == REDUCE_VAR || r->op == REDUCE_NORM)
+  if (reduce_has_variance(r) || r->op == REDUCE_NORM)
     code = cli_array_create(r->x.type, 1, elements, 1, memory, &r->terms);
-  if (code == CLI_OK && (reduce_gives_place(r) || (r->op == REDUCE_VAR && r->parts)))
+  if (code == CLI_OK && (reduce_gives_place(r) || (reduce_has_variance(r) && r->parts)))
     code = cli_array_create(r->x.type, 1, r->groups, 1, memory, &r->extremes);
   const bool scans = !reduce_is_single(r) && !cli_is_complex(r->x.type);
   if (code == CLI_OK && scans)
@@ -225,6 +227,7 @@ davit_status reduce_compute(const reduction *r, void *results, bool reference) {
   case REDUCE_MEAN:
     return means(r, results, reference);
   case REDUCE_VAR:
+  case REDUCE_STD:
     return variances(r, results, reference);
   case REDUCE_NORM:
     return norms(r, results, reference);

@@ -19,6 +19,7 @@
 typedef enum reduce_op {
   REDUCE_MEAN = DAVIT_OPERATOR_COUNT,
   REDUCE_VAR,
+  REDUCE_STD,
   REDUCE_NORM,
   REDUCE_ARGMIN,
   REDUCE_ARGMAX
@@ -61,9 +62,14 @@ static inline bool reduce_gives_place(const reduction *r) {
   return r->op == REDUCE_ARGMIN || r->op == REDUCE_ARGMAX;
 }
 
+/* Whether the result is a variance, or the root of one. */
+static inline bool reduce_has_variance(const reduction *r) {
+  return r->op == REDUCE_VAR || r->op == REDUCE_STD;
+}
+
 /* Whether the operator divides or takes roots; x is float64 or complex128 then. */
 static inline bool reduce_is_real(const reduction *r) {
-  return r->op == REDUCE_MEAN || r->op == REDUCE_VAR || r->op == REDUCE_NORM;
+  return r->op == REDUCE_MEAN || r->op == REDUCE_NORM || reduce_has_variance(r);
 }
 
 #endif

@@ -63,7 +63,7 @@ const cli_command cli_command_version = {
     .description = "Prints the version of davit. 'davit --version' is the same.",
     .examples = "davit version -v\n",
     .options = CLI_OPTIONS(CLI_OPTION(
-        FLAG, versions, verbose, "-v", NULL,
+        FLAG, versions, verbose, "-v", NULL, .also = "--verbose",
         .help =
             "print the targets, the versions of CUDA, compiler and BLIS, and the files of the runtimes too")),
     .common = CLI_COMMON_JSON,

@@ -10,6 +10,7 @@
 #include "offload/runtime/device.h"
 #include "offload/runtime/stream.h"
 #include "src/base/allocate.h"
+#include "src/base/arithmetic.h"
 #include "src/base/cancel.h"
 #include "src/base/ending.h"
 #include "src/base/fork.h"
@@ -229,6 +230,14 @@ static double host_seconds(const setup *s) {
                            (double)s->call->arguments.k);
 }
 
+/* The maximum lengths of tiles. */
+static void set_tiles(davit_level3_report *report, int64_t m, int64_t n, int64_t k) {
+  report->tile_m = m;
+  report->tile_n = n;
+  report->tile_k = k;
+  report->tile = dvt_at_least(dvt_at_least(m, n), k);
+}
+
 static davit_status run_whole(const setup *s, int device, davit_level3_report *report) {
   const dvt_operation *operation = &dvt_level3_operations[s->call->arguments.routine];
   if (s->call->options->explanation) {
@@ -236,6 +245,7 @@ static davit_status run_whole(const setup *s, int device, davit_level3_report *r
     *s->call->options->explanation =
         (davit_level3_explanation){.seconds = seconds, .arithmetic = seconds, .floor_arithmetic = seconds};
   }
+  set_tiles(report, s->call->arguments.m, s->call->arguments.n, s->call->arguments.k);
   report->device_count = 1;
   report->products = 1;
   report->devices[0].device = device;
@@ -254,11 +264,29 @@ static davit_status run_whole(const setup *s, int device, davit_level3_report *r
 
 /* ---- several devices, or tiles ---- */
 
-static int64_t longest_tile(const dvt_plan_choice *choice) {
-  int64_t longest = 0;
-  for (int x = 0; x < DVT_DIMS; x++)
-    longest = choice->tile[x] > longest ? choice->tile[x] : longest;
-  return longest;
+/* Whether two divide the work into the same blocks and tiles. Those of equal lengths may differ in the order of their
+ * work, which is not told. */
+static bool are_divided_alike(const dvt_plan_choice *a, const dvt_plan_choice *b) {
+  return memcmp(a->grid, b->grid, sizeof a->grid) == 0 && memcmp(a->tile, b->tile, sizeof a->tile) == 0;
+}
+
+/* The choices that can be told apart, the best of those that cannot. */
+static void list_choices(const dvt_chosen *chosen, davit_level3_explanation *e) {
+  for (int i = 0; i < chosen->count; i++) {
+    const dvt_plan_choice *c = &chosen->candidate[i].choice;
+    bool listed = false;
+    for (int j = 0; j < i && !listed; j++)
+      listed = are_divided_alike(c, &chosen->candidate[j].choice);
+    if (listed)
+      continue;
+    e->choices[e->count].grid_m = c->grid[DVT_DIM_M];
+    e->choices[e->count].grid_n = c->grid[DVT_DIM_N];
+    e->choices[e->count].grid_k = c->grid[DVT_DIM_K];
+    e->choices[e->count].tile_m = c->tile[DVT_DIM_M];
+    e->choices[e->count].tile_n = c->tile[DVT_DIM_N];
+    e->choices[e->count].tile_k = c->tile[DVT_DIM_K];
+    e->choices[e->count++].seconds = chosen->candidate[i].seconds;
+  }
 }
 
 /* Playing the plan once more says what its time is made of. */
@@ -274,18 +302,8 @@ static davit_status explain(const setup *s, const dvt_chosen *chosen, const dvt_
                                   .peer = p.peer,
                                   .store = p.store,
                                   .floor_arithmetic = p.floor_arithmetic,
-                                  .floor_link = p.floor_link,
-                                  .count = chosen->count};
-  for (int i = 0; i < chosen->count; i++) {
-    const dvt_plan_choice *c = &chosen->candidate[i].choice;
-    e->choices[i].grid_m = c->grid[DVT_DIM_M];
-    e->choices[i].grid_n = c->grid[DVT_DIM_N];
-    e->choices[i].grid_k = c->grid[DVT_DIM_K];
-    e->choices[i].tile_m = c->tile[DVT_DIM_M];
-    e->choices[i].tile_n = c->tile[DVT_DIM_N];
-    e->choices[i].tile_k = c->tile[DVT_DIM_K];
-    e->choices[i].seconds = chosen->candidate[i].seconds;
-  }
+                                  .floor_link = p.floor_link};
+  list_choices(chosen, e);
   return DAVIT_SUCCESS;
 }
 
@@ -307,7 +325,7 @@ static davit_status run_plan(setup *s, int64_t tile, dvt_chosen *chosen, davit_l
       dvt_plan_run(s->call, &s->shape, &plan, s->devices, s->places, s->streams, report, &full, &s->begun);
   if (full >= 0)
     give_less(s, &plan, full);
-  report->tile = longest_tile(choice);
+  set_tiles(report, choice->tile[DVT_DIM_M], choice->tile[DVT_DIM_N], choice->tile[DVT_DIM_K]);
   if (status == DAVIT_SUCCESS)
     status = explain(s, chosen, &plan);
   dvt_plan_free(&plan);

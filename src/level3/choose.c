@@ -90,7 +90,7 @@ static bool is_allowed(const search *s, const int grid[DVT_DIMS]) {
 }
 
 static int64_t block_of(const search *s, const int grid[DVT_DIMS], int dim) {
-  return dvt_at_least(dvt_divide_up(s->shape->length[dim], grid[dim]), 1);
+  return dvt_at_least(dvt_longest_block(s->shape->length[dim], grid[dim]), 1);
 }
 
 /* Lengths to try for a dimension of a block, each for another number of tiles: at most MOST_TILES, and the whole of it.

@@ -38,6 +38,16 @@ static int64_t border_at(int64_t length, double fraction, int64_t align) {
   return length > 2 * align ? (at + align / 2) / align * align : at;
 }
 
+int64_t dvt_longest_block(int64_t length, int parts) {
+  int64_t longest = 0, begin = 0;
+  for (int part = 1; part <= parts; part++) {
+    const int64_t end = border_at(length, (double)part / parts, ALIGN);
+    longest = dvt_at_least(longest, end - begin);
+    begin = end;
+  }
+  return longest;
+}
+
 /* ---- cuts ---- */
 
 static int64_t aligned_piece(int64_t piece, int64_t tile, int64_t align) {

@@ -165,6 +165,9 @@ typedef struct dvt_plan {
 davit_status dvt_plan_build(const dvt_plan_shape *shape, const dvt_plan_choice *choice, dvt_plan *plan);
 void dvt_plan_free(dvt_plan *plan);
 
+/* The longest block of a dimension that is divided between so many devices of the same rate. */
+int64_t dvt_longest_block(int64_t length, int parts);
+
 /* Rows and columns of a tile, as stored. */
 int64_t dvt_tile_rows(const dvt_plan *plan, const dvt_operand *tile);
 int64_t dvt_tile_cols(const dvt_plan *plan, const dvt_operand *tile);

@@ -128,6 +128,9 @@ def folded(op, x, axis=None):
         return wide.mean(axis), 4 * n * eps * total / n
     if op == "var":
         return wide.var(axis), 4 * n * eps * wide.var(axis) + (4 * n * eps * total / n) ** 2
+    if op == "std":
+        limit = 4 * n * eps * wide.var(axis) + (4 * n * eps * total / n) ** 2
+        return wide.std(axis), np.sqrt(limit) if (wide.var(axis) == 0).any() else 2 * limit / wide.std(axis)
     if op == "norm":
         norm = np.sqrt((wide * wide).sum(axis))
         return norm, 4 * n * eps * norm
@@ -144,7 +147,7 @@ def expect_near(found, wanted, limit, what):
         expect((abs(found - wanted) <= limit).all(), f"{what}: {found}, expected {wanted}")
 
 
-MORE_OPS = ("sum", "prod", "min", "max", "mean", "var", "norm", "argmin", "argmax")
+MORE_OPS = ("sum", "prod", "min", "max", "mean", "var", "std", "norm", "argmin", "argmax")
 SHAPES = ((7,), (5, 9), (1, 6), (6, 1), (4, 5, 6), (2, 1, 3, 4))
 
 
@@ -176,6 +179,8 @@ def test_reduce_far():
     far = 1e9 + noise(np.random.default_rng(14), 100000)
     report = run_json("reduce", save("x.npy", far), "--op", "var", "--check")
     expect(abs(report["result"] / far.astype(np.longdouble).var() - 1) < 1e-9, f"variance far from 0: {report}")
+    report = run_json("reduce", "x.npy", "--op", "std", "--check")
+    expect(abs(report["result"] / far.astype(np.longdouble).std() - 1) < 1e-9, f"deviation far from 0: {report}")
     for scale in (1e200, 1e-200):
         report = run_json("reduce", save("x.npy", np.array([3, 4]) * scale), "--op", "norm", "--check")
         expect(abs(report["result"] / (5 * scale) - 1) < 1e-15, f"norm of {scale}: {report}")
@@ -185,7 +190,7 @@ def test_reduce_far():
     expect(run_json("reduce", save("x.npy", np.zeros((3, 0))), "--axis", 1, "--check")["result"] == [0, 0, 0], "sums of nothing")
     expect(run_json("reduce", "x.npy", "--axis", 0, "--check")["result"] == [], "no sums")
     expect(run_json("reduce", "x.npy", "--op", "norm")["result"] == 0, "norm of nothing")
-    for op in ("mean", "var", "argmin", "argmax"):
+    for op in ("mean", "var", "std", "argmin", "argmax"):
         refuse(("reduce", "x.npy", "--op", op), "x.npy: expected at least one element", "3 x 0")
         expect(run_json("reduce", "x.npy", "--op", op, "--axis", 0)["result"] == [], f"{op} of no groups")
     for axis in (2, -3):

@@ -10,6 +10,7 @@ check failed.
 import gzip
 import io
 import os
+import pty
 import random
 import re
 import signal
@@ -66,7 +67,11 @@ def test_devices():
     for entry in report["list"]:
         expect(entry["name"] in result.out.decode(), f"{entry['name']} in the text")
     if {entry["kind"] for entry in report["list"]} <= {"cpu", "host-offload"}:
-        expect(result.err == f"davit devices: no GPU: {report.get('no_gpu')}\n", f"why there is no GPU: {result.err}")
+        offload = len(report["list"]) - 1
+        place = f"the CPU, as {offload} host-offload devices; " if offload > 1 else ""
+        expect(result.err == f"davit devices: no GPU: {place}{report.get('no_gpu')}\n", f"why there is no GPU: {result.err}")
+        lines = [line for line in result.out.decode().splitlines() if report["list"][0]["name"] in line]
+        expect(len(lines) == 1 + (offload > 0), f"the CPU as such, and once more for all host-offload devices: {lines}")
         built_for_gpus = "NVIDIA" in run_json("version")["built_for"]
         expect(built_for_gpus == ("without code for GPUs" not in result.err), f"the reason: {result.err}")
         expect("says why" in davit("gemm", "a.npy", "a.npy", "--devices", "gpu", code=2).err, "where the reason is found")
@@ -220,6 +225,44 @@ def test_gemm_text():
     report = run_json("gemm", "a.npy", "a.npy", "--repeat", 5)
     expect(0 < report["seconds_minimum"] <= report["seconds"] <= report["seconds_maximum"], f"times: {report}")
     expect(report["seconds_deviation"] >= 0, f"deviation: {report}")
+
+
+def test_gemm_tiles():
+    """What -v, --json and --explain say of tiles is one thing."""
+    a = save("a.npy", noise(np.random.default_rng(8), 1500, 1500).astype("f4"))
+    report = run_json("gemm", a, a, "--devices", "host")
+    result = davit("gemm", a, a, "--devices", "host", "-v", "--explain")
+    chosen = re.search(r"^chosen\t(\d+) x (\d+) x (\d+) devices\ttiles of (\d+) x (\d+) x (\d+)\t", result.out.decode(), re.M)
+    if not chosen:  # one host device alone
+        expect("tiles: none\n" in result.err and report["products"] == 1, f"the whole: {result}")
+        return
+    rows, cols, parts, *tiles = map(int, chosen.groups())
+    expect(tiles == [report["tile_m"], report["tile_n"], report["tile_k"]], f"tiles in JSON: {report}, {chosen[0]}")
+    expect(report["tile"] == max(tiles), f"the longest side: {report}")
+    expect(f"tiles: at most {tiles[0]} x {tiles[1]} of C, {tiles[2]} of k\n" in result.err, f"in words: {result.err}")
+    blocks = [-(-1500 // parts) + 32 for parts in (rows, cols, parts)]
+    if all(tile > block - 48 for tile, block in zip(tiles, blocks)):
+        expect(report["products"] == rows * cols * parts, f"one product for each whole block: {report}")
+    lines = [line for line in result.out.splitlines() if line.startswith((b"chosen", b"alternative"))]
+    expect(len({line.split(b"\t", 1)[1].rsplit(b"\t", 1)[0] for line in lines}) == len(lines), f"no choice is listed twice: {lines}")
+
+
+def test_repeat():
+    """One line with median, range and rate, on standard error; -v has units."""
+    x = save("x.npy", np.ones(1000))
+    line = r"median [\d.]+ (µs|ms|s) \([\d.]+ … [\d.]+\)"
+    result = davit("reduce", x, "--repeat", 3)
+    expect(re.fullmatch(line + r", [\d.e+-]+ GB/s\n", result.err) and result.out == b"1000\n", f"one line: {result}")
+    for arguments, unit in ((("gemm", save("a.npy", np.eye(9)), "a.npy", "-o", "c.npy"), "GFLOP/s"), (("dot", x, x), "GFLOP/s")):
+        err = davit(*arguments, "--repeat", 2, "--warmup", 1).err
+        expect(re.fullmatch(line + rf", [\d.e+-]+ {unit}\n", err), f"one line: {err!r}")
+    for quiet in (("--quiet",), ("--json",)):
+        expect(davit("reduce", x, "--repeat", 3, *quiet).err == "", f"no line with {quiet}")
+    expect("median" not in davit("reduce", x).err, "no line of one run")
+    err = davit("gemm", "a.npy", "a.npy", "-v").err
+    for part in (r"^seconds: \S+ s$", r"^gflops: \S+ GFLOP/s$", r"^bytes_from_host: \d+ bytes$", r"^cache_bytes: \d+ bytes$"):
+        expect(re.search(part, err, re.M), f"{part} in {err}")
+    expect(davit("gemm", "a.npy", "a.npy", "--verbose").err.count("\n") == err.count("\n"), "--verbose is -v")
 
 
 def test_whole_numbers():
@@ -619,6 +662,32 @@ def test_owner():
         expect(process.returncode == 1 and "new.npy: cannot be written: a new file cannot be given its owner" in process.stderr,
                f"another user's file: {process}")
         expect(open("new.npy", "rb").read() == b"old" and os.stat("new.npy").st_uid == 0, "it is as it was")
+
+
+def test_full_disk():
+    """A full disk behind standard output is named, whoever writes there."""
+    x, a = save("x.npy", np.ones(100_000)), save("a.npy", np.eye(9))
+    for arguments in (("reduce", x), ("reduce", x, "--json"), ("scan", x, "-o", "-"), ("gemm", a, a, "--explain"), ("help",),
+                      ("help", "gemm"), ("devices",), ("demo", "--size", 20), ("version",), ("points", "-n", 1e5, "-o", "-")):
+        with open("/dev/full", "wb") as full:
+            process = subprocess.run([DAVIT, *map(str, arguments)], stdout=full, stderr=subprocess.PIPE, timeout=LIMIT_S, text=True)
+        last = process.stderr.splitlines()[-1]
+        expect(process.returncode == 1 and last.endswith("standard output: cannot be written: No space left on device"),
+               f"{arguments}: {process.returncode}, {process.stderr}")
+
+
+def test_terminal_as_input():
+    """Who waits for standard input at a terminal says so; a pipe is read in silence."""
+    for command in (("closest", "-"), ("reduce", "-"), ("align", "-", put("q.fa", ">q\nACGT\n"))):
+        ours, terminal = pty.openpty()
+        process = subprocess.Popen([DAVIT, *command], stdin=terminal, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        line = process.stderr.readline()
+        os.write(ours, b"\x04")
+        os.close(terminal)
+        process.communicate(timeout=LIMIT_S)
+        os.close(ours)
+        expect("waiting for standard input, which is a terminal" in line, f"{command}: {line}")
+    expect(davit("reduce", "-", data=npy_bytes(np.ones(3))).err == "", "nothing of a pipe")
 
 
 def test_dangling_link():

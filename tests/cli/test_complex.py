@@ -72,12 +72,12 @@ def norm(x, axis):
 
 def test_reduce():
     rng = np.random.default_rng(5)
-    functions = {"sum": np.sum, "prod": np.prod, "mean": np.mean, "var": np.var, "norm": norm}
+    functions = {"sum": np.sum, "prod": np.prod, "mean": np.mean, "var": np.var, "std": np.std, "norm": norm}
     shapes = (((40,), None), ((6, 5), None), ((6, 5), 0), ((6, 5), 1), ((3, 4, 5), 1), ((3, 4, 5), -1), ((1,), None),
               ((0,), None), ((2, 0), 1), ((0, 2), 1), ((), None))
     for op, (shape, axis), order, dtype, place in cases(functions, shapes, "CF", TYPES, PLACES)[::3]:
         x = noise(rng, *shape, dtype=dtype)
-        if x.size == 0 and op in ("mean", "var"):
+        if x.size == 0 and op in ("mean", "var", "std"):
             continue
         save("x.npy", x, order)
         arguments = ("reduce", "x.npy", "--op", op, "--devices", place, *(() if axis is None else ("--axis", axis)))
@@ -99,7 +99,7 @@ def test_large():
     """Sums go to the devices, and are as good as those of real numbers."""
     x = noise(np.random.default_rng(6), 300_001)
     save("x.npy", x)
-    for op, wanted in (("sum", x.sum()), ("mean", x.mean()), ("var", x.var()), ("norm", norm(x, None))):
+    for op, wanted in (("sum", x.sum()), ("mean", x.mean()), ("var", x.var()), ("std", x.std()), ("norm", norm(x, None))):
         found = complex(davit("reduce", "x.npy", "--op", op, "--check").out.decode())
         expect(abs(found - wanted) <= 1e-12 * abs(x).sum(), f"{op}: {found}, expected {wanted}")
     save("x.npy", np.exp(1j * np.angle(x)))

@@ -72,7 +72,8 @@ def bash(lines):
 
 def options_of(name):
     text = re.search(r"\noptions:\n(.*?)\n\n", davit("help", name).out.decode(), re.S)[1]
-    return {row.split()[0] for row in re.split(r"\n  (?=-)", "\n" + text)[1:]} - {"-h,"} | {"--help"}
+    rows = re.split(r"\n  (?=-)", "\n" + text)[1:]
+    return {name for row in rows for name in re.match(r"([^ ,\n]+)(?:, (\S+))?", row).groups() if name} - {"-h"}
 
 
 def test_bash():

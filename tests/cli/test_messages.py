@@ -118,7 +118,7 @@ $ davit gemm sq.npy x.npy --arithmetic fast
 davit gemm: --arithmetic takes native or emulated, not 'fast'
 ended with 2
 $ davit reduce x.npy --op mena
-davit reduce: --op takes sum, prod, min, max, mean, var, norm, argmin or argmax, not 'mena'
+davit reduce: --op takes sum, prod, min, max, mean, var, std, norm, argmin or argmax, not 'mena'; did you mean mean?
 ended with 2
 $ davit reduce x.npy --ordered=1
 davit reduce: --ordered takes no value
@@ -139,7 +139,7 @@ $ davit closest p.csv --radius -1
 davit closest: --radius takes a number from 0, not '-1'
 ended with 2
 $ davit closest p.csv --algorithm gird
-davit closest: --algorithm takes auto, brute, divide or grid, not 'gird'
+davit closest: --algorithm takes auto, brute, divide or grid, not 'gird'; did you mean grid?
 ended with 2
 $ davit closest p.csv --columns 1
 davit closest: --columns takes 2 or 3 columns, not '1'
@@ -154,7 +154,7 @@ $ davit points -n 1e15 -o p.npy
 davit points: float32 has no more than 2^48 different points
 ended with 2
 $ davit points -n 10 -o p.npy --kind norm
-davit points: --kind takes uniform, signed or normal, not 'norm'
+davit points: --kind takes uniform, signed or normal, not 'norm'; did you mean normal?
 ended with 2
 $ davit points -n 10 -o p.npy --dim 4
 davit points: --dim takes a whole number from 2 to 3, not '4'
@@ -414,19 +414,20 @@ ended with 0
 $ davit dot v.npy v.npy --devices cpu -v
 30
 cpu: reference on <word> <word>
-seconds: <word>
-gflops: <word>
+seconds: <word> s
+gflops: <word> GFLOP/s
 type: float64
 n: 4
 ended with 0
 $ davit dot v.npy v.npy --devices cpu --repeat 3 -v
 30
+median <word> <word> (<word> … <word>), <word> GFLOP/s
 cpu: reference on <word> <word>
-seconds: <word>
-seconds_minimum: <word>
-seconds_maximum: <word>
-seconds_deviation: <word>
-gflops: <word>
+seconds: <word> s
+seconds_minimum: <word> s
+seconds_maximum: <word> s
+seconds_deviation: <word> s
+gflops: <word> GFLOP/s
 type: float64
 n: 4
 ended with 0

@@ -49,10 +49,10 @@ def test_screen():
         shown = screens(long, environment)
         expect(any(re.search(r"dot: [1-9]\d* of [1-9]\d* runs, \d+ s, about \d+ s left", screen) for screen in shown),
                f"progress, {environment or 'plain'}: {shown[-3:]}")
-        expect(shown[-1].split("\n")[:2] == ["100000", "ended with 0"], f"the value alone stays: {shown[-1]!r}")
+        expect(re.match(r"100000\nmedian .* GFLOP/s\nended with 0\n", shown[-1]), f"the value and its time stay: {shown[-1]!r}")
         expect(not any("\x1b[" in screen for screen in shown), f"no colours: {shown[-1]!r}")
     shown = screens(f"{DAVIT} dot x.npy x.npy --devices cpu --repeat 100 --check")
-    expect(re.match(r"100000\nerror \S+ of bound \S+: .*\nended with 0\n", shown[-1]), f"the value and the check: {shown[-1]!r}")
+    expect(re.match(r"100000\nmedian .* GFLOP/s\nerror \S+ of bound \S+: .*\nended with 0\n", shown[-1]), f"the value and the check: {shown[-1]!r}")
 
 
 def test_binary():

@@ -80,6 +80,22 @@ if [ -e "$build/lib/libdavit_mpi.so" ]; then
   by_find_package mpi "$cc" ranks
   run_ranks "find_package, $cc" "$work/mpi/ranks"
 fi
+# Without davit's MPI part, and with it where there is no MPI: MPI is what the sentence is about, with any compiler.
+config=$(dirname "$(find "$prefix" -name davitConfig.cmake)")
+if [ -n "$mpi" ]; then
+  refused no_mpi.log "davit::mpi needs an MPI (Debian: libopenmpi-dev)" \
+    configure no_mpi "$cc" -DDAVIT_COMPONENTS=mpi -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON
+  mv "$config/davitMpiTargets.cmake" "$work"
+fi
+refused without_mpi.log "davit::mpi is not installed beside this davit: on Debian the package libdavit-mpi-dev has it" \
+  configure without_mpi "$cc" -DDAVIT_COMPONENTS=mpi
+if grep -q "need Clang" <(sed -n '/CMake Error/,$p' "$work/without_mpi.log"); then
+  echo "another component is blamed:"
+  cat "$work/without_mpi.log"
+  exit 1
+fi
+[ -z "$mpi" ] || mv "$work/davitMpiTargets.cmake" "$config"
+refused unknown.log "davit has no component banana, only mpi and offload" configure unknown "$clang" -DDAVIT_COMPONENTS=banana
 configure required "$clang" -DDAVIT_COMPONENTS=offload || { cat "$work/required.log"; exit 1; }
 # A Clang that says it is an older one.
 version=$("$clang" -dumpversion | cut -d. -f1)

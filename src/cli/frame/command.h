@@ -107,6 +107,7 @@ typedef struct cli_choice {
 /* A list of options ends with a row without a name. What is not given is zero. */
 typedef struct cli_option {
   const char *name;     /* "--gap-open", "-o" */
+  const char *also;     /* of CLI_FLAG: a second name, "--verbose" of "-v"; may be NULL */
   const char *argument; /* placeholder of the value in help texts */
   cli_kind kind;
   size_t at, bytes;        /* of the value in the state: CLI_AT() */

@@ -61,7 +61,7 @@ static void print_bash_command(const cli_command *command) {
   const cli_place *place = command->operands;
   printf("  %s)\n    options='", command->name);
   for (int i = 0; (option = cli_option_row(command, i)); i++)
-    printf("%s ", option->name);
+    printf("%s%s%s ", option->name, option->also ? " " : "", option->also ? option->also : "");
   printf("--help'\n");
   if (!place || place->words)
     printf("    operands='%s'\n", place ? place->words : "");
@@ -102,7 +102,10 @@ static void print_explanation(const char *text) {
 
 static void print_zsh_option(const cli_option *option) {
   const bool flag = option->kind == CLI_FLAG;
-  printf(" \\\n      '%s%s[", option->name, !flag && option->name[1] == '-' ? "=" : "");
+  if (option->also)
+    printf(" \\\n      '(%s %s)'{%s,%s}'[", option->name, option->also, option->name, option->also);
+  else
+    printf(" \\\n      '%s%s[", option->name, !flag && option->name[1] == '-' ? "=" : "");
   print_explanation(option->help);
   printf("]");
   if (!flag) {

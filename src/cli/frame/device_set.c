@@ -80,3 +80,29 @@ int cli_device_set_parse(const char *text, cli_device_set *set) {
     return parse_kind(*text == 'h', set);
   return parse_numbers(text, set);
 }
+
+/* How many devices from the first on are host-offload ones with numbers that follow each other; at least 1. */
+static int run_of(const cli_device_set *set, int first) {
+  int length = 0;
+  davit_device_info info;
+  while (first + length < set->count && set->ids[first + length] == set->ids[first] + length &&
+         davit_device_describe(set->ids[first + length], &info) == DAVIT_SUCCESS &&
+         info.kind == DAVIT_DEVICE_HOST_OFFLOAD)
+    length++;
+  return length > 1 ? length : 1;
+}
+
+void cli_devices_print(const cli_device_set *set, FILE *file, const char *margin) {
+  for (int i = 0, length; i < set->count; i += length) {
+    davit_device_info info;
+    length = run_of(set, i);
+    if (davit_device_describe(set->ids[i], &info) != DAVIT_SUCCESS)
+      continue;
+    if (length > 1)
+      fprintf(file, "%sdevices %d to %d: the CPU, as %d host-offload devices, %s\n", margin, set->ids[i],
+              set->ids[i + length - 1], length, info.name);
+    else
+      fprintf(file, "%sdevice %d: %s, %s\n", margin, info.device, davit_device_kind_string(info.kind),
+              info.name);
+  }
+}

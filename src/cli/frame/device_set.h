@@ -4,6 +4,7 @@
 #define DAVIT_SRC_CLI_FRAME_DEVICE_SET_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 enum { CLI_MAX_DEVICES = 64 };
 
@@ -16,5 +17,9 @@ typedef struct cli_device_set {
 /* Reads "all", "gpu", "host", "cpu" or a list of numbers (DAVIT_HOST is -1), each of which must exist and
  * be named once. */
 int cli_device_set_parse(const char *text, cli_device_set *set);
+
+/* A line for each device, after `margin`. Host-offload devices, which are one processor several times, have one
+ * line together. */
+void cli_devices_print(const cli_device_set *set, FILE *file, const char *margin);
 
 #endif

@@ -63,7 +63,8 @@ void cli_help_argument(const cli_option *option, char text[static CLI_OPTION_TEX
 static void name_of(const cli_option *option, char text[static CLI_OPTION_TEXT]) {
   char argument[CLI_OPTION_TEXT];
   cli_help_argument(option, argument);
-  snprintf(text, CLI_OPTION_TEXT, "%s%s%s", option->name, *argument ? " " : "", argument);
+  snprintf(text, CLI_OPTION_TEXT, "%s%s%s%s%s", option->name, option->also ? ", " : "",
+           option->also ? option->also : "", *argument ? " " : "", argument);
 }
 
 bool cli_help_has_choices(const cli_option *option) {

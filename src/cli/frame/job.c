@@ -400,16 +400,35 @@ static void print_json(const cli_job *job) {
   putchar('\n');
 }
 
+/* A time in a unit that suits the median; at least three digits of it. */
+static void print_time(double seconds, double scale) {
+  fprintf(stderr, seconds * scale < 1000 ? "%.3g" : "%.0f", seconds * scale);
+}
+
+/* "median 252 ms (168 … 382), 13.7 GFLOP/s" */
+static void print_repeated(const cli_job *job) {
+  static const char *const units[] = {[CLI_GFLOPS] = "GFLOP/s", [CLI_GBYTES] = "GB/s", [CLI_GCUPS] = "GCUPS"};
+  const cli_times *times = &job->seconds;
+  const double scale = times->median < 1e-3 ? 1e6 : times->median < 1 ? 1e3 : 1;
+  fprintf(stderr, "median ");
+  print_time(times->median, scale);
+  fprintf(stderr, " %s (", scale > 1e3 ? "µs" : scale > 1 ? "ms" : "s");
+  print_time(times->minimum, scale);
+  fprintf(stderr, " … ");
+  print_time(times->maximum, scale);
+  fprintf(stderr, ")");
+  if (job->rate.unit)
+    fprintf(stderr, ", %.3g %s", 1e-9 * job->rate.amount / times->median, units[job->rate.unit]);
+  fprintf(stderr, "\n");
+}
+
 static void print_details(const cli_job *job) {
   cli_json lines = {.file = stderr, .lines = true};
   const bool chosen = job->command->common & CLI_COMMON_DEVICES;
   if (chosen && job->devices.reference)
     fprintf(stderr, "cpu: reference on %d thread%s\n", dvt_threads(), CLI_PLURAL(dvt_threads()));
-  for (int i = 0; chosen && !job->devices.reference && i < job->devices.count; i++) {
-    davit_device_info info;
-    if (davit_device_describe(job->devices.ids[i], &info) == DAVIT_SUCCESS)
-      fprintf(stderr, "device %d: %s, %s\n", info.device, davit_device_kind_string(info.kind), info.name);
-  }
+  if (chosen && !job->devices.reference)
+    cli_devices_print(&job->devices, stderr, "");
   cli_json_open_object(&lines, NULL);
   report_figures(&lines, job);
   cli_json_close_object(&lines);
@@ -451,6 +470,8 @@ static int report(cli_job *job) {
     return flushed;
   if (job->command->remark)
     job->command->remark(job);
+  if (holds && job->common.repeat > 1 && !job->common.json && !job->common.quiet)
+    print_repeated(job);
   if (job->common.verbose && !job->common.json)
     print_details(job);
   if (!holds)

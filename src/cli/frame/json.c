@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "src/cli/formats/names.h"
 
@@ -63,9 +64,30 @@ void cli_json_string(cli_json *json, const char *key, const char *value) {
     cli_write_quoted(json->file, value);
 }
 
+static bool has_word(const char *key, const char *word) {
+  const size_t length = strlen(word);
+  const char *at = strstr(key, word);
+  return at && (at == key || at[-1] == '_') && (!at[length] || at[length] == '_');
+}
+
+/* For people, the unit of the number that was just written. */
+static void write_unit(cli_json *json, const char *key) {
+  static const char *const units[][2] = {{"gflops", "GFLOP/s"}, {"gbytes_per_s", "GB/s"},
+                                         {"gcups", "GCUPS"},    {"seconds", "s"},
+                                         {"bytes", "bytes"},    {"rate", "samples/s"}};
+  if (!key || !is_line(json))
+    return;
+  for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+    if (has_word(key, units[i][0])) {
+      fprintf(json->file, " %s", units[i][1]);
+      return;
+    }
+}
+
 void cli_json_integer(cli_json *json, const char *key, int64_t value) {
   begin_value(json, key);
   fprintf(json->file, "%" PRId64, value);
+  write_unit(json, key);
 }
 
 void cli_json_real(cli_json *json, const char *key, double value) {
@@ -74,6 +96,7 @@ void cli_json_real(cli_json *json, const char *key, double value) {
     fprintf(json->file, "%.*g", json->lines ? 6 : 17, value);
   else
     fputs("null", json->file);
+  write_unit(json, key);
 }
 
 void cli_json_null(cli_json *json, const char *key) {

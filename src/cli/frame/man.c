@@ -81,6 +81,10 @@ static void print_option_name(const cli_option *option) {
   char argument[CLI_OPTION_TEXT];
   cli_help_argument(option, argument);
   print_bold(option->name);
+  if (option->also) {
+    printf(", ");
+    print_bold(option->also);
+  }
   if (*argument) {
     putchar(' ');
     print_italic(argument);

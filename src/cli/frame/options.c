@@ -46,7 +46,7 @@ static const struct {
                 .help = "compare with the CPU reference; exit 1 if the error is above its bound")},
     {CLI_COMMON_REPEAT,
      CLI_OPTION(WHOLE, cli_common, repeat, "--repeat", "R", .minimum = 1, .maximum = MAX_REPEAT, .value = "1",
-                .help = "run R times and report the median time")},
+                .help = "run R times, and print the median time, its range and the rate on standard error")},
     {CLI_COMMON_REPEAT, CLI_OPTION(WHOLE, cli_common, warmup, "--warmup", "W", .maximum = MAX_REPEAT,
                                    .value = "0", .help = "run W times before that, without timing")},
     {CLI_COMMON_TRACE,
@@ -56,9 +56,9 @@ static const struct {
                                  .help = "seed of the random numbers")},
     {CLI_COMMON_JSON,
      CLI_OPTION(FLAG, cli_common, json, "--json", NULL, .help = "print one JSON object on standard output")},
-    {CLI_COMMON_FORCE, CLI_OPTION(FLAG, cli_common, force, "-f", NULL,
+    {CLI_COMMON_FORCE, CLI_OPTION(FLAG, cli_common, force, "-f", NULL, .also = "--force",
                                   .help = "write binary output even if standard output is a terminal")},
-    {CLI_COMMON_VERBOSE, CLI_OPTION(FLAG, cli_common, verbose, "-v", NULL,
+    {CLI_COMMON_VERBOSE, CLI_OPTION(FLAG, cli_common, verbose, "-v", NULL, .also = "--verbose",
                                     .help = "print devices, times and rates on standard error")},
     {CLI_COMMON_QUIET, CLI_OPTION(FLAG, cli_common, quiet, "--quiet", NULL,
                                   .help = "no progress and no remarks on standard error")},
@@ -74,11 +74,15 @@ const cli_option *cli_option_row(const cli_command *command, int index) {
   return NULL;
 }
 
+static bool is_name(const char *its, const char *name, size_t length) {
+  return its && strlen(its) == length && !memcmp(its, name, length);
+}
+
 /* The index of the row with this name, of `length` characters; -1: there is none. */
 static int find_row(const cli_command *command, const char *name, size_t length) {
   const cli_option *row;
   for (int i = 0; (row = cli_option_row(command, i)); i++)
-    if (strlen(row->name) == length && !memcmp(row->name, name, length))
+    if (is_name(row->name, name, length) || is_name(row->also, name, length))
       return i;
   return -1;
 }
@@ -134,12 +138,27 @@ void cli_option_values(const cli_option *option, char text[static CLI_OPTION_TEX
     snprintf(text + used, CLI_OPTION_TEXT - used, "%s%s", used ? " or " : "", noun);
 }
 
+/* The choice that is likely to be meant, NULL if there is none: one that is misspelt, or with which the text
+ * begins, as maximum with max. */
+static const char *choice_like(const cli_option *option, const char *text) {
+  enum { LEAST_LETTERS = 3 };
+  cli_nearest nearest = {.word = text};
+  for (const cli_choice *choice = option->choices; choice && choice->name; choice++) {
+    const size_t length = strlen(choice->name);
+    if (length >= LEAST_LETTERS && !strncasecmp(text, choice->name, length))
+      return choice->name;
+    cli_nearest_try(&nearest, choice->name);
+  }
+  return nearest.name;
+}
+
 static int bad_value(const cli_option *option, const char *text) {
   char values[CLI_OPTION_TEXT], range[CLI_OPTION_TEXT];
+  const char *like = choice_like(option, text);
   cli_option_values(option, values);
   cli_option_range(option, range);
-  return cli_fail(CLI_USAGE, "%s takes %s%s%s, not '%s'", option->name, values, *range ? " " : "", range,
-                  text);
+  return cli_fail(CLI_USAGE, "%s takes %s%s%s, not '%s'%s%s%s", option->name, values, *range ? " " : "",
+                  range, text, like ? "; did you mean " : "", like ? like : "", like ? "?" : "");
 }
 
 /* ---- values ---- */
@@ -286,9 +305,12 @@ static int unknown_option(const parser *p, const char *argument) {
   snprintf(name, sizeof name, "%.*s", (int)strcspn(argument, "="), argument);
   cli_nearest nearest = {.word = name};
   const cli_option *row;
-  for (int i = 0; (row = cli_option_row(p->command, i)); i++)
+  for (int i = 0; (row = cli_option_row(p->command, i)); i++) {
     if (row->name[1] == '-')
       cli_nearest_try(&nearest, row->name);
+    if (row->also)
+      cli_nearest_try(&nearest, row->also);
+  }
   return cli_fail(CLI_USAGE, "unknown option '%s'; %s%s%s'davit help %s' lists the options", argument,
                   nearest.name ? "did you mean " : "", nearest.name ? nearest.name : "",
                   nearest.name ? "? " : "", p->command->name);

@@ -58,7 +58,8 @@ static bool is_taken(const cli_output *output) {
 /* ---- opening ---- */
 
 static int open_fail(const char *path, const char *why) {
-  return cli_fail(errno == ENOMEM ? CLI_DEVICE : CLI_FAILED, "%s: cannot be written: %s", path, why);
+  return cli_fail(errno == ENOMEM ? CLI_DEVICE : CLI_FAILED, "%s: cannot be written: %s",
+                  strcmp(path, "-") != 0 ? path : "standard output", why);
 }
 
 static int open_file(const char *path, cli_output *output) {
@@ -144,5 +145,7 @@ int cli_outputs_commit(void) {
 }
 
 int cli_output_flush(void) {
-  return fflush(stdout) || ferror(stdout) ? cli_fail(CLI_FAILED, "cannot write to standard output") : CLI_OK;
+  errno = 0;
+  const bool failed = fflush(stdout) || ferror(stdout);
+  return failed ? open_fail("-", errno ? strerror(errno) : "an earlier part failed") : CLI_OK;
 }
