@@ -3,19 +3,22 @@
  * counted.
  *
  * A byte order mark before UTF-8 is skipped. A compressed file that ends too early is an error, also if it
- * was cut between two blocks of bgzip. */
+ * was cut between two blocks of bgzip. Zero bytes behind the last member are padding (gzip.h). */
 #ifndef DAVIT_SRC_CLI_FORMATS_LINES_H
 #define DAVIT_SRC_CLI_FORMATS_LINES_H
 
 #include <htslib/bgzf.h>
-#include <htslib/kstring.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 typedef struct cli_lines {
   const char *name; /* for messages */
-  BGZF *file;
-  kstring_t buffer;
+  BGZF *file;       /* text and what bgzip has compressed; NULL: */
+  FILE *unpacked;   /* what gzip has */
+  bool padded;      /* bgzip's last block was read, and the padding behind it */
+  char *buffer;
+  size_t capacity;
   const char *text; /* the line, without its end; a zero byte follows */
   int64_t length;
   int64_t number; /* from 1; 0 before the first line */
