@@ -130,20 +130,17 @@ static content parse_field(const table *t, const char *field, size_t length, num
                                                                                             : NUMBER;
 }
 
-/* Whether a field of the line is a number, in quotes or not. Such a line is no line of names. */
-static bool holds_number(const char *at) {
-  static const char between[] = ",; \t\r\"'()";
-  while (*(at += strspn(at, between))) {
-    const char *end = at + strcspn(at, between);
-    char *parsed;
-    (void)strtod(at, &parsed);
-    if (*parsed == '+' || *parsed == '-')
-      (void)strtod(parsed, &parsed);
-    if (parsed == end || (*parsed == 'j' && parsed + 1 == end && parsed > at))
-      return true;
-    at = end;
-  }
-  return false;
+/* Whether a field of the line is a number, with either decimal mark. Such a line is no line of names. */
+static bool holds_number(const table *t) {
+  static const cli_reading points = {.decimal = CLI_DECIMAL_POINT}, commas = {.decimal = CLI_DECIMAL_COMMA};
+  const table by_point = {.reading = &points}, by_comma = {.reading = &commas};
+  cli_fields fields = {cli_separator(t->text.line, t->reading->decimal), t->text.line};
+  const char *field;
+  size_t length;
+  bool found = false;
+  for (number n; !found && cli_fields_next(&fields, &field, &length);)
+    found = parse_number(&by_point, field, length, &n) || parse_number(&by_comma, field, length, &n);
+  return found;
 }
 
 /* ---- elements ---- */
@@ -365,7 +362,7 @@ static void leave_out_count(table *t, cli_array *array) {
 
 /* Whether the line is the first and has names alone; keeps it. */
 static bool take_header(table *t) {
-  if (t->form.fields || t->header || holds_number(t->text.line))
+  if (t->form.fields || t->header || holds_number(t))
     return false;
   t->header = t->text.line;
   t->text.line = NULL;
