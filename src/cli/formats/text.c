@@ -76,10 +76,13 @@ int cli_text_next(cli_text *text) {
 }
 
 int cli_text_next_content(cli_text *text, char comment) {
-  for (;;) {
-    const int code = cli_text_next(text);
-    const char first = *cli_text_after_blanks(text->line);
-    if (code != CLI_OK || text->end || (first && first != comment))
+  char first;
+  int code;
+  do {
+    code = cli_text_next(text);
+    if (code != CLI_OK || text->end)
       return code;
-  }
+    first = *cli_text_after_blanks(text->line);
+  } while (!first || first == comment);
+  return code;
 }
