@@ -19,9 +19,11 @@ typedef struct product {
 
 static int load(void *state) {
   product *p = state;
-  int code = cli_read_matrix(CLI_REAL_NUMBERS, p->a_path, NULL, p->job.memory, NULL, NULL, &p->a);
+  int code =
+      cli_read_matrix(CLI_REAL_NUMBERS, p->a_path, &p->job.common.reading, p->job.memory, NULL, NULL, &p->a);
   if (code == CLI_OK)
-    code = cli_read_vector_of(CLI_REAL_NUMBERS, p->a.shape[1], p->x_path, p->job.memory, &p->a, &p->x);
+    code = cli_read_vector_of(CLI_REAL_NUMBERS, p->a.shape[1], p->x_path, &p->job.common.reading,
+                              p->job.memory, &p->a, &p->x);
   if (code != CLI_OK)
     return code;
   p->matrix = cli_operand_of(&p->a, false);
@@ -79,7 +81,7 @@ const cli_command cli_command_atax = {
     .operands = CLI_PLACES(CLI_PLACE(product, a_path, "A", "a float64 or float32 matrix"),
                            CLI_PLACE(product, x_path, "X", "a vector of the same type")),
     .options = CLI_OPTIONS(CLI_RESULT_OPTION(product, "Y")),
-    .common = CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
+    .common = CLI_COMMON_TABLE | CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
     .small_bytes = 4 << 20,
     .state = sizeof(product),
     CLI_ARRAYS(product, a, tmp),

@@ -21,11 +21,13 @@ typedef struct sum {
 
 static int load(void *state) {
   sum *s = state;
-  int code = cli_read_vector(CLI_COMPLEX_NUMBERS, s->x_path, s->job.memory, NULL, &s->x);
+  int code =
+      cli_read_vector(CLI_COMPLEX_NUMBERS, s->x_path, &s->job.common.reading, s->job.memory, NULL, &s->x);
   if (code == CLI_OK)
     code = cli_check_scalar("alpha", s->alpha, s->x.type);
   if (code == CLI_OK)
-    code = cli_read_vector_of(CLI_COMPLEX_NUMBERS, s->x.shape[0], s->y_path, CLI_MEMORY_PLAIN, &s->x, &s->y);
+    code = cli_read_vector_of(CLI_COMPLEX_NUMBERS, s->x.shape[0], s->y_path, &s->job.common.reading,
+                              CLI_MEMORY_PLAIN, &s->x, &s->y);
   s->job.rate = (cli_rate){CLI_GFLOPS, cli_flops(s->x.type) * (double)s->x.shape[0]};
   return code == CLI_OK ? cli_array_create(s->x.type, 1, s->x.shape[0], 1, s->job.memory, &s->z) : code;
 }
@@ -81,7 +83,7 @@ const cli_command cli_command_axpy = {
     .operands = CLI_PLACES(CLI_PLACE(sum, x_path, "X", "a float64, float32, complex128 or complex64 vector"),
                            CLI_PLACE(sum, y_path, "Y", "a vector of the same length and type")),
     .options = CLI_OPTIONS(CLI_RESULT_OPTION(sum, "Z"), CLI_ALPHA_OPTION(sum)),
-    .common = CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
+    .common = CLI_COMMON_TABLE | CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
     .small_bytes = 4 << 20,
     .state = sizeof(sum),
     CLI_ARRAYS(sum, x, z),

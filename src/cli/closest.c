@@ -53,7 +53,7 @@ static int check_finite(const char *path, const search *s) {
 /* Where there are other columns, what the coordinates were is worth a line. */
 static void say_what_was_taken(const search *s) {
   const cli_columns *c = &s->columns;
-  if (!c->left_out || c->wanted || s->job.common.quiet)
+  if (!(c->left_out || c->guessed || c->on_sphere) || c->wanted || s->job.common.quiet)
     return;
   fprintf(stderr, "davit closest: coordinates are the columns");
   for (int k = 0; k < c->count; k++) {
@@ -66,12 +66,13 @@ static void say_what_was_taken(const search *s) {
       fprintf(stderr, "%d", c->column[k]);
     }
   }
-  fprintf(stderr, "; --columns takes others\n");
+  fprintf(stderr, "; --columns takes others%s\n",
+          c->on_sphere ? "; distances are those in the plane, not on the sphere" : "");
 }
 
 static int read_points(search *s) {
   cli_array *a = &s->points;
-  int code = cli_points_read(s->path, &s->job.common.raw, s->job.memory, &s->columns, a);
+  int code = cli_points_read(s->path, &s->job.common.reading, s->job.memory, &s->columns, a);
   if (code == CLI_OK)
     code = cli_array_to_floating(s->path, CLI_F8, a);
   if (code == CLI_OK)
@@ -290,12 +291,13 @@ const cli_command cli_command_closest = {
                 "davit closest points.csv --columns 0,1 --k 3\n"
                 "davit closest points.csv --radius 0.5\n"
                 "davit points -n 1e4 -o - | davit closest - --json\n",
-    .operands = CLI_PLACES(CLI_PLACE(search, path, "POINTS",
-                                     "an n x 2 or n x 3 matrix of float64 or float32, or a CSV file: a point "
-                                     "a line, with commas, semicolons or blanks between the numbers; lines "
-                                     "that begin with # are skipped, and the first line may hold names. A "
-                                     "first column that is called id, index, name or label, or counts the "
-                                     "lines, is no coordinate")),
+    .operands =
+        CLI_PLACES(CLI_PLACE(search, path, "POINTS",
+                             "an n x 2 or n x 3 matrix of float64 or float32, or a CSV file: a point "
+                             "a line, with commas, semicolons, tabs or blanks between the numbers; lines "
+                             "that begin with # are skipped, and the first line may hold names. A "
+                             "first column that is called id, index, name or label, or counts the "
+                             "lines, is no coordinate")),
     .options = CLI_OPTIONS(
         CLI_OPTION(TEXT, search, columns.wanted, "--columns", "LIST", .words = "",
                    .otherwise = "x, y and z, or all that can be coordinates",
@@ -308,7 +310,7 @@ const cli_command cli_command_closest = {
                    .help = "leave out pairs that are farther apart than R"),
         CLI_OPTION(CHOICE, search, algorithm, "--algorithm", "A", .choices = algorithms, .value = "auto",
                    .help = "how to search; the answer is the same")),
-    .common = CLI_COMMON_RAW | CLI_COMMON_COMPUTE,
+    .common = CLI_COMMON_RAW | CLI_COMMON_TABLE | CLI_COMMON_COMPUTE,
     .small_bytes = 1 << 20,
     .state = sizeof(search),
     CLI_ARRAYS(search, points, points),

@@ -63,7 +63,8 @@ static int create_results(covariance *c) {
 
 static int load(void *state) {
   covariance *c = state;
-  int code = cli_read_matrix(CLI_REAL_NUMBERS, c->path, &c->job.common.raw, c->job.memory, NULL, NULL, &c->d);
+  int code =
+      cli_read_matrix(CLI_REAL_NUMBERS, c->path, &c->job.common.reading, c->job.memory, NULL, NULL, &c->d);
   if (code == CLI_OK)
     code = set_divisor(c, "divisor", &c->divisor_given, &c->divisor);
   if (code == CLI_OK)
@@ -248,7 +249,7 @@ const cli_command cli_command_covariance = {
             FLAG, covariance, packed, "--packed", NULL,
             .help =
                 "write only the elements above the diagonal, row by row, as S[numpy.triu_indices(n, 1)]")),
-    .common = CLI_COMMON_RAW | CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
+    .common = CLI_COMMON_RAW | CLI_COMMON_TABLE | CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
     .small_bytes = 1 << 20,
     .state = sizeof(covariance),
     CLI_ARRAYS(covariance, d, full),

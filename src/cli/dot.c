@@ -17,9 +17,11 @@ typedef struct product {
 
 static int load(void *state) {
   product *p = state;
-  int code = cli_read_vector(CLI_COMPLEX_NUMBERS, p->x_path, p->job.memory, NULL, &p->x);
+  int code =
+      cli_read_vector(CLI_COMPLEX_NUMBERS, p->x_path, &p->job.common.reading, p->job.memory, NULL, &p->x);
   if (code == CLI_OK)
-    code = cli_read_vector_of(CLI_COMPLEX_NUMBERS, p->x.shape[0], p->y_path, p->job.memory, &p->x, &p->y);
+    code = cli_read_vector_of(CLI_COMPLEX_NUMBERS, p->x.shape[0], p->y_path, &p->job.common.reading,
+                              p->job.memory, &p->x, &p->y);
   if (code == CLI_OK)
     code = cli_array_create(p->x.type, 0, 1, 1, CLI_MEMORY_PLAIN, &p->result);
   p->job.rate = (cli_rate){CLI_GFLOPS, cli_flops(p->x.type) * (double)p->x.shape[0]};
@@ -87,7 +89,7 @@ const cli_command cli_command_dot = {
                    CLI_PLACE(product, y_path, "Y", "a vector of the same length and type")),
     .options = CLI_OPTIONS(CLI_OPTION(FLAG, product, conjugate, "--conjugate", NULL,
                                       .help = "of complex vectors the sum of conj(x_i) y_i")),
-    .common = CLI_COMMON_COMPUTE,
+    .common = CLI_COMMON_TABLE | CLI_COMMON_COMPUTE,
     .small_bytes = 4 << 20,
     .state = sizeof(product),
     CLI_ARRAYS(product, x, result),

@@ -9,7 +9,7 @@
 #include "src/base/text.h"
 
 static const char *command_name;
-static bool keeping;
+static bool keeping, is_quiet;
 static char kept[4096]; /* the first message since it was asked for */
 
 void cli_fail_name(const char *command) {
@@ -27,6 +27,14 @@ const char *cli_fail_kept(void) {
   return text;
 }
 
+/* The line, on standard error. */
+static void print(const char *text) {
+  if (command_name)
+    fprintf(stderr, "davit %s: %s\n", command_name, text);
+  else
+    fprintf(stderr, "davit: %s\n", text);
+}
+
 int cli_fail(int code, const char *format, ...) {
   char text[sizeof kept];
   va_list arguments;
@@ -38,11 +46,24 @@ int cli_fail(int code, const char *format, ...) {
     return code;
   if (keeping)
     memcpy(kept, text, sizeof kept);
-  else if (command_name)
-    fprintf(stderr, "davit %s: %s\n", command_name, text);
   else
-    fprintf(stderr, "davit: %s\n", text);
+    print(text);
   return code;
+}
+
+void cli_be_quiet(bool quiet) {
+  is_quiet = quiet;
+}
+
+void cli_remark(const char *format, ...) {
+  char text[sizeof kept];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  dvt_make_printable(text);
+  if (!is_quiet)
+    print(text);
 }
 
 static int exit_code(davit_status status) {

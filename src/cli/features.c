@@ -80,9 +80,10 @@ const cli_command cli_command_features = {
                 "davit features stream.wav --frame 2048 --json -o stream.npy\n",
     .operands = CLI_PLACES(
         CLI_PLACE(extraction, path, "SOUND", "anything that libsndfile reads; channels are averaged")),
-    .options = CLI_OPTIONS(CLI_OPTION(OUTPUT, extraction, output, "-o", "F", .required = true,
-                                      .help = "the file: .npy, or .mtx or .csv if the name ends so"),
-                           CLI_SOUND_OPTIONS(extraction, .otherwise = NULL)),
+    .options = CLI_OPTIONS(
+        CLI_OPTION(OUTPUT, extraction, output, "-o", "F", .required = true,
+                   .help = "the file: .npy, .mtx or .csv, as the name ends; .npy without an ending"),
+        CLI_SOUND_OPTIONS(extraction, .otherwise = NULL)),
     .common = CLI_COMMON_THREADS | CLI_COMMON_RUN | CLI_COMMON_CHECK | CLI_COMMON_FORCE,
     .state = sizeof(extraction),
     CLI_ARRAYS(extraction, features, features),

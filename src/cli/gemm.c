@@ -76,9 +76,9 @@ static void choose_grid(product *p) {
 static int peek(product *p) {
   cli_array a, b;
   bool known_a = false, known_b = false;
-  int code = cli_array_peek(p->a_path, NULL, &a, &known_a);
+  int code = cli_array_peek(p->a_path, &p->job.common.reading, &a, &known_a);
   if (code == CLI_OK)
-    code = cli_array_peek(p->b_path, NULL, &b, &known_b);
+    code = cli_array_peek(p->b_path, &p->job.common.reading, &b, &known_b);
   const bool known = known_a && known_b;
   p->all_m = known ? a.shape[p->transa ? 1 : 0] : 1;
   p->all_n = known ? b.shape[p->transb ? 0 : 1] : 1;
@@ -93,7 +93,8 @@ static int load_c0(product *p) {
   if (code == CLI_OK)
     code = cli_check_scalar("beta", p->beta, p->a.type);
   if (code == CLI_OK && p->c0_path)
-    code = cli_read_matrix(CLI_COMPLEX_NUMBERS, p->c0_path, NULL, CLI_MEMORY_PLAIN, &p->a, &part, &p->c0);
+    code = cli_read_matrix(CLI_COMPLEX_NUMBERS, p->c0_path, &p->job.common.reading, CLI_MEMORY_PLAIN, &p->a,
+                           &part, &p->c0);
   p->beta = p->c0_path ? p->beta : 0;
   if (code != CLI_OK || !p->c0_path)
     return code;
@@ -106,9 +107,11 @@ static int load_c0(product *p) {
 
 static int load_operands(product *p) {
   cli_part a = part_of(p, 0, !p->transa), b = part_of(p, 1, p->transb);
-  int code = cli_read_matrix(CLI_COMPLEX_NUMBERS, p->a_path, NULL, p->job.memory, NULL, &a, &p->a);
+  int code =
+      cli_read_matrix(CLI_COMPLEX_NUMBERS, p->a_path, &p->job.common.reading, p->job.memory, NULL, &a, &p->a);
   if (code == CLI_OK)
-    code = cli_read_matrix(CLI_COMPLEX_NUMBERS, p->b_path, NULL, p->job.memory, &p->a, &b, &p->b);
+    code = cli_read_matrix(CLI_COMPLEX_NUMBERS, p->b_path, &p->job.common.reading, p->job.memory, &p->a, &b,
+                           &p->b);
   if (code != CLI_OK)
     return code;
   cli_part_note(&a);
@@ -378,7 +381,7 @@ const cli_command cli_command_gemm = {
             FLAG, product, explain, "--explain", NULL,
             .help =
                 "print what was chosen, its predicted time by part, the alternatives, and the figures used")),
-    .common = CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
+    .common = CLI_COMMON_TABLE | CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
     .small_bytes = 1 << 20,
     .of_devices = (const char *const[]){"--tile", "--explain", "--arithmetic", NULL},
     .state = sizeof(product),

@@ -25,22 +25,24 @@ static int load_y0(product *p) {
   if (code == CLI_OK)
     code = cli_check_scalar("beta", p->beta, p->a.type);
   if (code == CLI_OK && p->y0_path)
-    code = cli_read_vector_of(CLI_COMPLEX_NUMBERS, p->matrix.op_rows, p->y0_path, CLI_MEMORY_PLAIN, &p->a,
-                              &p->y0);
+    code = cli_read_vector_of(CLI_COMPLEX_NUMBERS, p->matrix.op_rows, p->y0_path, &p->job.common.reading,
+                              CLI_MEMORY_PLAIN, &p->a, &p->y0);
   p->beta = p->y0_path ? p->beta : 0;
   return code;
 }
 
 static int load(void *state) {
   product *p = state;
-  int code = cli_read_matrix(CLI_COMPLEX_NUMBERS, p->a_path, NULL, p->job.memory, NULL, NULL, &p->a);
+  int code = cli_read_matrix(CLI_COMPLEX_NUMBERS, p->a_path, &p->job.common.reading, p->job.memory, NULL,
+                             NULL, &p->a);
   if (code != CLI_OK)
     return code;
   if (p->trans == CLI_CONJUGATED)
     cli_array_conjugate(&p->a);
   p->matrix = cli_operand_of(&p->a, p->trans);
   p->job.rate = (cli_rate){CLI_GFLOPS, cli_flops(p->a.type) * (double)p->a.shape[0] * (double)p->a.shape[1]};
-  code = cli_read_vector_of(CLI_COMPLEX_NUMBERS, p->matrix.op_cols, p->x_path, p->job.memory, &p->a, &p->x);
+  code = cli_read_vector_of(CLI_COMPLEX_NUMBERS, p->matrix.op_cols, p->x_path, &p->job.common.reading,
+                            p->job.memory, &p->a, &p->x);
   if (code == CLI_OK)
     code = load_y0(p);
   return code == CLI_OK ? cli_array_create(p->a.type, 1, p->matrix.op_rows, 1, p->job.memory, &p->y) : code;
@@ -97,7 +99,7 @@ const cli_command cli_command_gemv = {
                            CLI_OPTION(TEXT, product, y0_path, "--y0", "FILE",
                                       .help = "y before the product; without it that term is left out"),
                            CLI_TRANSPOSE_OPTION(product, trans, "A")),
-    .common = CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
+    .common = CLI_COMMON_TABLE | CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
     .small_bytes = 4 << 20,
     .state = sizeof(product),
     CLI_ARRAYS(product, a, y),

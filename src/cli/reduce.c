@@ -132,17 +132,18 @@ static int check_output(const reduction *r, const cli_array *shape) {
              : CLI_OK;
 }
 
+/* As in NumPy, sums, products and norms alone have a value where there are no elements. */
 static int check_length(const reduction *r) {
-  const bool needs_one = reduce_gives_place(r) || r->op == REDUCE_MEAN || reduce_has_variance(r);
-  return reduce_length(r) || !r->groups || !needs_one
+  const bool needs_none = r->op == DAVIT_SUM || r->op == DAVIT_PROD || r->op == REDUCE_NORM;
+  return reduce_length(r) || !r->groups || needs_none
              ? CLI_OK
              : cli_shape_fail(r->path, &r->x,
-                              "at least one element, of which there would be a place or a mean");
+                              "at least one element for a minimum, a maximum, a mean or a variance");
 }
 
 static int load_part(reduction *r, cli_array *shape) {
   int code =
-      cli_read_numbers(CLI_COMPLEX_NUMBERS, r->path, &r->job.common.raw, r->job.memory, &r->part, &r->x);
+      cli_read_numbers(CLI_COMPLEX_NUMBERS, r->path, &r->job.common.reading, r->job.memory, &r->part, &r->x);
   r->job.rate = (cli_rate){CLI_GBYTES, (double)r->part.whole * (double)cli_type_bytes(r->x.type)};
   if (code == CLI_OK)
     code = check_order(r);
@@ -198,7 +199,7 @@ static int divides(const void *state, bool *divided) {
     return code;
   cli_array x;
   bool known = false;
-  code = cli_array_peek(r->path, &r->job.common.raw, &x, &known);
+  code = cli_array_peek(r->path, &r->job.common.reading, &x, &known);
   *divided = !(known && cli_is_complex(x.type));
   return code;
 }
@@ -396,12 +397,12 @@ const cli_command cli_command_reduce = {
                "dimension",
     .description =
         "Prints one value from all elements of X, or with --axis one for each place in the other dimensions, "
-        "the last of them along a line. Integers wrap around; mean, var and norm are computed in float64. "
+        "the last of them along a line. Whole numbers are added and multiplied in 32 or 64 bits with a sign, "
+        "unsigned ones too, and wrap around; mean, var and norm are computed in float64. "
         "The minimum or maximum of floats is NaN as soon as one of them is, and the place is then that of "
-        "the "
-        "first NaN. Complex numbers have neither; their product is computed on the host. No elements give 0, "
-        "1, and "
-        "for min and max the maximum and minimum number of the type (infinities of floats).",
+        "the first NaN. Complex numbers have neither; their product is computed on the host. No elements "
+        "have "
+        "the sum 0, the product 1 and the norm 0, as in NumPy, and are refused for the other operators.",
     .examples = "davit reduce x.npy\n"
                 "davit reduce A.npy --op max\n"
                 "davit reduce A.npy --op mean --axis 0 -o means.npy\n",
@@ -421,7 +422,7 @@ const cli_command cli_command_reduce = {
             .help =
                 "the same bits on all devices and from run to run; without --axis that is always so, with "
                 "and without this option (--devices cpu, a loop from left to right, may round differently)")),
-    .common = CLI_COMMON_RAW | CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
+    .common = CLI_COMMON_RAW | CLI_COMMON_TABLE | CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
     .small_bytes = 4 << 20,
     .state = sizeof(reduction),
     CLI_ARRAYS(reduction, x, scan),

@@ -27,7 +27,7 @@ typedef struct prefix {
 static int choose_part(const prefix *p, cli_part *part) {
   cli_array x;
   bool known = false;
-  const int code = cli_array_peek(p->path, &p->job.common.raw, &x, &known);
+  const int code = cli_array_peek(p->path, &p->job.common.reading, &x, &known);
   const bool exact = known && (!cli_is_floating(x.type) || p->op == DAVIT_MIN || p->op == DAVIT_MAX);
   *part = (cli_part){.index = cli_ranks_rank(), .count = exact ? cli_ranks_count() : 1};
   return code;
@@ -35,11 +35,12 @@ static int choose_part(const prefix *p, cli_part *part) {
 
 static int load_part(prefix *p, cli_part *part) {
   const cli_memory memory = p->job.memory;
-  int code = cli_read_number_vector(CLI_REAL_NUMBERS, p->path, &p->job.common.raw, memory, part, &p->x);
+  const cli_reading other = cli_reading_of_other(&p->job.common.reading);
+  int code = cli_read_number_vector(CLI_REAL_NUMBERS, p->path, &p->job.common.reading, memory, part, &p->x);
   p->n = part->whole;
   cli_part_note(part);
   if (code == CLI_OK && p->flags_path)
-    code = cli_read_flags(p->flags_path, memory, p->path, p->n, part, &p->flags);
+    code = cli_read_flags(p->flags_path, &other, memory, p->path, p->n, part, &p->flags);
   const double bytes = (double)(2 * cli_type_bytes(p->x.type) + (p->flags_path ? 1 : 0));
   p->job.rate = (cli_rate){CLI_GBYTES, bytes * (double)p->n};
   return code;
@@ -182,7 +183,7 @@ const cli_command cli_command_scan = {
                    .help = "y_i = x_0 op ... op x_{i-1}; y_0 is the operator's identity"),
         CLI_OPTION(TEXT, prefix, flags_path, "--flags", "F",
                    .help = "segments: a uint8 or bool vector of X's length, not 0 where a segment begins")),
-    .common = CLI_COMMON_RAW | CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
+    .common = CLI_COMMON_RAW | CLI_COMMON_TABLE | CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
     .small_bytes = 4 << 20,
     .state = sizeof(prefix),
     CLI_ARRAYS(prefix, x, y),

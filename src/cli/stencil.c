@@ -29,7 +29,8 @@ static int read_coefficients(image *p, double values[9]) {
   memcpy(values, davit_stencil_coefficients, sizeof davit_stencil_coefficients);
   if (!path)
     return CLI_OK;
-  int code = cli_read_numbers(CLI_REAL_NUMBERS, path, NULL, CLI_MEMORY_PLAIN, NULL, file);
+  const cli_reading other = cli_reading_of_other(&p->job.common.reading);
+  int code = cli_read_numbers(CLI_REAL_NUMBERS, path, &other, CLI_MEMORY_PLAIN, NULL, file);
   if (code == CLI_OK && (file->ndim != 2 || file->shape[0] != 3 || file->shape[1] != 3))
     code = cli_shape_fail(path, file, "a matrix of 3 x 3 coefficients");
   for (int i = 0; code == CLI_OK && i < 9; i++) {
@@ -45,7 +46,8 @@ static int read_coefficients(image *p, double values[9]) {
 static int load(void *state) {
   image *p = state;
   double values[9];
-  int code = cli_read_matrix(CLI_REAL_NUMBERS, p->path, &p->job.common.raw, p->job.memory, NULL, NULL, &p->a);
+  int code =
+      cli_read_matrix(CLI_REAL_NUMBERS, p->path, &p->job.common.reading, p->job.memory, NULL, NULL, &p->a);
   if (code == CLI_OK)
     code = cli_array_create(p->a.type, 2, p->a.shape[0], p->a.shape[1], p->job.memory, &p->b);
   if (code == CLI_OK)
@@ -114,7 +116,7 @@ const cli_command cli_command_stencil = {
         CLI_OPTION(TEXT, image, coefficients_path, "--coefficients", "C",
                    .help =
                        "3 x 3 numbers of any type (default: rows 0.2 0.5 -0.8, -0.3 0.6 -0.9, 0.4 0.7 0.1)")),
-    .common = CLI_COMMON_RAW | CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
+    .common = CLI_COMMON_RAW | CLI_COMMON_TABLE | CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
     .small_bytes = 4 << 20,
     .state = sizeof(image),
     CLI_ARRAYS(image, a, file),

@@ -73,6 +73,9 @@ def test_reduce():
     for dtype, op, n in cases(DTYPES, UFUNCS, (0, 1, 2, 1000, 16384, 3 * 16384 + 17)):
         x = numbers(rng, n, dtype, op)
         save("x.npy", x)
+        if not n and op in ("min", "max"):  # as NumPy does
+            refuse(("reduce", "x.npy", "--op", op), "x.npy: expected at least one element for a minimum", "a vector of 0")
+            continue
         results = set()
         for devices in ("all", "-1", "cpu"):
             report = run_json("reduce", "x.npy", "--op", op, "--check", "--devices", devices)
@@ -106,7 +109,6 @@ def test_reduce_forms():
     big = np.array([1e300, 1e300, -1e300])
     expect(run_json("reduce", save("b.npy", big), "--check", "--op", "prod")["result"] is None, "-inf is null")
     expect(davit("reduce", "b.npy", "--op", "prod").out == b"-inf\n", "-inf")
-    expect(davit("reduce", save("e.npy", np.zeros(0)), "--op", "min").out == b"inf\n", "identity of min")
     for op in UFUNCS:
         for dtype in ("f8", "f4"):
             save("n.npy", np.array([1, np.nan, 2], dtype))
@@ -190,7 +192,7 @@ def test_reduce_far():
     expect(run_json("reduce", save("x.npy", np.zeros((3, 0))), "--axis", 1, "--check")["result"] == [0, 0, 0], "sums of nothing")
     expect(run_json("reduce", "x.npy", "--axis", 0, "--check")["result"] == [], "no sums")
     expect(run_json("reduce", "x.npy", "--op", "norm")["result"] == 0, "norm of nothing")
-    for op in ("mean", "var", "std", "argmin", "argmax"):
+    for op in ("min", "max", "mean", "var", "std", "argmin", "argmax"):
         refuse(("reduce", "x.npy", "--op", op), "x.npy: expected at least one element", "3 x 0")
         expect(run_json("reduce", "x.npy", "--op", op, "--axis", 0)["result"] == [], f"{op} of no groups")
     for axis in (2, -3):

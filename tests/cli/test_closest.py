@@ -228,7 +228,7 @@ def test_columns():
     refuse(("closest", "p.csv", "--columns", "a,d"), "p.csv: line 2: expected numbers in the columns that are coordinates")
     refuse(("closest", "p.csv", "--columns", "a,e"), "p.csv has 4 columns, and none is 'e'", code=2)
     refuse(("closest", put("p.csv", "a\n1\n2\n"), "--columns", "a,b"), "p.csv has 1 column, and none is 'b'", code=2)
-    refuse(("closest", put("p.csv", "id,x,y\na,1,2\nb,3\n")), "line 3: expected as many fields as before")
+    refuse(("closest", put("p.csv", "id,x,y\na,1,2\nb,3\n")), "line 3: expected 3 fields as before, found 2")
 
 
 def test_names_on_a_terminal():
@@ -244,27 +244,28 @@ def test_bad_input():
     def bad(content, *words):
         refuse(("closest", put("bad.csv", content)), "bad.csv", *words)
 
-    bad("1,2\n3,4,5\n", "line 2", "2 numbers")
-    bad("1,2,3\n3,4,5\n\n7,8\n", "line 4", "3 numbers")
+    bad("1,2\n3,4,5\n", "line 2: expected 2 fields as before, found 3")
+    bad("1,2,3\n3,4,5\n\n7,8\n", "line 4: expected 3 fields as before, found 2")
     bad("5,2,3,4\n", "line 1", "2 or 3")
     bad("1,2,3,4\n2,0,0,0\n4,0,0,0\n", "line 3", "2 or 3")
     bad("1,2,3,4,5\n", "line 1", "2 or 3")
     bad("1\n2\n", "line 1", "2 or 3")
     bad("1,2\n3,nan\n", "line 2", "finite")
     bad("1,2\n# more\n3,4\n-inf,5\n", "line 4", "finite")
+    bad("1,2\n3," + "4" * (1 << 24) + "\n", "line 2", "a line of less than 16777216 characters")
     bad("1,2\n3,1e999\n", "line 2", "finite")
     bad("a,b\nc,d\n", "line 2", "numbers")
     bad("1,2\n3,4x\n", "line 2", "numbers")
     for line in ("1,2x", "1.5,O.2", ",1,2", '"1","2', "1,,2", "x,2", "a;b;3", "1 2 z", "1,5;2,5"):
         bad(f"# points\n{line}\n3,4\n1,9\n", "line 2", "numbers", line)
     bad(b"\xef\xbb\xbf1,2x\n3,4\n1,9\n", "line 1", "numbers", "'1,2x'")
-    bad("1,2\n3,,4\n", "line 2", "numbers")
-    bad("1,2\n3,4,\n", "line 2", "numbers")
+    bad("1,2\n3,,4\n", "line 2: expected 2 fields as before, found 3")
+    bad("1,2\n3,4,\n", "line 2: expected 2 fields as before, found 3")
     bad("1,2\n", "at least 2 points", "found 1 x 2")
     for text in ("", "\n\n", "# nothing\n", "x,y\n", b"\xef\xbb\xbf"):
         bad(text, "expected points, found the end of the file")
     bad(b"1,2\n3,\x004\n", "line 2", "zero bytes")
-    bad("1,2\n" + "3" * 5000 + ",4\n", "line 2", "4096")
+    bad("1,2\n" + "3" * 5000 + ",4\n", "line 2", "column 0 is no number")
 
     def bad_array(array, *words):
         refuse(("closest", save("bad.npy", array)), "bad.npy", *words)

@@ -291,10 +291,10 @@ $ davit reduce short.npy
 davit reduce: short.npy: offset 128: expected 96 bytes for 3 x 4 of f8, found 22
 ended with 3
 $ davit reduce not.npy
-davit reduce: not.npy: offset 0: expected a NumPy array (.npy) or a Matrix Market file, found text
+davit reduce: not.npy: offset 6: expected numbers, found the end of the file
 ended with 3
 $ davit reduce empty.npy
-davit reduce: empty.npy: offset 0: expected a NumPy array (.npy) or a Matrix Market file, found the end of the file
+davit reduce: empty.npy: offset 0: expected a NumPy array (.npy), a Matrix Market file or a table of numbers (CSV), found the end of the file
 ended with 3
 $ davit reduce text.npy
 davit reduce: text.npy: offset 20: expected a dtype among f2 f4 f8 c8 c16 i1 i2 i4 i8 u1 u2 u4 u8 b1, found '<U1' (text)
@@ -309,13 +309,14 @@ $ davit reduce c.npy --op max
 davit reduce: c.npy: expected real numbers, found complex128, which have no minimum or maximum
 ended with 3
 $ davit reduce p.csv
-davit reduce: p.csv: offset 0: expected a NumPy array (.npy) or a Matrix Market file, found a table in text (CSV or TSV)
-ended with 3
+davit reduce: p.csv: the first column has the names of the rows, and is left out
+25
+ended with 0
 $ davit reduce m.mtx
 davit reduce: m.mtx: line 1: expected 'matrix array' (dense), found '%%MatrixMarket matrix coordinate real ge'
 ended with 3
 $ davit reduce none.npy --op mean
-davit reduce: none.npy: expected at least one element, of which there would be a place or a mean, found a vector of 0
+davit reduce: none.npy: expected at least one element for a minimum, a maximum, a mean or a variance, found a vector of 0
 ended with 3
 $ davit reduce short.raw --dtype f8
 davit reduce: short.raw: offset 0: expected elements of 8 bytes, found 3 bytes
@@ -327,7 +328,7 @@ $ davit reduce short.raw --dtype f3 --shape 2
 davit reduce: --dtype takes one of f2 f4 f8 c8 c16 i1 i2 i4 i8 u1 u2 u4 u8 b1, or one of them after < or >, not 'f3'
 ended with 2
 $ davit reduce -
-davit reduce: standard input: offset 0: expected a NumPy array (.npy) or a Matrix Market file, found the end of the file
+davit reduce: standard input: offset 0: expected a NumPy array (.npy), a Matrix Market file or a table of numbers (CSV), found the end of the file
 ended with 3
 $ davit reduce x.npy --axis 2
 davit reduce: x.npy: expected a dimension 2 for --axis, found 3 x 4
@@ -372,7 +373,7 @@ $ davit covariance d.npy -o s.npy
 davit covariance: d.npy: expected a matrix, found 3 x 2 x 2
 ended with 3
 $ davit closest bad.csv
-davit closest: bad.csv: line 3: expected numbers, found '3,four'
+davit closest: bad.csv: line 3: expected numbers, found '3,four', in which column 1 ('y') is no number
 ended with 3
 $ davit closest x.npy
 davit closest: x.npy: expected a matrix of n x 2 or n x 3, found 3 x 4

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arrays: .npy, Matrix Market and CSV, by the first byte. What is accepted as a file is accepted from a
- * pipe, and comes back unchanged from every format that can hold it. */
+/* Arrays: .npy, Matrix Market and CSV, by the first bytes, as points and as other operands. What is accepted
+ * as a file is accepted from a pipe, and comes back unchanged from every format that can hold it. */
 #include <complex.h>
 #include <math.h>
 #include <string.h>
@@ -11,9 +11,14 @@
 
 enum { MOST_PRINTED = 4096 }; /* elements that are written as text */
 
-static int read_array(const char *path, cli_array *array) {
+typedef enum role { POINTS, OPERAND, COMMAS, ROLES } role; /* COMMAS: with the other values of the options */
+
+static int read_array(role role, const char *path, cli_array *array) {
+  static const cli_reading commas = {.decimal = CLI_DECIMAL_COMMA, .missing = CLI_MISSING_SKIP};
   cli_columns columns = {0};
-  return fuzz_code(cli_points_read(path, NULL, CLI_MEMORY_PLAIN, &columns, array));
+  return fuzz_code(role == POINTS
+                       ? cli_points_read(path, NULL, CLI_MEMORY_PLAIN, &columns, array)
+                       : cli_array_read(path, role == COMMAS ? &commas : NULL, CLI_MEMORY_PLAIN, NULL, array));
 }
 
 static void check_shape(const cli_array *array) {
@@ -67,11 +72,11 @@ static void check_numbers(const cli_array *array, const cli_array *text) {
 
 typedef void comparison(const cli_array *a, const cli_array *b);
 
-static void check_written(const cli_array *array, cli_array_writer *write, comparison *compare) {
+static void check_written(role role, const cli_array *array, cli_array_writer *write, comparison *compare) {
   FILE *file = fuzz_create();
   cli_array again;
   FUZZ_REQUIRE(write(file, array));
-  FUZZ_REQUIRE(read_array(fuzz_written(file), &again) == CLI_OK);
+  FUZZ_REQUIRE(read_array(role, fuzz_written(file), &again) == CLI_OK);
   compare(array, &again);
   cli_array_free(&again);
 }
@@ -97,24 +102,25 @@ static bool is_points(const cli_array *array) {
 }
 
 static void check_formats(cli_array *array) {
-  check_written(array, cli_npy_write, check_same);
+  const int64_t count = cli_array_count(array);
+  check_written(OPERAND, array, cli_npy_write, check_same);
   if (array->ndim > 2)
     return;
-  if (cli_array_count(array) <= MOST_PRINTED)
-    check_written(array, cli_mtx_write, check_numbers);
-  if (cli_array_count(array) <= MOST_PRINTED && is_points(array))
-    check_written(array, cli_csv_write, check_numbers);
+  if (count <= MOST_PRINTED)
+    check_written(OPERAND, array, cli_mtx_write, check_numbers);
+  if (count && count <= MOST_PRINTED)
+    check_written(OPERAND, array, cli_csv_write, check_numbers);
+  if (count <= MOST_PRINTED && is_points(array))
+    check_written(POINTS, array, cli_csv_write, check_numbers);
   fuzz_accept(cli_array_to_fortran(array));
   check_shape(array);
-  check_written(array, cli_npy_write, check_same);
+  check_written(OPERAND, array, cli_npy_write, check_same);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  const fuzz_text text = fuzz_expand(data, size);
+static void check(role role, fuzz_text text) {
   cli_array file, pipe;
-  const int code = read_array(fuzz_file(text), &file);
-  FUZZ_REQUIRE(read_array(fuzz_pipe(text), &pipe) == code);
+  const int code = read_array(role, fuzz_file(text), &file);
+  FUZZ_REQUIRE(read_array(role, fuzz_pipe(text), &pipe) == code);
   if (code == CLI_OK) {
     check_shape(&file);
     check_same(&file, &pipe);
@@ -122,5 +128,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   }
   cli_array_free(&file);
   cli_array_free(&pipe);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  const fuzz_text text = fuzz_expand(data, size);
+  cli_be_quiet(true);
+  for (role role = 0; role < ROLES; role++)
+    check(role, text);
   return 0;
 }

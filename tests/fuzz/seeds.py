@@ -63,6 +63,8 @@ def npy_seeds():
     yield "big-endian", npy(numbers.astype(">f8"))
     for code in ("<f2", ">f4", "<c8", ">c16", "|i1", ">i2", "<u2", ">u4", "<u8"):
         yield f"converted-{code[1:]}", npy(numbers.astype(code))
+    yield "python-2", npy_header("<f4", (1, 1)).replace(b"(1, 1)", b"(1L,1)") + b"1234"
+    yield "name", npy_header("float32", (1, 1)) + b"1234"
     yield "sign", npy(np.array([1, 2**63], "u8"))
     yield "cube", npy(np.zeros((2, 2, 2)))
     yield "long", npy_header("<f4", (128 * 250,)) + b"\x00\x00\x80\x3f" + again(4, 127) + again(128, 249) + again(
@@ -102,6 +104,14 @@ def csv_seeds():
     yield "infinite", b"1,inf\n"
     yield "hexadecimal", b"0x1p3,0x.8\n"
     yield "no-end", b"1,2\n3,4"
+    yield "row-names", b"\"x\",\"y\"\n\"1\",1.5,2\n\"2\",3,4\n"
+    yield "commas", b"x;y\n1,5;2,5\n-3,25e1;NA\n"
+    yield "missing", b"a\tb\n1\t\n?\t2\n3\t4\n"
+    yield "complex", b"1+2j,3j\n(4-5j),6\n"
+    yield "whole", b"9223372036854775807,-1\n-0,1\n9223372036854775808,2\n"
+    yield "sphere", b"lat,lon,pop\n1,2,3\n4,5,6\n"
+    yield "packed", literal(gzip.compress(b"1,2\n3,4\n", mtime=0) + bytes(9))
+    yield "utf-16", "1,2\n".encode("utf-16-le")
     yield "long-2", b"1,2\n" + again(4, 200) + again(200, 100)
     yield "long-3", b"1,2,3\n" + again(6, 200) + again(240, 100)
     yield "long-line", b"1" + again(1, 255) + again(255, 14) + b"1" + again(1, 255) + b",2\n"

@@ -25,11 +25,22 @@ enum { CLI_DIMS = 32 };
 /* How an element lies in a file: dtype.h. */
 typedef struct cli_dtype cli_dtype;
 
-/* What a file without a header contains, in the words of --dtype and --shape. No dtype: it has a header; no
- * shape: a vector of all that is there. */
-typedef struct cli_raw {
+typedef enum cli_decimal { CLI_DECIMAL_POINT, CLI_DECIMAL_COMMA } cli_decimal;
+typedef enum cli_missing { CLI_MISSING_REFUSE, CLI_MISSING_SKIP } cli_missing;
+
+/* How a file is read, in the words of the options. What a file without a header contains: no dtype: it has a
+ * header; no shape: a vector of all that is there. What CSV has: the decimal mark, and whether lines with
+ * missing values are refused or left out. {0} is the default. */
+typedef struct cli_reading {
   const char *dtype, *shape;
-} cli_raw;
+  cli_decimal decimal;
+  cli_missing missing;
+} cli_reading;
+
+/* The same for another operand than the first, which alone has a dtype and a shape. */
+static inline cli_reading cli_reading_of_other(const cli_reading *first) {
+  return (cli_reading){.decimal = first->decimal, .missing = first->missing};
+}
 
 typedef struct cli_array {
   cli_type type;

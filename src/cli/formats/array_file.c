@@ -2,27 +2,20 @@
 /* Files that contain an array. */
 #include "src/cli/formats/array_file.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "src/cli/fail.h"
 #include "src/cli/formats/dtype.h"
+#include "src/cli/formats/gzip.h"
 #include "src/cli/formats/kind.h"
 
 static int refuse(cli_input *input) {
-  char start[CLI_KIND_BYTES];
-  size_t count = 0;
-  bool blank = true, line = false;
-  /* Of a pipe no more than its first line of text, as no more may come. */
-  for (int byte; count < sizeof start && !line && (byte = getc(input->file)) != EOF;) {
-    start[count++] = (char)byte;
-    line = byte == '\n' && !blank && !input->sized;
-    blank = blank && isspace(byte);
-  }
-  return cli_input_fail(input, "expected a NumPy array (.npy) or a Matrix Market file, found %s",
-                        cli_kind_of(start, count));
+  return cli_input_fail(
+      input, "expected a NumPy array (.npy), a Matrix Market file or a table of numbers (CSV), found %s",
+      cli_kind_of((const char *)input->head, input->head_count));
 }
 
 /* ---- without a header ---- */
@@ -61,7 +54,29 @@ static int take_all(cli_input *input, cli_array *array) {
   return CLI_OK;
 }
 
-static int open_raw(cli_input *input, const cli_raw *raw, cli_array *array) {
+static bool ends_with(const char *name, const char *end) {
+  const size_t length = strlen(name), end_length = strlen(end);
+  return length >= end_length && !strcasecmp(name + length - end_length, end);
+}
+
+/* What a file is, though --dtype says that it has elements alone; NULL: that may be. Short marks could be
+ * elements. */
+static const char *kind_in_spite_of_dtype(const cli_input *input) {
+  static const char *const tables[] = {".csv", ".tsv", ".csv.gz", ".tsv.gz"};
+  enum { SHORTEST_MARK = 4 };
+  const char *kind = cli_kind_marked((const char *)input->head, input->head_count, SHORTEST_MARK);
+  for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+    if (ends_with(input->name, tables[i]))
+      kind = "a table in text (CSV or TSV)";
+  return kind;
+}
+
+static int open_raw(cli_input *input, const cli_reading *raw, cli_array *array) {
+  const char *kind = kind_in_spite_of_dtype(input);
+  if (kind)
+    return cli_fail(CLI_USAGE,
+                    "--dtype: %s: expected elements without a header, found %s, which says its type itself",
+                    input->name, kind);
   array->shape[0] = array->shape[1] = 1;
   if (!cli_dtype_parse(raw->dtype, array))
     return cli_fail(CLI_USAGE, "--dtype takes one of " CLI_DTYPES ", or one of them after < or >, not '%s'",
@@ -72,78 +87,108 @@ static int open_raw(cli_input *input, const cli_raw *raw, cli_array *array) {
 
 /* ---- all ---- */
 
+/* Opens the file, or what is in it if it is compressed. Elements without a header could begin as gzip's files
+ * do, so there the name decides. */
+static int open_input(const char *path, const cli_reading *reading, cli_input *input) {
+  const int code = cli_input_open(path, input);
+  if (code != CLI_OK)
+    return code;
+  cli_input_look(input);
+  const bool packed = cli_gzip_begins(input->head, input->head_count);
+  if (!packed || (reading->dtype && !ends_with(path, ".gz")))
+    return CLI_OK;
+  const int unpacked = cli_input_unpack(input);
+  if (unpacked == CLI_OK)
+    cli_input_look(input);
+  return unpacked;
+}
+
 /* Whether the elements come next, after a shape that is known. */
-static bool is_binary(cli_input *input, const cli_raw *raw) {
-  return (raw && raw->dtype) || cli_input_peek(input) == CLI_NPY_FIRST_BYTE;
+static bool is_binary(cli_input *input, const cli_reading *reading) {
+  return reading->dtype || cli_input_peek(input) == CLI_NPY_FIRST_BYTE;
 }
 
-static int open_binary(cli_input *input, const cli_raw *raw, cli_array *array) {
-  return raw && raw->dtype ? open_raw(input, raw, array) : cli_npy_open(input, array);
+static int open_binary(cli_input *input, const cli_reading *reading, cli_array *array) {
+  return reading->dtype ? open_raw(input, reading, array) : cli_npy_open(input, array);
 }
 
-static int read_text(cli_input *input, cli_columns *columns, cli_array *array) {
-  if (cli_input_peek(input) == '%')
+static int read_text(cli_input *input, const cli_reading *reading, cli_columns *columns, cli_array *array) {
+  const char *head = (const char *)input->head;
+  const size_t mark = cli_mark_length(head, input->head_count);
+  if (mark < input->head_count && head[mark] == '%')
     return cli_mtx_read(input, array);
-  return columns ? cli_csv_read(input, columns, array) : refuse(input);
+  /* Of points any text may be a table, also one that begins as other formats do. */
+  const bool table =
+      columns ? !cli_kind_marked(head, input->head_count, 1) : cli_kind_may_be_table(head, input->head_count);
+  return table ? cli_csv_read(input, reading, columns, array) : refuse(input);
 }
 
-static int read_open(cli_input *input, const cli_raw *raw, cli_columns *columns, cli_part *part,
+static int read_open(cli_input *input, const cli_reading *reading, cli_columns *columns, cli_part *part,
                      cli_array *array) {
   int code;
-  if (is_binary(input, raw)) {
-    code = open_binary(input, raw, array);
+  if (is_binary(input, reading)) {
+    code = open_binary(input, reading, array);
     if (code != CLI_OK)
       return code;
     return part ? cli_part_elements(input, part, array) : cli_file_elements(input, array);
   }
-  code = read_text(input, columns, array);
+  code = read_text(input, reading, columns, array);
   return code == CLI_OK && part ? cli_part_take(part, array) : code;
 }
 
-/* `columns` of points, which may be CSV; NULL: the file has no points. */
-static int read_array(const char *path, const cli_raw *raw, cli_memory memory, cli_columns *columns,
+static const cli_reading usual;
+
+/* `columns` of points; NULL: the file has no points. */
+static int read_array(const char *path, const cli_reading *reading, cli_memory memory, cli_columns *columns,
                       cli_part *part, cli_array *array) {
+  const cli_reading *how = reading ? reading : &usual;
   *array = (cli_array){.wanted = memory};
   cli_input input;
-  int code = cli_input_open(path, &input);
-  if (code != CLI_OK)
-    return code;
-  code = read_open(&input, raw, columns, part, array);
+  int code = open_input(path, how, &input);
+  if (code == CLI_OK)
+    code = read_open(&input, how, columns, part, array);
   cli_input_close(&input);
   if (code != CLI_OK)
     cli_array_free(array);
   return code;
 }
 
-int cli_array_read(const char *path, const cli_raw *raw, cli_memory memory, cli_part *part,
+int cli_array_read(const char *path, const cli_reading *reading, cli_memory memory, cli_part *part,
                    cli_array *array) {
-  return read_array(path, raw, memory, NULL, part, array);
+  return read_array(path, reading, memory, NULL, part, array);
 }
 
-int cli_array_peek(const char *path, const cli_raw *raw, cli_array *array, bool *known) {
+int cli_array_peek(const char *path, const cli_reading *reading, cli_array *array, bool *known) {
+  const cli_reading *how = reading ? reading : &usual;
   *array = (cli_array){0};
   cli_input input;
-  int code = cli_input_open(path, &input);
-  if (code != CLI_OK)
-    return code;
-  *known = is_binary(&input, raw);
+  int code = open_input(path, how, &input);
+  *known = code == CLI_OK && is_binary(&input, how);
   if (*known)
-    code = open_binary(&input, raw, array);
+    code = open_binary(&input, how, array);
   cli_input_close(&input);
   return code;
 }
 
-int cli_points_read(const char *path, const cli_raw *raw, cli_memory memory, cli_columns *columns,
+int cli_points_read(const char *path, const cli_reading *reading, cli_memory memory, cli_columns *columns,
                     cli_array *array) {
   columns->count = 0;
-  const int code = read_array(path, raw, memory, columns, NULL, array);
+  const int code = read_array(path, reading, memory, columns, NULL, array);
   return code == CLI_OK && columns->wanted && !columns->count ? cli_columns_take(path, columns, array) : code;
 }
 
+/* ---- writing ---- */
+
 cli_array_writer *cli_writer_of(const char *path) {
-  const char *end = strrchr(path, '.');
-  return !end                   ? cli_npy_write
-         : !strcmp(end, ".mtx") ? cli_mtx_write
-         : !strcmp(end, ".csv") ? cli_csv_write
-                                : cli_npy_write;
+  static const struct {
+    const char *end;
+    cli_array_writer *write;
+  } formats[] = {{".npy", cli_npy_write}, {".mtx", cli_mtx_write}, {".csv", cli_csv_write}};
+  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *end = strrchr(name, '.');
+  if (!end || end == name)
+    return cli_npy_write;
+  for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+    if (!strcasecmp(end, formats[i].end))
+      return formats[i].write;
+  return NULL;
 }

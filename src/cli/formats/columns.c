@@ -12,14 +12,19 @@
 
 /* ---- fields ---- */
 
-char cli_separator(const char *line) {
+char cli_separator(const char *line, cli_decimal decimal) {
   char found = ' ', quote = 0;
+  bool tab = false, blank = false;
   for (; *line; line++)
     if (quote || *line == '"' || *line == '\'')
       quote = !quote ? *line : *line == quote ? 0 : quote;
-    else if (*line == ';' || (*line == ',' && found == ' '))
+    else if (*line == ';' || (*line == ',' && found == ' ' && decimal == CLI_DECIMAL_POINT))
       found = *line;
-  return found;
+    else {
+      tab |= *line == '\t';
+      blank |= *line == ' ';
+    }
+  return found == ' ' && tab && !blank ? '\t' : found;
 }
 
 /* The end of the field at `at`, which is no blank. */
@@ -30,16 +35,22 @@ static const char *end_of_field(const char *at, char separator) {
   return at + strcspn(at, ends);
 }
 
+/* Blanks around a field, which tabs are not where they are separators. */
+static const char *blanks_of(char separator) {
+  return separator == '\t' ? " \r" : " \t\r";
+}
+
 bool cli_fields_next(cli_fields *fields, const char **field, size_t *length) {
   if (!fields->at)
     return false;
-  const char *begin = cli_text_after_blanks(fields->at), *end = end_of_field(begin, fields->separator),
-             *rest = cli_text_after_blanks(end);
+  const char *blanks = blanks_of(fields->separator);
+  const char *begin = fields->at + strspn(fields->at, blanks), *end = end_of_field(begin, fields->separator),
+             *rest = end + strspn(end, blanks);
   if (fields->separator == ' ')
     fields->at = *rest ? rest : NULL;
   else
     fields->at = *end ? end + 1 : NULL;
-  while (end > begin && strchr(" \t\r", end[-1]))
+  while (end > begin && strchr(blanks, end[-1]))
     end--;
   if (end - begin >= 2 && (*begin == '"' || *begin == '\'') && end[-1] == *begin) {
     begin++;
@@ -60,19 +71,13 @@ int cli_fields_count(char separator, const char *line) {
   return count;
 }
 
-/* ---- choice ---- */
+/* ---- names ---- */
 
-typedef struct header {
-  char separator;
-  const char *line; /* NULL: there is none */
-} header;
-
-/* The name of a column, cut to fit; "": it has none. */
-static void name_of(const header *h, int column, char name[static CLI_COLUMN_NAME]) {
-  cli_fields fields = {h->separator, h->line};
+void cli_columns_name(const cli_table_form *form, int column, char name[static CLI_COLUMN_NAME]) {
+  cli_fields fields = {form->separator, form->header};
   const char *field = "";
   size_t length = 0;
-  for (int i = 0; i <= column; i++)
+  for (int i = form->fields - form->names; i <= column; i++)
     if (!cli_fields_next(&fields, &field, &length))
       length = 0;
   snprintf(name, CLI_COLUMN_NAME, "%.*s", (int)(length < CLI_COLUMN_NAME ? length : CLI_COLUMN_NAME - 1),
@@ -80,26 +85,38 @@ static void name_of(const header *h, int column, char name[static CLI_COLUMN_NAM
 }
 
 /* The first column of this name, else of this name in other capitals; -1: there is none. */
-static int find(const header *h, int columns, const char *name) {
+static int find(const cli_table_form *form, const char *name) {
   char other[CLI_COLUMN_NAME];
-  for (int loose = 0; loose < 2 && h->line; loose++)
-    for (int k = 0; k < columns; k++) {
-      name_of(h, k, other);
+  for (int loose = 0; loose < 2 && form->header; loose++)
+    for (int k = form->fields - form->names; k < form->fields; k++) {
+      cli_columns_name(form, k, other);
       if (!(loose ? strcasecmp : strcmp)(other, name))
         return k;
     }
   return -1;
 }
 
-static int take(cli_columns *chosen, const header *h, int column) {
+bool cli_columns_begin_with_names(const cli_table_form *form) {
+  static const char *const labels[] = {"", "id", "index", "name", "label"};
+  char name[CLI_COLUMN_NAME];
+  bool found = false;
+  cli_columns_name(form, 0, name);
+  for (size_t i = 0; i < sizeof labels / sizeof *labels && form->header; i++)
+    found |= !strcasecmp(name, labels[i]);
+  return found;
+}
+
+/* ---- choice ---- */
+
+static int take(cli_columns *chosen, const cli_table_form *form, int column) {
   if (chosen->count == CLI_COORDINATES)
     return cli_fail(CLI_USAGE, "--columns takes 2 or 3 columns, not '%s'", chosen->wanted);
   chosen->column[chosen->count] = column;
-  name_of(h, column, chosen->name[chosen->count++]);
+  cli_columns_name(form, column, chosen->name[chosen->count++]);
   return CLI_OK;
 }
 
-static int take_wanted(const char *path, cli_columns *chosen, int columns, const header *h) {
+static int take_wanted(const char *path, cli_columns *chosen, const cli_table_form *form) {
   cli_fields fields = {',', chosen->wanted};
   const char *field;
   size_t length;
@@ -107,14 +124,14 @@ static int take_wanted(const char *path, cli_columns *chosen, int columns, const
   while (code == CLI_OK && cli_fields_next(&fields, &field, &length)) {
     char name[CLI_COLUMN_NAME], *end = name;
     snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), field);
-    int column = find(h, columns, name);
+    int column = find(form, name);
     const long number = column < 0 && *name >= '0' && *name <= '9' ? strtol(name, &end, 10) : -1;
-    if (column < 0 && end > name && !*end && number < columns)
+    if (column < 0 && end > name && !*end && number < form->fields)
       column = (int)number;
-    code = column >= 0
-               ? take(chosen, h, column)
-               : cli_fail(CLI_USAGE, "--columns %s: %s has %d column%s%s, and none is '%s'", chosen->wanted,
-                          path, columns, CLI_PLURAL(columns), h->line ? "" : " without names", name);
+    code = column >= 0 ? take(chosen, form, column)
+                       : cli_fail(CLI_USAGE, "--columns %s: %s has %d column%s%s, and none is '%s'",
+                                  chosen->wanted, path, form->fields, CLI_PLURAL(form->fields),
+                                  form->header ? "" : " without names", name);
   }
   return code == CLI_OK && chosen->count < 2
              ? cli_fail(CLI_USAGE, "--columns takes 2 or 3 columns, not '%s'", chosen->wanted)
@@ -122,43 +139,57 @@ static int take_wanted(const char *path, cli_columns *chosen, int columns, const
 }
 
 /* Columns called x, y and perhaps z among others. */
-static bool take_by_name(cli_columns *chosen, int columns, const header *h) {
+static bool take_by_name(cli_columns *chosen, const cli_table_form *form) {
   static const char *const names[CLI_COORDINATES] = {"x", "y", "z"};
-  const int x = find(h, columns, names[0]), y = find(h, columns, names[1]);
+  const int x = find(form, names[0]), y = find(form, names[1]);
   for (int k = 0; k < CLI_COORDINATES && x >= 0 && y >= 0; k++) {
-    const int column = find(h, columns, names[k]);
+    const int column = find(form, names[k]);
     if (column >= 0)
-      take(chosen, h, column);
+      take(chosen, form, column);
   }
   return chosen->count > 0;
 }
 
-static bool is_label(const header *h) {
-  static const char *const labels[] = {"", "id", "index", "name", "label"};
-  char name[CLI_COLUMN_NAME];
-  bool found = false;
-  name_of(h, 0, name);
-  for (size_t i = 0; i < sizeof labels / sizeof *labels && h->line; i++)
-    found |= !strcasecmp(name, labels[i]);
-  return found;
+/* Longitude and latitude, in the order of the file. */
+static bool take_sphere(cli_columns *chosen, const cli_table_form *form) {
+  static const char *const longitudes[] = {"longitude", "lon", "long", "lng"};
+  static const char *const latitudes[] = {"latitude", "lat"};
+  int lon = -1, lat = -1;
+  for (size_t i = 0; i < sizeof longitudes / sizeof *longitudes && lon < 0; i++)
+    lon = find(form, longitudes[i]);
+  for (size_t i = 0; i < sizeof latitudes / sizeof *latitudes && lat < 0; i++)
+    lat = find(form, latitudes[i]);
+  chosen->on_sphere = lon >= 0 && lat >= 0;
+  if (chosen->on_sphere) {
+    take(chosen, form, lon < lat ? lon : lat);
+    take(chosen, form, lon < lat ? lat : lon);
+  }
+  return chosen->on_sphere;
 }
 
-int cli_columns_choose(const char *path, cli_columns *chosen, int columns, char separator, const char *line) {
-  const header h = {separator, line};
-  const int first = columns > 2 && is_label(&h);
+/* Two columns with names can be nothing else; three could be two coordinates and something besides. */
+static int take_all(const char *path, cli_columns *chosen, const cli_table_form *form) {
+  const int columns = form->fields, shift = columns - form->names,
+            first = shift || (columns > 2 && cli_columns_begin_with_names(form));
+  for (int k = first; k < columns && chosen->count < CLI_COORDINATES; k++)
+    take(chosen, form, k);
+  chosen->guessed = form->header && chosen->count > 2;
+  return form->header && columns - first > CLI_COORDINATES
+             ? cli_fail(CLI_INPUT,
+                        "%s: expected columns x and y, or 2 or 3 columns, found %d; --columns takes some",
+                        path, columns)
+             : CLI_OK;
+}
+
+int cli_columns_choose(const char *path, cli_columns *chosen, const cli_table_form *form) {
   int code = CLI_OK;
   chosen->count = 0;
+  chosen->guessed = chosen->on_sphere = false;
   if (chosen->wanted)
-    code = take_wanted(path, chosen, columns, &h);
-  else if (!take_by_name(chosen, columns, &h)) {
-    for (int k = first; k < columns && chosen->count < CLI_COORDINATES; k++)
-      take(chosen, &h, k);
-    if (line && columns - first > CLI_COORDINATES)
-      code = cli_fail(CLI_INPUT,
-                      "%s: expected columns x and y, or 2 or 3 columns, found %d; --columns takes some", path,
-                      columns);
-  }
-  chosen->left_out = chosen->count < columns;
+    code = take_wanted(path, chosen, form);
+  else if (!take_by_name(chosen, form) && !take_sphere(chosen, form))
+    code = take_all(path, chosen, form);
+  chosen->left_out = chosen->count < form->fields;
   return code;
 }
 
@@ -166,7 +197,9 @@ int cli_columns_take(const char *path, cli_columns *chosen, cli_array *array) {
   cli_array taken;
   if (array->ndim != 2)
     return CLI_OK;
-  int code = cli_columns_choose(path, chosen, (int)array->shape[1], ' ', NULL);
+  const int columns = (int)array->shape[1];
+  int code = cli_columns_choose(path, chosen,
+                                &(cli_table_form){.separator = ' ', .fields = columns, .names = columns});
   if (code == CLI_OK)
     code = cli_array_create(array->type, 2, array->shape[0], chosen->count, array->wanted, &taken);
   if (code != CLI_OK)

@@ -1,13 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CSV of points: one point a line, between whose fields are semicolons, commas or blanks, as on the first
- * line with numbers. Blank lines and lines that begin with '#' are skipped. The first other line gives the
- * columns' names if none of its fields is a number. Columns that are no coordinates (columns.h) may contain
- * anything. Where there are no names, all fields are numbers, and the first of three or four is no coordinate
- * if it counts the points from 0 or 1. Gives float64, n × 2 or n × 3 in C order. */
+/* CSV: one row a line, between whose fields are semicolons, commas, tabs or blanks, as on the first line with
+ * numbers. Blank lines and lines that begin with '#' are skipped. The first other line gives the columns'
+ * names if none of its fields is a number. It has as many names as the lines have fields, or one less: then
+ * the first fields are names of the rows, as R and pandas write them.
+ *
+ * Of points (columns.h) some columns are coordinates, and the others may contain anything. Where there are no
+ * names, all fields are numbers, and the first of three or four is no coordinate if it counts the points from
+ * 0 or 1. Gives float64, n × 2 or n × 3 in C order.
+ *
+ * Of other arrays all columns are taken, except a first one with names of rows. Gives a matrix in C order:
+ * int64 where all numbers are whole, written without a fraction and an exponent, and fit; else complex128
+ * where one is complex, as Python writes it; else float64. */
+#include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "src/base/allocate.h"
 #include "src/base/buffer.h"
@@ -15,109 +25,322 @@
 #include "src/cli/formats/array_file.h"
 #include "src/cli/formats/text.h"
 
-enum { FEWEST = 2, FIRST_BYTES = DVT_BUFFER(1 << 20, 64), COUNTED = 3 };
+enum { FEWEST = 2, FIRST_BYTES = DVT_BUFFER(1 << 20, 64), COUNTED = 3, NUMBER_TEXT = 512, MORE_TEXT = 160 };
+
+/* A number, of the narrowest of int64, float64 and complex128 that it fits: `whole` has it if it is int64, and
+ * the parts always. */
+typedef struct number {
+  cli_type type;
+  int64_t whole;
+  double real, imaginary;
+} number;
+
+/* What a field of a line may be, but a number. */
+typedef enum content { NUMBER, MISSING, OTHER } content;
 
 typedef struct table {
   cli_text text;
-  cli_columns *columns;
-  char header[CLI_TEXT_LINE]; /* "": there is none */
-  char separator;
-  int fields;    /* on a line; 0: not known yet */
-  bool counting; /* so far the first column counts the points, and may be left out for that */
-  double first;  /* what it counts from */
+  const cli_reading *reading;
+  cli_columns *columns; /* of points; NULL: of another array */
+  char *header;         /* NULL: there is none */
+  cli_table_form form;  /* set by the first line with numbers */
+  int first;            /* of another array: the first column that is taken */
+  number *row;          /* what is taken of a line */
+  int wrong;            /* the field that is not what was expected */
+  content found;        /* and what it is */
+  bool counting;        /* so far the first column counts the points, and may be left out for that */
+  double from;          /* what it counts from */
+  int64_t skipped;      /* lines with missing values */
 } table;
 
-/* Whether a field of the line is a number, in quotes or not. Such a line is no line of names. */
-static bool holds_number(const char *at) {
-  static const char between[] = ",; \t\r\"'";
-  while (*(at += strspn(at, between))) {
-    const char *end = at + strcspn(at, between);
-    char *parsed;
-    (void)strtod(at, &parsed);
-    if (parsed == end)
-      return true;
-    at = end;
-  }
-  return false;
+/* ---- numbers ---- */
+
+/* The field as strtod() reads it, which knows no decimal comma; false if it is no number for that. */
+static bool to_point(const table *t, const char *field, size_t length, char text[static NUMBER_TEXT]) {
+  if (!length || length >= NUMBER_TEXT)
+    return false;
+  memcpy(text, field, length);
+  text[length] = 0;
+  if (t->reading->decimal == CLI_DECIMAL_POINT)
+    return true;
+  if (strchr(text, '.'))
+    return false;
+  for (char *comma = text; (comma = strchr(comma, ','));)
+    *comma = '.';
+  return true;
 }
 
-static bool parse_number(const char *field, size_t length, double *value) {
+/* -0 is no whole number, because int64 has no sign of it. */
+static bool parse_whole(const char *text, int64_t *value) {
   char *end;
-  *value = strtod(field, &end);
-  return length && end == field + length;
+  errno = 0;
+  *value = strtoll(text, &end, 10);
+  return end != text && !*end && !errno && (*value || *text != '-');
 }
 
-static int keep(cli_array *array, const double *values) {
-  const size_t bytes = (size_t)array->shape[1] * sizeof *values, used = array->bytes;
-  if (used + bytes > array->capacity) {
-    const int code = cli_array_reserve(array, used, array->capacity ? 2 * array->capacity : FIRST_BYTES);
-    if (code != CLI_OK)
-      return code;
+/* 2.5+1j, 1j, also in brackets, as NumPy writes it. */
+static bool parse_complex(char *text, number *n) {
+  const size_t length = strlen(text);
+  char *end;
+  if (length > 2 && *text == '(' && text[length - 1] == ')') {
+    text[length - 1] = 0;
+    text++;
   }
-  memcpy((char *)array->data + used, values, bytes);
+  n->type = CLI_C16;
+  n->real = strtod(text, &end);
+  if (end == text)
+    return false;
+  if (*end == 'j') {
+    n->imaginary = n->real;
+    n->real = 0;
+    return !end[1];
+  }
+  if (*end != '+' && *end != '-')
+    return false;
+  const char *second = end;
+  n->imaginary = strtod(second, &end);
+  return end != second && *end == 'j' && !end[1];
+}
+
+static bool parse_number(const table *t, const char *field, size_t length, number *n) {
+  char text[NUMBER_TEXT], *end;
+  if (!to_point(t, field, length, text))
+    return false;
+  *n = (number){.type = CLI_F8};
+  if (parse_whole(text, &n->whole))
+    n->type = CLI_I8;
+  n->real = strtod(text, &end);
+  return (end != text && !*end) || (!t->columns && parse_complex(text, n));
+}
+
+/* What programs write where there is no number. */
+static bool is_missing(const char *field, size_t length) {
+  static const char *const words[] = {"NA", "N/A", "NULL", "None", "?", "-", "."};
+  bool found = !length;
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    found |= strlen(words[i]) == length && !strncasecmp(words[i], field, length);
+  return found;
+}
+
+/* With --missing skip a NaN is a missing value too. */
+static content parse_field(const table *t, const char *field, size_t length, number *n) {
+  if (!parse_number(t, field, length, n))
+    return is_missing(field, length) ? MISSING : OTHER;
+  return t->reading->missing == CLI_MISSING_SKIP && (isnan(n->real) || isnan(n->imaginary)) ? MISSING
+                                                                                            : NUMBER;
+}
+
+/* Whether a field of the line is a number, with either decimal mark. Such a line is no line of names. */
+static bool holds_number(const table *t) {
+  static const cli_reading points = {.decimal = CLI_DECIMAL_POINT}, commas = {.decimal = CLI_DECIMAL_COMMA};
+  const table by_point = {.reading = &points}, by_comma = {.reading = &commas};
+  cli_fields fields = {cli_separator(t->text.line, t->reading->decimal), t->text.line};
+  const char *field;
+  size_t length;
+  bool found = false;
+  for (number n; !found && cli_fields_next(&fields, &field, &length);)
+    found = parse_number(&by_point, field, length, &n) || parse_number(&by_comma, field, length, &n);
+  return found;
+}
+
+/* ---- elements ---- */
+
+static void store(const number *n, cli_type type, void *elements, int64_t at) {
+  if (type == CLI_I8)
+    ((int64_t *)elements)[at] = n->whole;
+  else if (type == CLI_F8)
+    ((double *)elements)[at] = n->real;
+  else {
+    ((double *)elements)[2 * at] = n->real;
+    ((double *)elements)[2 * at + 1] = n->imaginary;
+  }
+}
+
+/* The elements that there are, in another type that has them all. */
+static int widen(cli_array *array, cli_type type) {
+  cli_array wide = {.type = type, .wanted = array->wanted};
+  const size_t bytes = cli_type_bytes(type);
+  const int64_t count = (int64_t)(array->bytes / cli_type_bytes(array->type));
+  const int code = array->bytes ? cli_array_reserve(&wide, 0, 2 * bytes * (size_t)count) : CLI_OK;
+  for (int64_t i = 0; i < count && code == CLI_OK; i++) {
+    const double real = (double)cli_number(array, i);
+    store(&(number){.real = real}, type, wide.data, i);
+  }
+  if (code != CLI_OK)
+    return code;
+  wide.ndim = array->ndim;
+  memcpy(wide.shape, array->shape, sizeof wide.shape);
+  wide.bytes = bytes * (size_t)count;
+  cli_array_free(array);
+  *array = wide;
+  return CLI_OK;
+}
+
+static int keep(table *t, cli_array *array) {
+  const int64_t cols = array->shape[1];
+  cli_type type = array->type;
+  for (int64_t k = 0; k < cols && !t->columns; k++)
+    type = t->row[k].type == CLI_C16 || type == CLI_C16 ? CLI_C16
+           : t->row[k].type == CLI_F8 || type == CLI_F8 ? CLI_F8
+                                                        : type;
+  int code = type == array->type ? CLI_OK : widen(array, type);
+  const size_t bytes = (size_t)cols * cli_type_bytes(type), used = array->bytes;
+  for (size_t room = array->capacity; code == CLI_OK && used + bytes > array->capacity;) {
+    room = room ? 2 * room : FIRST_BYTES;
+    if (room >= used + bytes)
+      code = cli_array_reserve(array, used, room);
+  }
+  for (int64_t k = 0; k < cols && code == CLI_OK; k++)
+    store(&t->row[k], type, (char *)array->data + used, k);
+  if (code != CLI_OK)
+    return code;
   array->bytes += bytes;
   array->shape[0]++;
   return CLI_OK;
 }
 
-/* The first line with numbers decides what the others have to be. Without names, a column more than there are
- * coordinates is read as well, as long as it counts. */
-static int begin(table *t, cli_array *array) {
-  cli_columns *columns = t->columns;
-  const char *header = *t->header ? t->header : NULL;
-  t->separator = cli_separator(t->text.line);
-  t->fields = cli_fields_count(t->separator, t->text.line);
-  t->counting = !header && !columns->wanted && t->fields > FEWEST && t->fields <= CLI_COORDINATES + 1;
-  const int code = cli_columns_choose(t->text.input->name, columns, t->fields, t->separator, header);
-  array->shape[1] = t->counting ? t->fields : columns->count;
-  if (code == CLI_OK &&
-      (columns->count < FEWEST || (!header && !columns->wanted && !t->counting && columns->left_out)))
-    return cli_text_fail(&t->text, "2 or 3 numbers");
-  return code;
+/* ---- lines ---- */
+
+static bool has_comma_in_number(const char *field, size_t length) {
+  const char *comma = memchr(field, ',', length);
+  return comma && comma > field && isdigit((unsigned char)comma[-1]) && isdigit((unsigned char)comma[1]);
 }
 
-/* Reads the fields that are taken; the expected words where the line does not fit, else NULL. */
-static const char *parse_line(table *t, double values[CLI_COORDINATES + 1]) {
-  static const char *const as_before[] = {NULL, NULL, "2 numbers as before", "3 numbers as before"};
-  const cli_columns *columns = t->columns;
-  const bool all = t->counting || !columns->left_out;
-  const char *field, *expected = NULL;
+static const char decimal_comma[] = "; --decimal , reads numbers with a decimal comma";
+
+/* Whether the line would have two numbers or more if the decimal mark were a comma. */
+static bool has_decimal_comma(const table *t) {
+  const cli_reading reading = {.decimal = CLI_DECIMAL_COMMA};
+  const table other = {.reading = &reading};
+  cli_fields fields = {cli_separator(t->text.line, CLI_DECIMAL_COMMA), t->text.line};
+  const char *field;
   size_t length;
-  cli_fields fields = {t->separator, t->text.line};
-  int count = 0;
-  for (; cli_fields_next(&fields, &field, &length); count++) {
-    double ignored;
-    if (all && !parse_number(field, length, count < t->fields ? &values[count] : &ignored))
-      expected = "numbers";
-    for (int k = 0; k < columns->count && !all; k++)
-      if (columns->column[k] == count && !parse_number(field, length, &values[k]))
-        expected = "numbers in the columns that are coordinates";
+  int numbers = 0, commas = 0;
+  for (number n; cli_fields_next(&fields, &field, &length);) {
+    if (!parse_number(&other, field, length, &n))
+      return false;
+    numbers++;
+    commas += has_comma_in_number(field, length);
   }
-  if (!expected && count != t->fields)
-    expected = all && t->fields <= CLI_COORDINATES ? as_before[t->fields] : "as many fields as before";
-  return expected;
+  return t->reading->decimal == CLI_DECIMAL_POINT && numbers > 1 && commas;
 }
 
-static int read_point(table *t, cli_array *array) {
-  double values[CLI_COORDINATES + 1];
-  int code = t->fields ? CLI_OK : begin(t, array);
+/* At a line that does not fit; what is special about it. */
+static int line_fail(table *t, const char *expected) {
+  char more[MORE_TEXT] = "", column[CLI_COLUMN_NAME] = "";
+  if (has_decimal_comma(t))
+    return cli_text_fail_more(&t->text, expected, decimal_comma);
+  if (t->found == NUMBER)
+    return cli_text_fail(&t->text, expected);
+  cli_columns_name(&t->form, t->wrong, column);
+  snprintf(more, sizeof more, ", in which column %d%s%s%s is %s", t->wrong, *column ? " ('" : "", column,
+           *column ? "')" : "",
+           t->found == MISSING ? "a missing value; --missing skip leaves out lines with one" : "no number");
+  return cli_text_fail_more(&t->text, expected, more);
+}
+
+static int fields_fail(const table *t, const char *as, int wanted, int found) {
+  return cli_fail(CLI_INPUT, "%s: line %" PRId64 ": expected %d field%s as %s, found %d%s",
+                  t->text.input->name, t->text.number, wanted, CLI_PLURAL(wanted), as, found,
+                  has_decimal_comma(t) ? decimal_comma : "");
+}
+
+/* The columns that are taken, by the first line with numbers. Of points without names, a column more than
+ * there are coordinates is read as well, as long as it counts. */
+static int choose_columns(table *t, cli_array *array) {
+  cli_columns *columns = t->columns;
+  const int fields = t->form.fields;
+  if (!columns) {
+    t->first = fields > 1 && cli_columns_begin_with_names(&t->form);
+    array->shape[1] = fields - t->first;
+    return CLI_OK;
+  }
+  const bool free = !t->header && !columns->wanted;
+  t->counting = free && fields > FEWEST && fields <= CLI_COORDINATES + 1;
+  const int code = cli_columns_choose(t->text.input->name, columns, &t->form);
+  array->shape[1] = t->counting ? fields : columns->count;
+  return code == CLI_OK && (columns->count < FEWEST || (free && !t->counting && columns->left_out))
+             ? line_fail(t, "2 or 3 numbers")
+             : code;
+}
+
+static int begin(table *t, cli_array *array) {
+  cli_table_form *form = &t->form;
+  form->separator = cli_separator(t->text.line, t->reading->decimal);
+  form->fields = cli_fields_count(form->separator, t->text.line);
+  form->header = t->header;
+  form->names = t->header ? cli_fields_count(form->separator, t->header) : form->fields;
+  if (form->names != form->fields && form->names != form->fields - 1)
+    return fields_fail(t, "in the line of names", form->names, form->fields);
+  t->row = dvt_allocate((size_t)form->fields, sizeof *t->row);
+  return t->row ? choose_columns(t, array) : cli_fail(CLI_DEVICE, "not enough memory for a line");
+}
+
+/* The place in the row of what column `k` has; -1: it is not taken. */
+static int place_of(const table *t, int k) {
+  int place = -1;
+  if (!t->columns)
+    return k - t->first;
+  if (t->counting)
+    return k;
+  for (int i = 0; i < t->columns->count; i++)
+    if (t->columns->column[i] == k)
+      place = i;
+  return place;
+}
+
+/* Reads the fields that are taken, and notes the first that is no number; their count. */
+static int parse_line(table *t) {
+  cli_fields fields = {t->form.separator, t->text.line};
+  const char *field;
+  size_t length;
+  int count = 0;
+  t->found = NUMBER;
+  for (; cli_fields_next(&fields, &field, &length); count++) {
+    const int place = count < t->form.fields ? place_of(t, count) : -1;
+    const content found = place < 0 ? NUMBER : parse_field(t, field, length, &t->row[place]);
+    if (found != NUMBER && (t->found == NUMBER || found == OTHER)) {
+      t->found = found;
+      t->wrong = count;
+    }
+  }
+  return count;
+}
+
+/* Points are finite, and the first column may go on counting. */
+static int check_point(table *t, const cli_array *array) {
+  for (int k = 0; k < array->shape[1]; k++)
+    if (!isfinite(t->row[k].real))
+      return cli_text_fail(&t->text, "finite numbers");
+  const double first = t->row[0].real;
+  if (t->counting && array->shape[0] == 0) {
+    t->from = first;
+    t->counting = first == 0 || first == 1;
+  }
+  t->counting = t->counting && !(first < t->from + (double)array->shape[0]) &&
+                !(first > t->from + (double)array->shape[0]);
+  return !t->counting && array->shape[1] > CLI_COORDINATES ? cli_text_fail(&t->text, "2 or 3 numbers")
+                                                           : CLI_OK;
+}
+
+static int read_row(table *t, cli_array *array) {
+  int code = t->form.fields ? CLI_OK : begin(t, array);
   if (code != CLI_OK)
     return code;
-  const char *expected = parse_line(t, values);
-  if (expected)
-    return cli_text_fail(&t->text, expected);
-  for (int k = 0; k < array->shape[1]; k++)
-    if (!isfinite(values[k]))
-      return cli_text_fail(&t->text, "finite numbers");
-  if (t->counting && array->shape[0] == 0) {
-    t->first = values[0];
-    t->counting = values[0] == 0 || values[0] == 1;
+  const int count = parse_line(t);
+  if (count != t->form.fields)
+    return fields_fail(t, "before", t->form.fields, count);
+  if (t->found == MISSING && t->reading->missing == CLI_MISSING_SKIP) {
+    t->skipped++;
+    return CLI_OK;
   }
-  t->counting = t->counting && !(values[0] < t->first + (double)array->shape[0]) &&
-                !(values[0] > t->first + (double)array->shape[0]);
-  if (!t->counting && array->shape[1] > CLI_COORDINATES)
-    return cli_text_fail(&t->text, "2 or 3 numbers");
-  return keep(array, values);
+  if (t->found != NUMBER)
+    return line_fail(t, t->columns && t->columns->left_out && !t->counting
+                            ? "numbers in the columns that are coordinates"
+                            : "numbers");
+  if (t->columns)
+    code = check_point(t, array);
+  return code == CLI_OK ? keep(t, array) : code;
 }
 
 /* Leaves out the first column, if it has counted to the end. */
@@ -139,40 +362,55 @@ static void leave_out_count(table *t, cli_array *array) {
 
 /* Whether the line is the first and has names alone; keeps it. */
 static bool take_header(table *t) {
-  if (t->fields || *t->header || holds_number(t->text.line))
+  if (t->form.fields || t->header || holds_number(t))
     return false;
-  memcpy(t->header, t->text.line, sizeof t->header);
+  t->header = t->text.line;
+  t->text.line = NULL;
+  t->text.capacity = 0;
   return true;
 }
 
+static void say_what_was_left_out(const table *t) {
+  const char *name = t->text.input->name;
+  if (t->skipped)
+    cli_remark("%s: %" PRId64 " line%s with missing values left out", name, t->skipped,
+               CLI_PLURAL(t->skipped));
+  if (t->first)
+    cli_remark("%s: the first column has the names of the rows, and is left out", name);
+}
+
 static int read_table(table *t, cli_array *array) {
-  array->type = CLI_F8;
+  array->type = t->columns ? CLI_F8 : CLI_I8;
   array->ndim = 2;
   int code = cli_text_next_content(&t->text, '#');
   while (code == CLI_OK && !t->text.end) {
     if (!take_header(t))
-      code = read_point(t, array);
+      code = read_row(t, array);
     if (code == CLI_OK)
       code = cli_text_next_content(&t->text, '#');
   }
   if (code != CLI_OK)
     return code;
   if (!array->shape[0])
-    return cli_input_fail(t->text.input, "expected points, found the end of the file");
+    return cli_input_fail(t->text.input, "expected %s, found the end of the file%s",
+                          t->columns ? "points" : "numbers",
+                          t->skipped ? " after lines with missing values" : "");
   leave_out_count(t, array);
+  say_what_was_left_out(t);
   return CLI_OK;
 }
 
-int cli_csv_read(cli_input *input, cli_columns *columns, cli_array *array) {
-  table *t = dvt_allocate(1, sizeof *t);
-  if (!t)
-    return cli_fail(CLI_DEVICE, "not enough memory for a line");
-  t->text.input = input;
-  t->columns = columns;
-  const int code = read_table(t, array);
-  free(t);
+int cli_csv_read(cli_input *input, const cli_reading *reading, cli_columns *columns, cli_array *array) {
+  static const cli_reading usual = {0};
+  table t = {.text = {.input = input}, .reading = reading ? reading : &usual, .columns = columns};
+  const int code = read_table(&t, array);
+  cli_text_free(&t.text);
+  free(t.header);
+  free(t.row);
   return code;
 }
+
+/* ---- writing ---- */
 
 /* A row a line, with digits that give the same numbers back when they are read as float64. */
 bool cli_csv_write(FILE *file, const cli_array *array) {
@@ -182,7 +420,7 @@ bool cli_csv_write(FILE *file, const cli_array *array) {
     for (int64_t j = 0; j < cols && written; j++) {
       const int64_t at = i * row + j * col;
       const char end = j + 1 < cols ? ',' : '\n';
-      written = cli_element_write(file, array, at, 17) > 0 && putc(end, file) != EOF;
+      written = cli_element_write(file, array, at, cli_type_digits(CLI_F8)) > 0 && putc(end, file) != EOF;
     }
   return written;
 }

@@ -12,15 +12,17 @@
 enum { PART_BYTES = DVT_BUFFER(1 << 14, 16) }; /* converted at once */
 
 static const cli_dtype dtypes[] = {
-    {"f2", 2, CLI_F4}, {"f4", 4, CLI_F4}, {"f8", 8, CLI_F8}, {"c8", 8, CLI_C8}, {"c16", 16, CLI_C16},
-    {"i1", 1, CLI_I8}, {"i2", 2, CLI_I8}, {"i4", 4, CLI_I4}, {"i8", 8, CLI_I8}, {"u1", 1, CLI_U1},
-    {"u2", 2, CLI_I8}, {"u4", 4, CLI_I8}, {"u8", 8, CLI_I8}, {"b1", 1, CLI_U1}};
+    {"f2", "float16", 2, CLI_F4},   {"f4", "float32", 4, CLI_F4},       {"f8", "float64", 8, CLI_F8},
+    {"c8", "complex64", 8, CLI_C8}, {"c16", "complex128", 16, CLI_C16}, {"i1", "int8", 1, CLI_I8},
+    {"i2", "int16", 2, CLI_I8},     {"i4", "int32", 4, CLI_I4},         {"i8", "int64", 8, CLI_I8},
+    {"u1", "uint8", 1, CLI_U1},     {"u2", "uint16", 2, CLI_I8},        {"u4", "uint32", 4, CLI_I8},
+    {"u8", "uint64", 8, CLI_I8},    {"b1", "bool", 1, CLI_U1},          {"?", "bool", 1, CLI_U1}};
 
 bool cli_dtype_parse(const char *text, cli_array *array) {
   /* '=' is the writer's order, and no mark counts as '<'; one byte has no order. */
   const char mark = *text && strchr("<>=|", *text) ? *text++ : '<';
   for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
-    if (!strcmp(text, dtypes[i].code)) {
+    if (!strcmp(text, dtypes[i].code) || !strcmp(text, dtypes[i].name)) {
       array->file = &dtypes[i];
       array->type = dtypes[i].type;
       array->swapped = mark == '>' && dtypes[i].bytes > 1;

@@ -10,11 +10,12 @@
 #include "src/base/buffer.h"
 #include "src/cli/fail.h"
 #include "src/cli/formats/archive.h"
+#include "src/cli/formats/gzip.h"
 #include "src/cli/formats/standard.h"
 
 int cli_input_open(const char *path, cli_input *input) {
   bool standard;
-  *input = (cli_input){0};
+  *input = (cli_input){.start = -1};
   const int code = cli_standard_input(path, &standard, &input->name);
   if (code != CLI_OK)
     return code;
@@ -34,6 +35,7 @@ int cli_input_open(const char *path, cli_input *input) {
   if (start >= 0 && start <= status.st_size) {
     input->sized = true;
     input->size = (uint64_t)(status.st_size - start);
+    input->start = start;
   }
   return CLI_OK;
 }
@@ -44,7 +46,42 @@ void cli_input_close(cli_input *input) {
   input->file = NULL;
 }
 
+/* ---- the beginning ---- */
+
+void cli_input_look(cli_input *input) {
+  int byte = 0;
+  if (input->head_count)
+    return;
+  while (input->head_count < CLI_INPUT_HEAD && (input->sized || byte != '\n') &&
+         (byte = getc(input->file)) != EOF)
+    input->head[input->head_count++] = (unsigned char)byte;
+}
+
+int cli_input_unpack(cli_input *input) {
+  FILE *unpacked = cli_gzip_open(input->file, input->head, input->head_count);
+  if (!unpacked)
+    return cli_fail(CLI_DEVICE, "not enough memory for a compressed file");
+  input->file = unpacked;
+  input->sized = false;
+  input->size = 0;
+  input->start = -1;
+  input->head_count = 0;
+  return CLI_OK;
+}
+
+/* ---- reading ---- */
+
+int cli_input_seek(cli_input *input, uint64_t offset) {
+  input->head_count = input->head_at = 0;
+  if (fseeko(input->file, input->start + (off_t)offset, SEEK_SET))
+    return cli_input_fail(input, "expected a file with places that can be sought");
+  input->offset = offset;
+  return CLI_OK;
+}
+
 int cli_input_peek(cli_input *input) {
+  if (input->head_at < input->head_count)
+    return input->head[input->head_at];
   const int byte = getc(input->file);
   return byte == EOF ? EOF : ungetc(byte, input->file);
 }
@@ -52,7 +89,8 @@ int cli_input_peek(cli_input *input) {
 int cli_input_fail(cli_input *input, const char *format, ...) {
   if (ferror(input->file))
     return cli_fail(CLI_INPUT, "%s: offset %llu: expected more data, but reading failed: %s", input->name,
-                    (unsigned long long)input->offset, strerror(errno));
+                    (unsigned long long)input->offset,
+                    errno == EBADMSG ? "the compressed data are truncated or damaged" : strerror(errno));
   char text[1024];
   va_list arguments;
   va_start(arguments, format);
@@ -62,7 +100,13 @@ int cli_input_fail(cli_input *input, const char *format, ...) {
 }
 
 int cli_input_read(cli_input *input, void *bytes, size_t count, const char *what) {
-  const size_t got = count ? fread(bytes, 1, count, input->file) : 0;
+  const size_t ahead = input->head_count - input->head_at, taken = count < ahead ? count : ahead;
+  size_t got = taken;
+  if (taken)
+    memcpy(bytes, input->head + input->head_at, taken);
+  input->head_at += taken;
+  if (got < count)
+    got += fread((char *)bytes + taken, 1, count - taken, input->file);
   input->offset += got;
   if (got == count)
     return CLI_OK;

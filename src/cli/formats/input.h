@@ -7,6 +7,9 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/types.h>
+
+enum { CLI_INPUT_HEAD = 512 }; /* bytes: enough to tell formats apart */
 
 typedef struct cli_input {
   const char *name; /* for messages */
@@ -14,12 +17,26 @@ typedef struct cli_input {
   bool sized;    /* a regular file, whose length is known before it is read */
   uint64_t size; /* bytes from where reading began, if `sized` */
   uint64_t offset;
+  off_t start;                        /* where reading began; -1: places cannot be sought */
+  unsigned char head[CLI_INPUT_HEAD]; /* bytes of the file that cli_input_look() has read ahead, */
+  size_t head_count, head_at;         /* their number, and how many of them were taken since */
 } cli_input;
 
 /* Opens `path`, a member of an archive (archive.h), or standard input for "-", which can be opened once in a
  * process. Reports why it cannot. */
 int cli_input_open(const char *path, cli_input *input);
 void cli_input_close(cli_input *input);
+
+/* Reads ahead, without taking anything: of a file CLI_INPUT_HEAD bytes, of a pipe no more than its first
+ * line of text, as no more may come. Afterwards only the functions of this file know where reading is. */
+void cli_input_look(cli_input *input);
+
+/* Has a file that was compressed by gzip, which cli_input_look() has read the beginning of, read without the
+ * compression. Its length is then not known. */
+int cli_input_unpack(cli_input *input);
+
+/* Goes on at this offset. Only where `start` is not -1. */
+int cli_input_seek(cli_input *input, uint64_t offset);
 
 /* The next byte, which stays the next one, or EOF. */
 int cli_input_peek(cli_input *input);
@@ -29,7 +46,8 @@ int cli_input_read(cli_input *input, void *bytes, size_t count, const char *what
 
 /* The next byte, or EOF at the end and on a read error. */
 static inline int cli_input_byte(cli_input *input) {
-  const int byte = getc_unlocked(input->file);
+  const int byte =
+      input->head_at < input->head_count ? input->head[input->head_at++] : getc_unlocked(input->file);
   input->offset += byte != EOF;
   return byte;
 }

@@ -8,6 +8,8 @@
 
 #include "src/cli/formats/input.h"
 
+static const char utf16[] = "text in UTF-16, which has to be saved as UTF-8";
+
 static const struct {
   const char *bytes;
   size_t at, length; /* where in the file they stand, and how many they are */
@@ -28,6 +30,8 @@ static const struct {
     {"OggS", 0, 4, "a sound (Ogg)"},
     {"ID3", 0, 3, "a sound (MP3)"},
     {"\x89HDF", 0, 4, "an HDF5 file"},
+    {"\xff\xfe", 0, 2, utf16},
+    {"\xfe\xff", 0, 2, utf16},
     {"MATLAB ", 0, 7, "a MATLAB file"},
     {"\x89PNG", 0, 4, "a picture (PNG)"},
     {"\xff\xd8\xff", 0, 3, "a picture (JPEG)"},
@@ -44,11 +48,17 @@ static bool is_text(const char *bytes, size_t count) {
   return true;
 }
 
+static size_t count_blanks(const char *text, size_t count) {
+  size_t blanks = 0;
+  while (blanks < count && isspace((unsigned char)text[blanks]))
+    blanks++;
+  return blanks;
+}
+
 /* By the first line that is not blank. */
 static const char *kind_of_text(const char *text, size_t count) {
   const char *const end = text + count;
-  while (text < end && isspace((unsigned char)*text))
-    text++;
+  text += count_blanks(text, count);
   size_t length = 0;
   bool separated = false;
   for (; text + length < end && text[length] != '\n'; length++)
@@ -70,12 +80,35 @@ static const char *kind_of_text(const char *text, size_t count) {
   }
 }
 
-const char *cli_kind_of(const char *bytes, size_t count) {
+/* Without a byte order mark: every second byte of the first characters is zero, as they are ASCII. */
+static bool is_utf16(const char *bytes, size_t count) {
+  return count >= 4 &&
+         ((bytes[0] && !bytes[1] && bytes[2] && !bytes[3]) ||
+          (!bytes[0] && bytes[1] && !bytes[2] && bytes[3])) &&
+         is_text((const char[]){bytes[0] ? bytes[0] : bytes[1], bytes[2] ? bytes[2] : bytes[3]}, 2);
+}
+
+const char *cli_kind_marked(const char *bytes, size_t count, size_t shortest) {
   for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-    if (count >= marks[i].at + marks[i].length &&
+    if (count >= marks[i].at + marks[i].length && marks[i].length >= shortest &&
         !memcmp(bytes + marks[i].at, marks[i].bytes, marks[i].length))
       return marks[i].kind;
+  return shortest <= 2 && is_utf16(bytes, count) ? utf16 : NULL;
+}
+
+bool cli_kind_may_be_table(const char *bytes, size_t count) {
+  const char *end = memchr(bytes, '\n', count);
+  const size_t line = end ? (size_t)(end - bytes) : count, mark = cli_mark_length(bytes, count);
+  const size_t blank = count_blanks(bytes + mark, count - mark);
+  return !cli_kind_marked(bytes, count, 1) && is_text(bytes, line) && mark + blank < count &&
+         !strchr(">@{[<", bytes[mark + blank]);
+}
+
+const char *cli_kind_of(const char *bytes, size_t count) {
+  const char *marked = cli_kind_marked(bytes, count, 1);
   const size_t mark = cli_mark_length(bytes, count);
+  if (marked)
+    return marked;
   if (!count)
     return "the end of the file";
   return is_text(bytes, count) ? kind_of_text(bytes + mark, count - mark)

@@ -3,8 +3,9 @@
  * counted.
  *
  * A byte order mark before UTF-8 is skipped. A compressed file that ends too early is an error, also if it
- * was cut between two blocks of bgzip. A line with a zero byte ends with the block that has it, because /dev/zero and
- * the holes of sparse files have no line ends; readers refuse such a line. */
+ * was cut between two blocks of bgzip. Zero bytes behind the last member are padding (gzip.h). A line with a zero byte
+ * ends with the block that has it, because /dev/zero and the holes of sparse files have no line ends; readers refuse such
+ * a line. */
 #ifndef DAVIT_SRC_CLI_FORMATS_LINES_H
 #define DAVIT_SRC_CLI_FORMATS_LINES_H
 
@@ -12,10 +13,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 typedef struct cli_lines {
   const char *name; /* for messages */
-  BGZF *file;
+  BGZF *file;       /* text and what bgzip has compressed; NULL: */
+  FILE *unpacked;   /* what gzip has */
+  bool padded;      /* bgzip's last block was read, and the padding behind it */
+  char block[4096]; /* of what gzip has, and how much of it there is and was read */
+  size_t block_bytes, block_used;
   char *buffer;
   size_t room, used; /* bytes of the buffer, and of the line in it */
   int64_t most;      /* bytes of a line that are read; 0: as many as memory holds */

@@ -170,12 +170,14 @@ int cli_mtx_read(cli_input *input, cli_array *array) {
     code = count_listed(&text, array, form, &listed);
   if (code == CLI_OK)
     code = read_elements(&text, array, listed);
+  cli_text_free(&text);
   return code == CLI_OK && form != GENERAL ? expand(array, form) : code;
 }
 
+/* Numbers are read as float64: float32 needs its digits, too, to be the same number then. */
 static bool write_element(FILE *file, const cli_array *array, int64_t index) {
   const cli_array parts = cli_array_parts(array);
-  const int digits = cli_type_digits(array->type), count = cli_is_complex(array->type) ? 2 : 1;
+  const int digits = cli_type_digits(CLI_F8), count = cli_is_complex(array->type) ? 2 : 1;
   bool written = true;
   for (int k = 0; k < count && written; k++)
     written = cli_element_write(file, &parts, count * index + k, digits) > 0 &&

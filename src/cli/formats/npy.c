@@ -4,6 +4,7 @@
  *
  * Read are the types of dtype.h in up to CLI_DIMS dimensions; everything else is refused with its offset.
  * Written is version 1. */
+#include <ctype.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -81,15 +82,30 @@ static bool accept_string(header *h, char *text, size_t capacity) {
 
 /* ---- the three values ---- */
 
-/* NumPy's kinds of types that are not read. */
-static const char *kind_of(char letter) {
-  return letter == 'U' || letter == 'S'   ? " (text)"
-         : letter == 'O'                  ? " (Python objects)"
-         : letter == 'M' || letter == 'm' ? " (dates or times)"
-         : letter == 'V'                  ? " (records)"
-         : letter == 'f'                  ? " (long double)"
-         : letter == 'c'                  ? " (complex long double)"
-                                          : "";
+/* NumPy's kinds of types that are not read, of a type without its mark of the byte order: a letter, with a
+ * size behind it, or a name. */
+static const char *kind_of(const char *type) {
+  static const struct {
+    const char *before, *kind; /* before the size */
+  } kinds[] = {{"U", " (text)"},
+               {"S", " (text)"},
+               {"a", " (text)"},
+               {"V", " (records)"},
+               {"O", " (Python objects)"},
+               {"f", " (long double)"},
+               {"float", " (long double)"},
+               {"c", " (complex long double)"},
+               {"complex", " (complex long double)"}};
+  const char *size = type;
+  while (isalpha((unsigned char)*size))
+    size++;
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    if (strlen(kinds[i].before) == (size_t)(size - type) &&
+        !strncmp(kinds[i].before, type, (size_t)(size - type)) && !size[strspn(size, "0123456789")])
+      return kinds[i].kind;
+  return *type == 'M' || *type == 'm' || !strncmp(type, "datetime", 8) || !strncmp(type, "timedelta", 9)
+             ? " (dates or times)"
+             : "";
 }
 
 /* At a type that is none of those. */
@@ -100,10 +116,13 @@ static int header_fail_type(header *h) {
   h->input->offset = h->base + h->at;
   if (first == '[')
     return cli_input_fail(h->input, "expected a dtype among " CLI_DTYPES ", found records");
-  if (!quoted || !text[1 + length] || length > 12)
+  char type[24];
+  if (!quoted || !text[1 + length] || length >= sizeof type)
     return header_fail(h, "a dtype among " CLI_DTYPES);
-  return cli_input_fail(h->input, "expected a dtype among " CLI_DTYPES ", found '%.*s'%s", (int)length,
-                        text + 1, kind_of(text[1 + strspn(text + 1, "<>=|")]));
+  memcpy(type, text + 1, length);
+  type[length] = 0;
+  return cli_input_fail(h->input, "expected a dtype among " CLI_DTYPES ", found '%s'%s", type,
+                        kind_of(type + strspn(type, "<>=|")));
 }
 
 static int parse_type(header *h, cli_array *array) {
@@ -121,6 +140,7 @@ static int parse_order(header *h, cli_array *array) {
   return array->fortran || accept_word(h, "False") ? CLI_OK : header_fail(h, "True or False");
 }
 
+/* Python 2 writes an L behind some numbers. */
 static int parse_dimension(header *h, int64_t *dimension) {
   int64_t value = 0;
   const char first = next_character(h);
@@ -130,6 +150,7 @@ static int parse_dimension(header *h, int64_t *dimension) {
     if (__builtin_mul_overflow(value, 10, &value) ||
         __builtin_add_overflow(value, h->text[h->at] - '0', &value))
       return header_fail(h, "a dimension below 2^63");
+  h->at += h->text[h->at] == 'L';
   *dimension = value;
   return CLI_OK;
 }

@@ -40,17 +40,17 @@ static int part_to_vector(const char *path, cli_part *part, cli_array *array) {
 }
 
 /* Reads an array of the field. */
-static int read_array(cli_field field, const char *path, const cli_raw *raw, cli_memory memory,
+static int read_array(cli_field field, const char *path, const cli_reading *reading, cli_memory memory,
                       cli_part *part, cli_array *array) {
-  const int code = cli_array_read(path, raw, memory, part, array);
+  const int code = cli_array_read(path, reading, memory, part, array);
   return code == CLI_OK && field == CLI_REAL_NUMBERS && cli_is_complex(array->type)
              ? cli_fail(CLI_INPUT, "%s: expected real numbers, found %s", path, cli_type_name(array->type))
              : code;
 }
 
-static int read_floating(cli_field field, const char *path, const cli_raw *raw, cli_memory memory,
+static int read_floating(cli_field field, const char *path, const cli_reading *reading, cli_memory memory,
                          const cli_array *like, cli_part *part, cli_array *array) {
-  int code = read_array(field, path, raw, memory, part, array);
+  int code = read_array(field, path, reading, memory, part, array);
   if (code == CLI_OK)
     code = cli_array_to_floating(path, like ? like->type : CLI_F8, array);
   if (code != CLI_OK)
@@ -61,21 +61,21 @@ static int read_floating(cli_field field, const char *path, const cli_raw *raw, 
   return CLI_OK;
 }
 
-int cli_read_matrix(cli_field field, const char *path, const cli_raw *raw, cli_memory memory,
+int cli_read_matrix(cli_field field, const char *path, const cli_reading *reading, cli_memory memory,
                     const cli_array *like, cli_part *part, cli_array *array) {
-  const int code = read_floating(field, path, raw, memory, like, part, array);
+  const int code = read_floating(field, path, reading, memory, like, part, array);
   return code == CLI_OK && array->ndim != 2 ? cli_shape_fail(path, array, "a matrix") : code;
 }
 
-int cli_read_vector(cli_field field, const char *path, cli_memory memory, const cli_array *like,
-                    cli_array *array) {
-  const int code = read_floating(field, path, NULL, memory, like, NULL, array);
+int cli_read_vector(cli_field field, const char *path, const cli_reading *reading, cli_memory memory,
+                    const cli_array *like, cli_array *array) {
+  const int code = read_floating(field, path, reading, memory, like, NULL, array);
   return code == CLI_OK ? to_vector(path, array) : code;
 }
 
-int cli_read_vector_of(cli_field field, int64_t length, const char *path, cli_memory memory,
-                       const cli_array *like, cli_array *array) {
-  const int code = cli_read_vector(field, path, memory, like, array);
+int cli_read_vector_of(cli_field field, int64_t length, const char *path, const cli_reading *reading,
+                       cli_memory memory, const cli_array *like, cli_array *array) {
+  const int code = cli_read_vector(field, path, reading, memory, like, array);
   return code == CLI_OK && array->shape[0] != length
              ? cli_shape_fail(path, array, "a vector of %" PRId64, length)
              : code;
@@ -98,21 +98,38 @@ static int widen(cli_array *array) {
   return CLI_OK;
 }
 
-int cli_read_numbers(cli_field field, const char *path, const cli_raw *raw, cli_memory memory, cli_part *part,
-                     cli_array *array) {
-  const int code = read_array(field, path, raw, memory, part, array);
+int cli_read_numbers(cli_field field, const char *path, const cli_reading *reading, cli_memory memory,
+                     cli_part *part, cli_array *array) {
+  const int code = read_array(field, path, reading, memory, part, array);
   return code == CLI_OK && array->type == CLI_U1 ? widen(array) : code;
 }
 
-int cli_read_number_vector(cli_field field, const char *path, const cli_raw *raw, cli_memory memory,
+int cli_read_number_vector(cli_field field, const char *path, const cli_reading *reading, cli_memory memory,
                            cli_part *part, cli_array *array) {
-  const int code = cli_read_numbers(field, path, raw, memory, part, array);
+  const int code = cli_read_numbers(field, path, reading, memory, part, array);
   return code == CLI_OK ? part_to_vector(path, part, array) : code;
 }
 
-int cli_read_flags(const char *path, cli_memory memory, const char *of_path, int64_t length, cli_part *part,
-                   cli_array *flags) {
-  int code = cli_array_read(path, NULL, memory, part, flags);
+/* Text has no uint8. */
+static int narrow(cli_array *flags) {
+  cli_array made;
+  if (flags->type != CLI_I8 || flags->file)
+    return CLI_OK;
+  const int code = cli_array_create_like(CLI_U1, flags, flags->wanted, &made);
+  if (code != CLI_OK)
+    return code;
+  for (int64_t i = 0, n = cli_array_count(flags); i < n; i++)
+    ((uint8_t *)made.data)[i] = cli_integer(flags, i) != 0;
+  cli_array_free(flags);
+  *flags = made;
+  return CLI_OK;
+}
+
+int cli_read_flags(const char *path, const cli_reading *reading, cli_memory memory, const char *of_path,
+                   int64_t length, cli_part *part, cli_array *flags) {
+  int code = cli_array_read(path, reading, memory, part, flags);
+  if (code == CLI_OK)
+    code = narrow(flags);
   if (code == CLI_OK && flags->type != CLI_U1)
     return cli_fail(CLI_INPUT, "%s: expected uint8, found %s", path, cli_type_name(flags->type));
   if (code == CLI_OK)

@@ -40,26 +40,27 @@ typedef struct cli_operand {
 cli_operand cli_operand_of(const cli_array *array, bool transposed);
 
 /* Float64 or float32, complex128 or complex64 where the field has them, and the type of *like if it is not
- * NULL. Whole numbers become that type, else float64. `raw` as for cli_array_read(). */
-int cli_read_matrix(cli_field field, const char *path, const cli_raw *raw, cli_memory memory,
+ * NULL. Whole numbers become that type, else float64. `reading` as for cli_array_read(). */
+int cli_read_matrix(cli_field field, const char *path, const cli_reading *reading, cli_memory memory,
                     const cli_array *like, cli_part *part, cli_array *array);
-int cli_read_vector(cli_field field, const char *path, cli_memory memory, const cli_array *like,
-                    cli_array *array);
+int cli_read_vector(cli_field field, const char *path, const cli_reading *reading, cli_memory memory,
+                    const cli_array *like, cli_array *array);
 
 /* The same, with a length. */
-int cli_read_vector_of(cli_field field, int64_t length, const char *path, cli_memory memory,
-                       const cli_array *like, cli_array *array);
+int cli_read_vector_of(cli_field field, int64_t length, const char *path, const cli_reading *reading,
+                       cli_memory memory, const cli_array *like, cli_array *array);
 
 /* Float64, float32, int64 or int32, complex numbers where the field has them, of any shape or a vector;
  * uint8 and bool become int64. */
-int cli_read_numbers(cli_field field, const char *path, const cli_raw *raw, cli_memory memory, cli_part *part,
-                     cli_array *array);
-int cli_read_number_vector(cli_field field, const char *path, const cli_raw *raw, cli_memory memory,
+int cli_read_numbers(cli_field field, const char *path, const cli_reading *reading, cli_memory memory,
+                     cli_part *part, cli_array *array);
+int cli_read_number_vector(cli_field field, const char *path, const cli_reading *reading, cli_memory memory,
                            cli_part *part, cli_array *array);
 
-/* A uint8 vector of this length, that of the vector in `of_path`. */
-int cli_read_flags(const char *path, cli_memory memory, const char *of_path, int64_t length, cli_part *part,
-                   cli_array *flags);
+/* A uint8 vector of this length, that of the vector in `of_path`; from text whole numbers, which become 0 and
+ * 1. */
+int cli_read_flags(const char *path, const cli_reading *reading, cli_memory memory, const char *of_path,
+                   int64_t length, cli_part *part, cli_array *flags);
 
 /* Flops of a multiplication and an addition. */
 static inline double cli_flops(cli_type type) {

@@ -61,16 +61,14 @@ static runs cut(const cli_part *part, cli_array *array) {
 
 static int read_runs(cli_input *input, const runs *r, cli_array *array) {
   const size_t bytes = cli_type_bytes(array->type);
-  const off_t base = ftello(input->file);
   const uint64_t offset = input->offset;
   int code = cli_array_reserve(array, 0, array->bytes);
   for (int64_t i = 0; i < r->count && r->length > 0 && code == CLI_OK; i++) {
     const uint64_t skipped = (uint64_t)(r->start + i * r->stride) * array->file->bytes;
-    if (fseeko(input->file, base + (off_t)skipped, SEEK_SET))
-      return cli_input_fail(input, "expected a file with places that can be sought");
-    input->offset = offset + skipped;
-    code = cli_elements_read(input, array, (size_t)r->length,
-                             (char *)array->data + (size_t)(i * r->length) * bytes);
+    code = cli_input_seek(input, offset + skipped);
+    if (code == CLI_OK)
+      code = cli_elements_read(input, array, (size_t)r->length,
+                               (char *)array->data + (size_t)(i * r->length) * bytes);
   }
   return code;
 }
@@ -79,7 +77,7 @@ int cli_part_elements(cli_input *input, cli_part *part, cli_array *array) {
   measure(part, array);
   if (is_whole(part, array))
     return cli_file_elements(input, array);
-  if (!input->sized || ftello(input->file) < 0) {
+  if (input->start < 0) {
     const int code = cli_file_elements(input, array);
     return code == CLI_OK ? cli_part_take(part, array) : code;
   }

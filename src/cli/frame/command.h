@@ -146,7 +146,7 @@ typedef struct cli_place {
 /* The row of -o for the command's result. */
 #define CLI_RESULT_OPTION(type, its_argument)                                                                \
   CLI_OPTION(OUTPUT, type, output, "-o", its_argument,                                                       \
-             .help = "write the result: .npy, or .mtx or .csv if the name ends so")
+             .help = "write the result: .npy, .mtx or .csv, as the name ends; .npy without an ending")
 
 #define CLI_OPTIONS(...)                                                                                     \
   (const cli_option[]) {                                                                                     \
@@ -177,6 +177,7 @@ typedef enum cli_common_option {
   CLI_COMMON_THREADS = 256,
   CLI_COMMON_RAW = 512, /* --dtype and --shape, of the first operand */
   CLI_COMMON_TRACE = 1024,
+  CLI_COMMON_TABLE = 2048, /* --decimal and --missing, of all operands that are CSV */
   CLI_COMMON_RUN = CLI_COMMON_JSON | CLI_COMMON_QUIET | CLI_COMMON_VERBOSE,
   CLI_COMMON_COMPUTE = CLI_COMMON_RUN | CLI_COMMON_DEVICES | CLI_COMMON_THREADS | CLI_COMMON_CHECK |
                        CLI_COMMON_REPEAT | CLI_COMMON_TRACE

@@ -12,6 +12,7 @@
 
 #include "src/base/allocate.h"
 #include "src/cli/clock.h"
+#include "src/cli/formats/array_file.h"
 #include "src/cli/frame/same.h"
 #include "src/cli/frame/small.h"
 #include "src/cli/ranks.h"
@@ -113,7 +114,7 @@ static bool is_standard(const cli_output *output) {
 }
 
 /* What is no array is text. */
-static bool is_binary(const cli_job *job, const cli_option *row) {
+static bool is_array(const cli_job *job, const cli_option *row) {
   return row->array || job->command->result;
 }
 
@@ -121,6 +122,9 @@ static int check_output(cli_job *job, const cli_option *row) {
   const cli_output *output = member(job, row->at);
   if (!output->path)
     return CLI_OK;
+  if (is_array(job, row) && !cli_writer_of(output->path))
+    return cli_fail(CLI_USAGE, "%s %s: expected a name that ends in one of " CLI_WRITTEN, row->name,
+                    output->path);
   for (const cli_option *other = NULL; (other = next_output(job, other)) != row;) {
     const cli_output *earlier = member(job, other->at);
     if (earlier->path && !strcmp(output->path, earlier->path))
@@ -128,7 +132,7 @@ static int check_output(cli_job *job, const cli_option *row) {
   }
   if (is_standard(output) && job->common.json)
     return cli_fail(CLI_USAGE, "--json and %s - both want standard output", row->name);
-  if (is_standard(output) && is_binary(job, row) && !job->common.force && isatty(STDOUT_FILENO))
+  if (is_standard(output) && is_array(job, row) && !job->common.force && isatty(STDOUT_FILENO))
     return cli_fail(CLI_USAGE,
                     "%s -: standard output is a terminal, the result is binary; -f writes it there",
                     row->name);
@@ -147,7 +151,7 @@ static int open_outputs(cli_job *job) {
     if (code == CLI_OK)
       code = cli_output_open(output);
   }
-  return code;
+  return code == CLI_OK && cli_ranks_lead() ? cli_output_check_other("--trace", job->common.trace) : code;
 }
 
 void cli_job_on_host(cli_job *job) {
@@ -547,6 +551,8 @@ int cli_job_run(const cli_command *command, int argc, char **argv) {
     code = cli_ranks_agree(cli_options_compare(command, job));
   if (code == CLI_OK)
     code = share_out(job, &takes_part);
+  if (code == CLI_OK)
+    cli_be_quiet(job->common.quiet);
   if (code == CLI_OK && takes_part)
     for (size_t i = 0; i < sizeof steps / sizeof *steps && code == CLI_OK; i++)
       code = cli_ranks_agree(steps[i](job));

@@ -19,19 +19,33 @@
 
 enum { MAX_REPEAT = 1000000 }; /* the times of all runs are kept for the median */
 
+static const cli_choice decimals[] = {{".", CLI_DECIMAL_POINT, NULL}, {",", CLI_DECIMAL_COMMA, NULL}, {0}};
+static const cli_choice missings[] = {
+    {"refuse", CLI_MISSING_REFUSE, "exit 3"}, {"skip", CLI_MISSING_SKIP, "leave out the line"}, {0}};
+
 static const struct {
   unsigned bit;
   cli_option row;
 } common_rows[] = {
     {CLI_COMMON_RAW,
      CLI_OPTION(
-         TEXT, cli_common, raw.dtype, "--dtype", "T", .words = "f2 f4 f8 c8 c16 i1 i2 i4 i8 u1 u2 u4 u8 b1",
+         TEXT, cli_common, reading.dtype, "--dtype", "T",
+         .words = "f2 f4 f8 c8 c16 i1 i2 i4 i8 u1 u2 u4 u8 b1",
          .help =
              "the first operand has no header: elements of this type alone, in C order; f2 f4 f8 c8 c16 i1 "
              "i2 i4 i8 u1 u2 u4 u8 b1, after > in the other byte order")},
     {CLI_COMMON_RAW,
-     CLI_OPTION(TEXT, cli_common, raw.shape, "--shape", "SHAPE", .words = "", .needs = "--dtype",
+     CLI_OPTION(TEXT, cli_common, reading.shape, "--shape", "SHAPE", .words = "", .needs = "--dtype",
                 .otherwise = "a vector of all that the file has", .help = "its shape, such as 1000x3")},
+    {CLI_COMMON_TABLE,
+     CLI_OPTION(CHOICE, cli_common, reading.decimal, "--decimal", "MARK", .choices = decimals, .value = ".",
+                .help = "the decimal mark of numbers in CSV; with a comma the fields are "
+                        "separated by semicolons, tabs or blanks")},
+    {CLI_COMMON_TABLE,
+     CLI_OPTION(
+         CHOICE, cli_common, reading.missing, "--missing", "HOW", .choices = missings, .value = "refuse",
+         .help = "what to do with a line of CSV in which a number is missing: an empty field, NA, N/A, "
+                 "NULL, None, ?, - or .; for skip also NaN")},
     {CLI_COMMON_DEVICES,
      CLI_OPTION(TEXT, cli_common, devices, "--devices", "LIST", .value = "all", .words = "all gpu host cpu",
                 .otherwise = "all, and the CPU alone for small files on a machine with GPUs",

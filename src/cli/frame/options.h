@@ -26,8 +26,8 @@ typedef struct cli_common {
   int64_t repeat;
   int64_t warmup;
   uint64_t seed;
-  cli_raw raw;
-  uint64_t given; /* bit i: the option cli_option_row(command, i) was given */
+  cli_reading reading; /* of the first operand; cli_reading_of_other() of the others */
+  uint64_t given;      /* bit i: the option cli_option_row(command, i) was given */
 } cli_common;
 
 /* Reads argv[1 …] into `state`, which is zeros. Returns CLI_OK, CLI_HELP when --help or -h is given, or

@@ -55,6 +55,23 @@ static bool is_taken(const cli_output *output) {
   return taken;
 }
 
+/* A file that is, or is to be, a regular one. */
+static bool is_replaced(const char *path) {
+  struct stat status;
+  return stat(path, &status) || S_ISREG(status.st_mode);
+}
+
+int cli_output_check_other(const char *option, const char *path) {
+  cli_output other = {.path = path};
+  if (!path || !is_replaced(path))
+    return CLI_OK;
+  const char *why = dvt_replacement_open(path, &other.replacement);
+  const bool taken = !why && is_taken(&other);
+  dvt_replacement_discard(&other.replacement);
+  return taken ? cli_fail(CLI_USAGE, "%s %s: another output of the command is this file", option, path)
+               : CLI_OK;
+}
+
 /* ---- opening ---- */
 
 static int open_fail(const char *path, const char *why) {
@@ -63,8 +80,7 @@ static int open_fail(const char *path, const char *why) {
 }
 
 static int open_file(const char *path, cli_output *output) {
-  struct stat status;
-  if (!stat(path, &status) && !S_ISREG(status.st_mode)) {
+  if (!is_replaced(path)) {
     output->file = fopen(path, "wbe");
     return output->file ? CLI_OK : open_fail(path, strerror(errno));
   }
@@ -118,10 +134,22 @@ static bool close_file(cli_output *output) {
   return !fclose(file) && flushed;
 }
 
+/* An empty text would not say the shape, and is read by nothing. */
+static int empty_fail(cli_output *output, const cli_array *array) {
+  char shape[CLI_SHAPE_TEXT];
+  cli_shape_text(array, shape);
+  cli_fail(CLI_FAILED, "%s: CSV cannot represent %s, which has no elements; .npy can", output->path, shape);
+  cli_output_discard(output);
+  return CLI_FAILED;
+}
+
 int cli_output_write(cli_output *output, const cli_array *array) {
   if (!output->file)
     return CLI_OK;
-  const bool written = cli_writer_of(output->path)(output->file, array) && close_file(output);
+  cli_array_writer *write = cli_writer_of(output->path);
+  if (write == cli_csv_write && !cli_array_count(array))
+    return empty_fail(output, array);
+  const bool written = write(output->file, array) && close_file(output);
   return written ? CLI_OK : end_fail(output);
 }
 

@@ -37,6 +37,10 @@ int cli_output_write_text(cli_output *output, bool (*write)(FILE *file, const vo
 /* Puts all outputs that are open, and were written, in place; CLI_FAILED if that fails. */
 int cli_outputs_commit(void);
 
+/* Checks that the file `path` (NULL: none), which `option` has written by other means, is none of the outputs
+ * that are open, under whatever name; CLI_USAGE, after a message, if it is. */
+int cli_output_check_other(const char *option, const char *path);
+
 /* Flushes standard output; CLI_FAILED, after a message, if what was printed could not be written. */
 int cli_output_flush(void);
 
