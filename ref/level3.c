@@ -24,8 +24,8 @@
  * KMP_DEVICE_THREAD_LIMIT counts the whole process, and cannot be asked for: it must not be set below what
  * all calls use.)
  *
- * On a thread that fork() has left, BLIS computes alone: the runtime may wait for threads of the parent. What shall have
- * more is handed to another thread (dvt_host_form()). */
+ * On a thread that fork() has left, BLIS computes alone: the runtime may wait for threads of the parent. What shall
+ * have more is handed to another thread (dvt_host_form()). */
 int dvt_ref_threads(int threads) {
   if (dvt_thread_is_forked())
     return 1;

@@ -59,9 +59,9 @@ bool dvt_wait_check(void);
 /* An error the device's runtime has already met, without waiting. */
 davit_status dvt_device_error(const dvt_device *device);
 
-/* CUDA's current device of the calling thread, -1 where no NVIDIA device is in the table, and putting it back: CUDA code of the
- * user's own relies on it, and both davit and the OpenMP runtime change it. Whatever may run on a thread of
- * the user's ends with what it found. */
+/* CUDA's current device of the calling thread, -1 where no NVIDIA device is in the table, and putting it back: CUDA
+ * code of the user's own relies on it, and both davit and the OpenMP runtime change it. Whatever may run on a thread
+ * of the user's ends with what it found. */
 int dvt_cuda_current(void);
 void dvt_cuda_restore(int current);
 

@@ -95,8 +95,8 @@ static int find_own(struct dl_phdr_info *object, size_t bytes, void *unused) {
   return holds(object, &dvt_device_images) && object->dlpi_name[0] == '\0';
 }
 
-/* As early as the images of other parts of the program are registered. A runtime that has been given nothing would crash
- * in omp_get_num_devices(). */
+/* As early as the images of other parts of the program are registered. A runtime that has been given nothing would
+ * crash in omp_get_num_devices(). */
 __attribute__((constructor(101))) static void start_runtime(void) {
   static const dvt_image_list none = {.count = 0};
   __tgt_register_lib(&none);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads of the program may be cancelled (pthread_cancel()), but not in the midst of a call: that would leave locks held
- * and counts wrong. What waits for work, has a team, is inside a GPU's runtime, or reads or writes files, does so while
- * cancelling is off, so no call of davit's is a cancellation point. davit's own threads are never cancelled but in a
- * host function (src/runtime/queue.c). */
+/* Threads of the program may be cancelled (pthread_cancel()), but not in the midst of a call: that would leave locks
+ * held and counts wrong. What waits for work, has a team, is inside a GPU's runtime, or reads or writes files, does
+ * so while cancelling is off, so no call of davit's is a cancellation point. davit's own threads are never cancelled
+ * but in a host function (src/runtime/queue.c). */
 #ifndef DAVIT_SRC_BASE_CANCEL_H
 #define DAVIT_SRC_BASE_CANCEL_H
 

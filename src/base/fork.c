@@ -78,8 +78,8 @@ static void look_for_drivers(void) {
   driven = dvt_driver_is_loaded();
 }
 
-/* A process that has begun by fork(), without execve(), may load the library later. Linux says so of its main thread, in
- * the ninth word of this file; the second one is in parentheses and may have blanks. */
+/* A process that has begun by fork(), without execve(), may load the library later. Linux says so of its main thread,
+ * in the ninth word of this file; the second one is in parentheses and may have blanks. */
 static bool process_came_by_fork(void) {
   enum { FORKED = 0x40 };
   char text[512] = "";

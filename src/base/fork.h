@@ -62,8 +62,8 @@ int dvt_process(void);
 bool dvt_driver_is_loaded(void);
 
 /* Whether the calling thread is the one that fork() has left to this process, or to one that loads the library later:
- * what it has, in a runtime that knows nothing of fork(), may be threads that are not there. GCC's OpenMP, by which BLIS
- * may compute, waits for them for ever. Threads that the process has made itself have others. */
+ * what it has, in a runtime that knows nothing of fork(), may be threads that are not there. GCC's OpenMP, by which
+ * BLIS may compute, waits for them for ever. Threads that the process has made itself have others. */
 bool dvt_thread_is_forked(void);
 
 /* Fails if the argument `name` was made by another process than this one. */

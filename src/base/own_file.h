@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A file that the library keeps open and writes beside the program's own: a trace, a log.
  *
- * The program does not know of it. It may close every descriptor, as daemons do, and open files of its own, which get the
- * same numbers; it may limit the size of files, or end the reader of a pipe. So before each write the file is looked at:
- * where the number leads to another file nothing is written and nothing closed. The signals that come with a write,
- * SIGXFSZ and SIGPIPE, are taken back: the writer gets the error alone. */
+ * The program does not know of it. It may close every descriptor, as daemons do, and open files of its own, which get
+ * the same numbers; it may limit the size of files, or end the reader of a pipe. So before each write the file is
+ * looked at: where the number leads to another file nothing is written and nothing closed. The signals that come with
+ * a write, SIGXFSZ and SIGPIPE, are taken back: the writer gets the error alone. */
 #ifndef DAVIT_SRC_BASE_OWN_FILE_H
 #define DAVIT_SRC_BASE_OWN_FILE_H
 
@@ -33,8 +33,8 @@ bool dvt_own_file_is_there(const dvt_own_file *file);
 /* Writes all of it at that offset. 0, or the error as errno has it: EBADF if the descriptor leads to another file. */
 int dvt_own_file_write(const dvt_own_file *file, int64_t offset, const char *text, size_t bytes);
 
-/* The same at the end of a file that was opened with O_APPEND, by one write(), so that lines of threads and processes do
- * not mix. What a full pipe does not take is lost. */
+/* The same at the end of a file that was opened with O_APPEND, by one write(), so that lines of threads and processes
+ * do not mix. What a full pipe does not take is lost. */
 int dvt_own_file_append(const dvt_own_file *file, const char *text, size_t bytes);
 
 /* 0, or the error as errno has it. */

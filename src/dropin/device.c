@@ -70,9 +70,9 @@ const dvt_rates *dvt_dropin_devices_rates(void) {
 
 /* When the process ends davit's devices are taken down before the program's own handlers have run: calls that those
  * make are BLIS's, and so are those of the process's other threads. Registered before libdavit is loaded, so that it
- * comes before all handlers that the program has registered until then and after libdavit's own; and again when libdavit
- * has started. libdavit waits for another thread that starts it; one that still loads it is waited for here, as what it
- * loads is taken down next. */
+ * comes before all handlers that the program has registered until then and after libdavit's own; and again when
+ * libdavit has started. libdavit waits for another thread that starts it; one that still loads it is waited for here,
+ * as what it loads is taken down next. */
 static void end(void) {
   absent = "the process ends";
   __atomic_store_n(&state, ABSENT, __ATOMIC_SEQ_CST);

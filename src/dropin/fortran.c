@@ -5,8 +5,8 @@
  * as it is. */
 #include "src/dropin/dropin.h"
 
-/* Defines t##name##_; CARE says that dvt_care() has to see the call, M, N and K give the product's sizes, and the rest of
- * the line initialises the dvt_call. */
+/* Defines t##name##_; CARE says that dvt_care() has to see the call, M, N and K give the product's sizes, and the
+ * rest of the line initialises the dvt_call. */
 #define ROUTINE(t, name, PARAMETERS, ARGUMENTS, CARE, M, N, K, ...)                                          \
   DVT_EXPORT void t##name##_ PARAMETERS;                                                                     \
   static void routed_##t##name PARAMETERS {                                                                  \

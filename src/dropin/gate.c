@@ -9,9 +9,9 @@
  *
  * fork() calls the handlers before it in the reverse order of their registration. The first of them to come here does
  * the work, so these are registered several times: when the library is loaded, so that no fork is missed; and after
- * each runtime that has handlers of its own, because what is under way may need the locks that those handlers take. The
- * handler from the beginning (fork.c) comes after all others. It waits for 10 seconds at most, as the work that it waits
- * for may wait for this fork. */
+ * each runtime that has handlers of its own, because what is under way may need the locks that those handlers take.
+ * The handler from the beginning (fork.c) comes after all others. It waits for 10 seconds at most, as the work that
+ * it waits for may wait for this fork. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

@@ -79,8 +79,8 @@ void dvt_command_run(dvt_command *command) {
 
 static void loop(void *argument);
 
-/* A function of the program's has ended the thread, and with that failed: another thread goes on. Without one this does,
- * before it ends. */
+/* A function of the program's has ended the thread, and with that failed: another thread goes on. Without one this
+ * does, before it ends. */
 static void go_on(void *argument) {
   lane_thread *self = argument;
   dvt_command_end(self->running, NULL);

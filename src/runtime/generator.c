@@ -274,11 +274,11 @@ void dvt_generator_leave(void) {
     sched_yield();
 }
 
-/* At the end of the process the OpenMP runtime does not wait for its idle workers while the generator's
- * region is open, but frees a table that they read when they go to sleep. From here on they stay awake.
- * Without the region, as in a child after fork(), it waits for them, and would not wake those that sleep
- * already. Nor does it wake them for work, so nobody may be about to give them some: this comes after all exit handlers,
- * in which davit may be called, and before the end of the runtime, which is loaded for this library. */
+/* At the end of the process the OpenMP runtime does not wait for its idle workers while the generator's region is
+ * open, but frees a table that they read when they go to sleep. From here on they stay awake. Without the region, as
+ * in a child after fork(), it waits for them, and would not wake those that sleep already. Nor does it wake them for
+ * work, so nobody may be about to give them some: this comes after all exit handlers, in which davit may be called,
+ * and before the end of the runtime, which is loaded for this library. */
 __attribute__((destructor)) static void keep_workers_awake(void) {
   if (dvt_generator_exists())
     kmp_set_defaults("KMP_BLOCKTIME=infinite");

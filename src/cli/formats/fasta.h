@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sequences from FASTA and FASTQ files, compressed or not (lines.h).
  *
- * FASTA: a line ">NAME description", then lines of letters up to the next such line. FASTQ: "@NAME
- * description", lines of letters, a line that begins with "+", and lines with as many quality characters as
- * there were letters, which are checked and dropped. The first record decides which format a file has. Names
- * end at the first blank; several records may have the same, as the two reads of a pair do. Blanks between letters, and lines without letters between records, are skipped. */
+ * FASTA: a line ">NAME description", then lines of letters up to the next such line. FASTQ: "@NAME description",
+ * lines of letters, a line that begins with "+", and lines with as many quality characters as there were letters,
+ * which are checked and dropped. The first record decides which format a file has. Names end at the first blank;
+ * several records may have the same, as the two reads of a pair do. Blanks between letters, and lines without letters
+ * between records, are skipped. */
 #ifndef DAVIT_SRC_CLI_FORMATS_FASTA_H
 #define DAVIT_SRC_CLI_FORMATS_FASTA_H
 
@@ -38,9 +39,9 @@ typedef struct cli_sequences {
   int64_t record_room;
 } cli_sequences;
 
-/* Reads all records of `path` ("-": standard input), with the letters of `alphabet`, which are kept if `keep`. CLI_INPUT, after naming
- * file, line and record, when a letter is foreign, a record empty, a name missing, or the file ends too early; the
- * caller frees what was read till then. */
+/* Reads all records of `path` ("-": standard input), with the letters of `alphabet`, which are kept if `keep`.
+ * CLI_INPUT, after naming file, line and record, when a letter is foreign, a record empty, a name missing, or the
+ * file ends too early; the caller frees what was read till then. */
 int cli_sequences_read(const char *path, const davit_align_matrix *alphabet, bool keep,
                        cli_sequences *sequences);
 

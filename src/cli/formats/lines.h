@@ -2,9 +2,9 @@
 /* Text read line by line, compressed by gzip or bgzip or not at all: blocks of htslib's reader, with lines that are
  * counted.
  *
- * A byte order mark before UTF-8 is skipped. A compressed file that ends too early is an error, also if it
- * was cut between two blocks of bgzip. Zero bytes behind the last member are padding (gzip.h). A line with a zero byte
- * ends with the block that has it, because /dev/zero and the holes of sparse files have no line ends; readers refuse such
+ * A byte order mark before UTF-8 is skipped. A compressed file that ends too early is an error, also if it was cut
+ * between two blocks of bgzip. Zero bytes behind the last member are padding (gzip.h). A line with a zero byte ends
+ * with the block that has it, because /dev/zero and the holes of sparse files have no line ends; readers refuse such
  * a line. */
 #ifndef DAVIT_SRC_CLI_FORMATS_LINES_H
 #define DAVIT_SRC_CLI_FORMATS_LINES_H

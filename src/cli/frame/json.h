@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A JSON writer for one value on one stream: objects and arrays that nest.
  *
- * With `lines` the outermost object is written for people: a line for each member, without braces and quotes,
- * and with the unit that the member's name stands for.
- * `key` is the member's name inside an object and NULL inside an array (and for the outermost value).
- * Texts are written as UTF-8 (formats/names.h). Doubles are written with 17 digits; NaN and infinities, which JSON lacks, are null. */
+ * With `lines` the outermost object is written for people: a line for each member, without braces and quotes, and
+ * with the unit that the member's name stands for. `key` is the member's name inside an object and NULL inside an
+ * array (and for the outermost value). Texts are written as UTF-8 (formats/names.h). Doubles are written with 17
+ * digits; NaN and infinities, which JSON lacks, are null. */
 #ifndef DAVIT_SRC_CLI_FRAME_JSON_H
 #define DAVIT_SRC_CLI_FRAME_JSON_H
 
