@@ -13,7 +13,7 @@
  *
  * One thread generates all of it, a team executes it, and no order is written down but that. The team needs more than
  * one thread for each device, since each of these constructs keeps a thread until its work is done. LLVM's hidden helper
- * threads are switched off: the regions are tasks of the team, as safe as other tasks. docs/queue-study.md says what each
+ * threads are switched off: the regions are tasks of the team, as safe as other tasks. docs/literal.md says what each
  * construct costs, and why the library does more. Exit status 0 if all results agree with BLIS and with plain loops.
  *
  * Times are those of a second run, by the host's clock, from the first construct to the end of the last task. */
