@@ -131,7 +131,8 @@ static davit_status scale_alone(const dvt_site *site, void *handle, const dvt_le
                                : scale(handle, g->type, g->m, g->n, g->beta, g->c, g->ldc);
   if (dvt_is_nan(g->beta))
     return fill_triangle(site, g);
-  dvt_level3 nothing = *g; /* there may be no A and B */
+  dvt_level3 nothing = *g; /* there may be no A and B, and alpha does not count */
+  nothing.alpha = 0;
   nothing.a = nothing.b = g->c;
   nothing.lda = nothing.ldb = g->n;
   return call_routine(handle, &nothing, 0);

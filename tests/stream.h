@@ -11,6 +11,7 @@
 #include "offload/runtime/device.h"
 #include "offload/runtime/stream.h"
 #include "src/base/allocate.h"
+#include "src/base/ending.h"
 #include "src/runtime/lane.h"
 #include "src/runtime/queue.h"
 #include "tests/support.h"
@@ -298,6 +299,7 @@ __attribute__((unused)) static bool no_streams(void) {
 __attribute__((unused)) static int give_host_streams(void **state) {
   (void)state;
   ((dvt_device *)(uintptr_t)dvt_device_find(DAVIT_HOST))->ordinal = 0;
+  dvt_ending_guard();
   return 0;
 }
 

@@ -398,6 +398,7 @@ const dvt_device *dvt_devices(int *count) {
 }
 
 static void describe_host(void) {
+  DVT_UNCANCELLED;
   table[0].info.device = DAVIT_HOST;
   table[0].info.kind = DAVIT_DEVICE_CPU;
   describe(&table[0], true);
