@@ -157,15 +157,16 @@ COMPUTE(z, dcomplex, double, false, COMPLEX_CASES)
 
 /* ---- which calls ---- */
 
-/* BLIS's BLAS has gemm done by gemv if C is a vector, on one thread anyway. With alpha 0 and beta 1 it returns from a
- * Hermitian update at once, where its typed function clears the imaginary parts of the diagonal. */
-static bool done_otherwise(const dvt_call *g) {
-  if (g->routine == DVT_GEMM)
-    return g->m == 1 || g->n == 1;
-  if (g->routine != DVT_HERK && g->routine != DVT_HER2K)
+bool dvt_keeps_diagonal(const dvt_call *g) {
+  if ((g->routine != DVT_HERK && g->routine != DVT_HER2K) || dvt_scalar_part(g->type, g->beta, 0) != 1)
     return false;
-  return dvt_scalar_part(g->type, g->alpha, 0) == 0 && dvt_scalar_part(g->type, g->beta, 0) == 1 &&
-         (g->routine == DVT_HERK || dvt_scalar_part(g->type, g->alpha, 1) == 0);
+  return g->k == 0 || (dvt_scalar_part(g->type, g->alpha, 0) == 0 &&
+                       (g->routine == DVT_HERK || dvt_scalar_part(g->type, g->alpha, 1) == 0));
+}
+
+/* BLIS's BLAS has gemm done by gemv if C is a vector, on one thread anyway. */
+static bool done_otherwise(const dvt_call *g) {
+  return g->routine == DVT_GEMM ? g->m == 1 || g->n == 1 : dvt_keeps_diagonal(g);
 }
 
 bool dvt_alone(const dvt_call *g, int threads) {

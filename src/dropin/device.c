@@ -94,11 +94,8 @@ static bool is_gpu(int device) {
          (info.kind == DAVIT_DEVICE_NVIDIA || info.kind == DAVIT_DEVICE_AMD);
 }
 
-/* DAVIT_BLAS_DEVICES: numbers, separated by commas. */
-static const char *choose_named(const char *text) {
-  int known;
-  if (dvt_library.davit_device_count(&known) != DAVIT_SUCCESS)
-    return dvt_library.davit_last_error();
+/* DAVIT_BLAS_DEVICES: numbers below `known`, separated by commas. */
+static const char *choose_named(const char *text, int known) {
   for (const char *next = text;;) {
     char *rest;
     const long number = strtol(next, &rest, 10);
@@ -153,17 +150,22 @@ static void read_rates(void) {
 
 /* NULL, or why there are none. */
 static const char *start(void) {
+  int known = 0;
   atexit(end);
   dvt_gate_watch_libraries();
   __atomic_store_n(&loading, true, __ATOMIC_SEQ_CST);
   const char *wrong = dvt_library_load();
   __atomic_store_n(&loading, false, __ATOMIC_SEQ_CST);
+  dvt_starting_asks(true);
+  if (!wrong && dvt_library.davit_device_count(&known) != DAVIT_SUCCESS) /* starts it, with its handlers */
+    wrong = dvt_library.davit_last_error();
+  dvt_gate_watch_all();
   if (!wrong)
-    wrong = named ? choose_named(named) : choose_gpus();
+    wrong = named ? choose_named(named, known) : choose_gpus();
   if (!wrong)
     read_rates();
   atexit(end);
-  dvt_gate_watch_all();
+  dvt_starting_asks(false);
   if (!wrong)
     return NULL;
   count = 0;

@@ -81,6 +81,9 @@ void dvt_gate_leave(bool entered);
 void dvt_starting_lock(void);
 void dvt_starting_unlock(void);
 
+/* Whether the thread that has it locked is in calls of libdavit's, which it starts. */
+void dvt_starting_asks(bool asks);
+
 /* To be called when the runtime on which BLIS computes has started; before the libraries for devices are loaded; and
  * when these have started. */
 void dvt_gate_watch_runtime(void);
@@ -201,6 +204,10 @@ typedef struct dvt_host_call {
 
 /* Whether BLIS will find nothing wrong with the arguments. gemmt is a gemm with uplo. */
 bool dvt_is_right(const dvt_call *call);
+
+/* A Hermitian update that adds nothing to C: BLAS returns from it at once, where BLIS's typed functions and davit clear
+ * the imaginary parts of the diagonal. */
+bool dvt_keeps_diagonal(const dvt_call *call);
 
 /* True: the call is done. False: BLIS has to do it, and dvt_route_end() comes after it. */
 bool dvt_route(const dvt_call *call, dvt_host_call *host);

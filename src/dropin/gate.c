@@ -21,7 +21,7 @@
 
 #include "src/dropin/dropin.h"
 
-enum { PATIENCE_S = 10, COUNTERS = 64, CACHE_LINE = 64 };
+enum { PATIENCE_S = 10, SHORT_PATIENCE_MS = 1000, COUNTERS = 64, CACHE_LINE = 64 };
 
 /* Calls under way. A thread adds to one counter of many, so that threads do not take each other's cache lines. */
 static struct {
@@ -31,12 +31,14 @@ static int closed;                                          /* processes are bei
 static pthread_mutex_t passing = PTHREAD_MUTEX_INITIALIZER; /* held by the thread that has closed the gate */
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 static int libraries; /* loaded for devices, with handlers of their own: 1 from then on */
+static int asking;    /* the thread that starts devices is in calls of libdavit's */
 
 #define OF_THREAD static _Thread_local __attribute__((tls_model("initial-exec")))
 OF_THREAD int depth; /* of the calls that are counted */
 OF_THREAD int *own;  /* the counter of this thread */
 OF_THREAD struct {
   bool gate, starting; /* closed, and locked, by this thread */
+  bool gave_up;        /* it has waited for the start in vain */
   bool all;            /* the handlers of all libraries for devices come before this fork */
 } held;
 
@@ -100,6 +102,10 @@ void dvt_starting_unlock(void) {
   pthread_mutex_unlock(&starting);
 }
 
+void dvt_starting_asks(bool asks) {
+  __atomic_store_n(&asking, asks, __ATOMIC_SEQ_CST);
+}
+
 /* ---- before fork() ---- */
 
 static int under_way(void) {
@@ -123,8 +129,17 @@ static void close_gate(const struct timespec *until) {
   held.gate = true;
 }
 
+/* What is being loaded is waited for. A thread that is in calls of libdavit's may wait for locks that libdavit's own
+ * handler has taken for this fork: it is given a moment. */
 static void stop_starts(const struct timespec *until) {
-  held.starting = held.starting || pthread_mutex_timedlock(&starting, until) == 0;
+  for (int ms = 0; !held.starting && !held.gave_up; ms++) {
+    held.starting = pthread_mutex_trylock(&starting) == 0;
+    held.gave_up = !held.starting && (is_over(until) || ms >= SHORT_PATIENCE_MS);
+    if (!__atomic_load_n(&asking, __ATOMIC_SEQ_CST))
+      ms = 0;
+    if (!held.starting && !held.gave_up)
+      nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+  }
 }
 
 static void before_fork(void) {
@@ -166,7 +181,7 @@ void dvt_gate_open(void) {
   }
   if (held.starting)
     pthread_mutex_unlock(&starting);
-  held.gate = held.starting = held.all = false;
+  held.gate = held.starting = held.gave_up = held.all = false;
 }
 
 dvt_child dvt_gate_in_child(void) {
@@ -178,7 +193,7 @@ dvt_child dvt_gate_in_child(void) {
     counters[i].calls = 0;
   if (depth > 0)
     *own = 1;
-  closed = 0;
-  held.gate = held.starting = held.all = false;
+  closed = asking = 0;
+  held.gate = held.starting = held.gave_up = held.all = false;
   return child;
 }

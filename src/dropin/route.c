@@ -126,6 +126,10 @@ static decision decide(const dvt_call *call) {
   decision d = {0};
   if (!prepare(&d.why))
     return d;
+  if (dvt_keeps_diagonal(call)) {
+    d.why = "nothing is added";
+    return d;
+  }
   const double product = (double)call->m * (double)call->n * (double)call->k;
   if (from > 0) {
     d.devices = product >= from;

@@ -98,7 +98,7 @@ static int open_devices(cli_job *job) {
   davit_set_threads(job->common.threads);
   dvt_threads_set(job->common.threads); /* of the references, which the tool has in itself */
   int code = CLI_OK;
-  if (chosen && cli_is_small(job))
+  if (chosen && cli_is_small(job->command, &job->common))
     cli_job_on_host(job);
   else
     code = cli_device_set_parse(chosen ? job->common.devices : "cpu", &job->devices);

@@ -16,12 +16,11 @@ static bool may_have_gpu(void) {
          access("/dev/dxg", F_OK) == 0 || (simulated && *simulated);
 }
 
-static bool asks_for_devices(const cli_job *job) {
-  const cli_command *command = job->command;
-  bool asks = job->common.trace || cli_is_given(command, &job->common, "--devices") ||
-              cli_is_given(command, &job->common, "--repeat");
+static bool asks_for_devices(const cli_command *command, const cli_common *common) {
+  bool asks = common->trace || cli_is_given(command, common, "--devices") ||
+              cli_is_given(command, common, "--repeat");
   for (const char *const *name = command->of_devices; name && *name && !asks; name++)
-    asks = cli_is_given(command, &job->common, *name);
+    asks = cli_is_given(command, common, *name);
   return asks;
 }
 
@@ -32,13 +31,12 @@ static int64_t weight(const char *path) {
   return length > 0 && path[length - 1] == 'z' ? SHRINKS_BY : 1;
 }
 
-bool cli_is_small(const cli_job *job) {
-  const cli_command *command = job->command;
+bool cli_is_small(const cli_command *command, const cli_common *state) {
   int64_t left = command->small_bytes;
-  if (left == 0 || cli_ranks_several() || asks_for_devices(job) || !may_have_gpu())
+  if (left == 0 || cli_ranks_several() || asks_for_devices(command, state) || !may_have_gpu())
     return false;
   for (const cli_place *place = command->operands; place->name && left >= 0; place++) {
-    const char *path = *(const char *const *)((const char *)job + place->at);
+    const char *path = *(const char *const *)((const char *)state + place->at);
     struct stat file;
     if (place->many || (path && (stat(path, &file) != 0 || !S_ISREG(file.st_mode))))
       return false;
