@@ -23,7 +23,7 @@ for name in "${names[@]}"; do
 done
 # Each has a synopsis of its own, as lists of packages show nothing else.
 for file in "$work"/*.deb; do
-  dpkg-deb -f "$file" Description | head -1
+  dpkg-deb -f "$file" Description | sed -n 1p
 done | sort >"$work/synopses"
 if uniq -d "$work/synopses" | grep .; then exit 1; fi
 if grep -q '^DAVIT_DOXYGEN:.*/doxygen$' CMakeCache.txt; then
