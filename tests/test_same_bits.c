@@ -34,7 +34,7 @@ static size_t scans_with(const int *devices, int count, char *out, int pattern) 
       const uint8_t *flags = pattern < 0 ? NULL : make_flags((flag_pattern)pattern, ELEMENTS, 2);
       CHECK(flags ? davit_segmented_scan(op, type, kind, ELEMENTS, x, flags, to, OPTIONS(davit_scan_options))
                   : davit_scan(op, type, kind, ELEMENTS, x, to, OPTIONS(davit_scan_options)));
-      to += ELEMENTS * davit_type_bytes(type);
+      to += (ELEMENTS + 1) * davit_type_bytes(type); /* even, so that each type is aligned */
     }
   return (size_t)(to - out);
 }
@@ -149,9 +149,9 @@ static size_t stencils(const int *devices, int count, char *out) {
   enum { ROWS = 803, COLS = 1001 };
   EACH_REAL(type)
     CHECK(davit_stencil(type, ROWS, COLS, rough_data(DAVIT_SUM, type, ROWS * COLS, 20), ROWS, NULL,
-                        out + (type == DAVIT_DOUBLE) * ROWS * COLS * sizeof(float), ROWS,
+                        out + (type == DAVIT_DOUBLE) * (ROWS * COLS + 1) * sizeof(float), ROWS,
                         OPTIONS(davit_stencil_options, .border = DAVIT_STENCIL_BORDER_COPY)));
-  return ROWS * COLS * (sizeof(float) + sizeof(double));
+  return (ROWS * COLS + 1) * sizeof(float) + ROWS * COLS * sizeof(double);
 }
 
 /* ---- points ---- */

@@ -312,7 +312,7 @@ static void write_inputs(void) {
   write_text("in/few.mtx", "%%MatrixMarket matrix array real general\n3 1\n1\n2\n3\n");
   write_text("in/q.fa", ">one\nACGTACGTTAGC\n>two\nGGGTTTACG\n");
   write_text("in/t.fa", ">a\nACGTACGTTAGC\n>b\nTTTACGTAC\n>c\nGGGTTTACGA\n>d\nACACACAC\n");
-  write_text("in/u.fa", ">a\nACGTACGTTAGC\n>b\nTTTACGTAC\n>c\nGGGTTTACGA\n>d\nMRNDACAC\n");
+  write_text("in/u.fa", ">a\nACGTACGTTAGC\n>b\nTTTACGTAC\n>c\nGGGTTTACGA\n>d\nMLEFPQIL\n");
 }
 
 static char *contents(const char *name, char *text, size_t room) {
