@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Results whose bits do not depend on the number of threads, as docs/interface.md says in its table: each operation
- * gives the same bytes with 1, 2, 3 and 7 threads, on DAVIT_HOST and where no device is named. The data round, and are long enough for several threads. */
+ * gives the same bytes with 1, 2, 3 and 7 threads, on DAVIT_HOST and where no device is named. The data round, and are
+ * long enough for several threads. */
 #include "tests/paths.h"
 #include "tests/searches.h"
 

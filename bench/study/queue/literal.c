@@ -2,7 +2,7 @@
 /* Task-dependent target regions, literally: a tiled product over all devices, a reduction and an alignment by standard
  * directives alone, without libdavit.
  *
- *   literal [--json] [N [TILE]]     C = A B of order N by tiles of order TILE, a sum of N^2 numbers, N^2 / 64 alignments
+ *   literal [--json] [N [TILE]]   C = A B of order N by tiles of order TILE, a sum of N^2 numbers, N^2 / 64 alignments
  *
  * A tile on a device is an address. What makes the tile is depend(out), what reads it depend(in), what changes it
  * depend(inout):
@@ -12,7 +12,7 @@
  *   store C(i,j)   target exit data nowait          depend(inout: C(i,j))
  *
  * One thread generates all of it, a team executes it, and no order is written down but that. The team needs more than
- * one thread for each device, since each of these constructs keeps a thread until its work is done. LLVM's hidden helper
+ * one thread for each device, since each of these constructs keeps a thread until its work is done. LLVM's helper
  * threads are switched off: the regions are tasks of the team, as safe as other tasks. docs/literal.md says what each
  * construct costs, and why the library does more. Exit status 0 if all results agree with BLIS and with plain loops.
  *
