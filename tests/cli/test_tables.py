@@ -157,6 +157,13 @@ def test_missing():
     refuse(("reduce", put("m.csv", "1,x\n")), "line 1: expected numbers, found '1,x', in which column 1 is no number")
 
 
+def test_blank_lines_before_tables():
+    """A pipe is looked at as far as a file is: up to the first line that is not blank."""
+    for text in ("\n1,2,3\n", "\r\n \n\na,b\n1,5\n", "\n\n\n6\n"):
+        for report in run_json("reduce", put("x.csv", text)), run_json("reduce", "-", data=text.encode()):
+            expect(report["result"] == 6, f"{text!r}: {report}")
+
+
 # ---- what is read wrongly ----
 
 
@@ -175,6 +182,9 @@ def test_dtype_of_files_with_a_type():
                            ("a.wav", "a sound (WAV)")):
             shape = ("--shape", "4") if name.endswith("gz") or command == "reduce" else ()
             refuse((command, name, "--dtype", "f4", *shape), "--dtype: " + name, kind, code=2)
+    for first, kind in (b"RIFX", "a sound (WAV)"), (b"RF64", "a sound (WAV)"), (b"abcd", "expected numbers, found the end"):
+        put("a.wav", first + b"2222WAVEfmt ")
+        refuse(("reduce", "a.wav"), kind)
     refuse(("reduce", "-", "--dtype", "f4", "--shape", "4"), "--dtype: standard input", "a NumPy array", code=2, data=npy_bytes(a))
     refuse(("reduce", "a.npy", "--shape", "4"), "--shape needs --dtype", code=2)
     x = np.frombuffer(b"\x1f\x8b\x08\x00" * 3, "u1")

@@ -2,6 +2,7 @@
 /* Input files. */
 #include "src/cli/formats/input.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
@@ -50,11 +51,14 @@ void cli_input_close(cli_input *input) {
 
 void cli_input_look(cli_input *input) {
   int byte = 0;
+  bool blank = true;
   if (input->head_count)
     return;
-  while (input->head_count < CLI_INPUT_HEAD && (input->sized || byte != '\n') &&
-         (byte = getc(input->file)) != EOF)
+  while (input->head_count < CLI_INPUT_HEAD && (input->sized || blank || byte != '\n') &&
+         (byte = getc(input->file)) != EOF) {
     input->head[input->head_count++] = (unsigned char)byte;
+    blank = blank && isspace(byte);
+  }
 }
 
 int cli_input_unpack(cli_input *input) {

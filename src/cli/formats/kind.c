@@ -11,7 +11,7 @@
 static const char utf16[] = "text in UTF-16, which has to be saved as UTF-8";
 
 static const struct {
-  const char *bytes;
+  const char *bytes; /* '?' stands for any */
   size_t at, length; /* where in the file they stand, and how many they are */
   const char *kind;
 } marks[] = {
@@ -24,7 +24,9 @@ static const struct {
      "7zXZ",
      0, 5, "a file compressed by xz"},
     {"\x28\xb5\x2f\xfd", 0, 4, "a file compressed by zstd"},
-    {"WAVE", 8, 4, "a sound (WAV)"},
+    {"RIFF????WAVE", 0, 12, "a sound (WAV)"},
+    {"RIFX????WAVE", 0, 12, "a sound (WAV)"},
+    {"RF64????WAVE", 0, 12, "a sound (WAV)"},
     {"RIFF", 0, 4, "a RIFF file, such as a sound (WAV)"},
     {"fLaC", 0, 4, "a sound (FLAC)"},
     {"OggS", 0, 4, "a sound (Ogg)"},
@@ -88,10 +90,17 @@ static bool is_utf16(const char *bytes, size_t count) {
          is_text((const char[]){bytes[0] ? bytes[0] : bytes[1], bytes[2] ? bytes[2] : bytes[3]}, 2);
 }
 
+static bool has_mark(const char *text, const char *mark, size_t length) {
+  size_t i = 0;
+  while (i < length && (mark[i] == '?' || text[i] == mark[i]))
+    i++;
+  return i == length;
+}
+
 const char *cli_kind_marked(const char *bytes, size_t count, size_t shortest) {
   for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
     if (count >= marks[i].at + marks[i].length && marks[i].length >= shortest &&
-        !memcmp(bytes + marks[i].at, marks[i].bytes, marks[i].length))
+        has_mark(bytes + marks[i].at, marks[i].bytes, marks[i].length))
       return marks[i].kind;
   return shortest <= 2 && is_utf16(bytes, count) ? utf16 : NULL;
 }
