@@ -8,6 +8,7 @@
 #include "ref/blas.h"
 
 davit_status dvt_level3_stream(const dvt_site *site, const void *level3);
+davit_status dvt_blas_prepare(const dvt_site *site);
 davit_status dvt_add_stream(const dvt_site *site, const void *add);
 davit_status dvt_gemv_stream(const dvt_site *site, const void *gemv);
 davit_status dvt_axpy_stream(const dvt_site *site, const void *axpy);

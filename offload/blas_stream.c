@@ -138,6 +138,12 @@ static davit_status scale_alone(const dvt_site *site, void *handle, const dvt_le
   return call_routine(handle, &nothing, 0);
 }
 
+/* The first handle of a process loads cuBLAS. */
+davit_status dvt_blas_prepare(const dvt_site *site) {
+  void *handle;
+  return dvt_stream_cublas(site->stream, &handle);
+}
+
 /* The imaginary parts of a diagonal become 0 before cuBLAS reads them, and once more where it may not have written
  * them: of a sum over nothing. */
 davit_status dvt_level3_stream(const dvt_site *site, const void *level3) {
@@ -273,5 +279,9 @@ NO_FORM(axpy)
 NO_FORM(dot)
 NO_FORM(scal)
 NO_FORM(norm)
+
+davit_status dvt_blas_prepare(const dvt_site *site) {
+  return dvt_level3_stream(site, NULL);
+}
 
 #endif

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "offload/blas.h"
 #include "offload/covariance.h"
 #include "offload/runtime/device.h"
 #include "src/base/arithmetic.h"
@@ -161,6 +162,7 @@ static const dvt_operation operation = {.name = "covariance",
                                         .bytes = sizeof(dvt_covariance),
                                         .check = check,
                                         .stream = run,
+                                        .prepare = dvt_blas_prepare,
                                         .host = run,
                                         .region = run};
 
@@ -387,6 +389,7 @@ static davit_status run_panel(const dvt_site *site, const void *arguments) {
 static const dvt_operation panel_operation = {.name = "covariance: columns",
                                               .bytes = sizeof(panel),
                                               .stream = run_panel,
+                                              .prepare = dvt_blas_prepare,
                                               .host = run_panel,
                                               .region = run_panel};
 

@@ -418,8 +418,8 @@ CASE(test_what_a_failure_has_written) {
     }
     for (int n = 1; fail_at(DVT_INJECT_THREAD, n, separate, few); n++) {
     }
-    assert_true(lost[0] > 0 && lost[1] > 0);
-    assert_true(few[1] == 0); /* threads come before the first step */
+    assert_true((lost[0] > 0 || !separate) && lost[1] > 0); /* in place both devices may begin at once */
+    assert_true(few[1] == 0);                               /* threads come before the first step */
     if (spread > 1 && strcmp(davit_backend_string(), "nowait") != 0)
       assert_true(few[0] > 0);
   }

@@ -4,6 +4,8 @@
  * objects that it has. */
 #include "tests/interface.h"
 
+#include <execinfo.h>
+#include <signal.h>
 #include <unistd.h>
 
 enum { ALARM_S = 60, LAST = 320 };
@@ -28,6 +30,7 @@ static const row *called;
 static atomic_bool has_returned;
 
 static davit_status call(const row *r) {
+  called = r;
   begin_call(-1, 0);
   return r->call();
 }
@@ -44,7 +47,7 @@ static void call_all_when_cancelled(void) {
   EACH_ROW(r) {
     if (has_regions(r) || (takes_long(r) && scaled(10) < 10))
       continue;
-    called = r;
+    called = r; /* before the thread is made */
     has_returned = false;
     fill_memory();
     const pthread_t thread = start_thread(call_when_cancelled, NULL);
@@ -78,6 +81,17 @@ PROBE(no_call_is_a_cancellation_point) {
 
 static davit_status statuses[LAST];
 
+/* Which call it was, and where, as there is no debugger on most machines with GPUs. */
+static void say_where(int number) {
+  enum { FRAMES = 60 };
+  void *frames[FRAMES];
+  static const char text[] = " is the call that has crashed\n";
+  signal(number, SIG_DFL);
+  (void)!write(STDERR_FILENO, called->name, strlen(called->name));
+  (void)!write(STDERR_FILENO, text, sizeof text - 1);
+  backtrace_symbols_fd(frames, backtrace(frames, FRAMES), STDERR_FILENO);
+}
+
 static void call_all_again(void) {
   EACH_ROW(r) {
     if (takes_long(r))
@@ -93,6 +107,8 @@ static void call_all_again(void) {
 
 PROBE(every_call_may_come_in_an_exit_handler) {
   alarm(ALARM_S);
+  signal(SIGSEGV, say_where);
+  signal(SIGABRT, say_where);
   atexit(call_all_again);
   open_calls(NULL);
   EACH_ROW(r) {

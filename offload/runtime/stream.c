@@ -156,13 +156,16 @@ davit_status dvt_stream_query(dvt_stream *stream, bool *idle) {
 }
 
 static davit_status new_mark(dvt_stream *stream, bool timed, dvt_mark **mark) {
-  DVT_TRY(use(stream->ordinal));
+  const int current = dvt_cuda_current();
   dvt_mark *made = dvt_allocate(1, sizeof *made);
   if (!made)
     return DAVIT_OUT_OF_HOST_MEMORY;
-  davit_status status = dvt_cuda_status(
-      cudaEventCreateWithFlags(&made->event, timed ? cudaEventDefault : cudaEventDisableTiming),
-      "making a device event");
+  davit_status status = use(stream->ordinal);
+  if (status == DAVIT_SUCCESS)
+    status = dvt_cuda_status(
+        cudaEventCreateWithFlags(&made->event, timed ? cudaEventDefault : cudaEventDisableTiming),
+        "making a device event");
+  dvt_cuda_restore(current);
   if (status != DAVIT_SUCCESS) {
     free(made);
     return status;

@@ -29,6 +29,10 @@ struct dvt_site {
   int threads;
   char *order; /* for DVT_REGION commands: the address of their regions' depend(inout) */
   void *owner; /* of the services: the lane, in tests anything */
+  /* For STAGED commands: a form that succeeds has begun, and calls over(argument, status) when the work is over; NULL:
+   * it waits itself. */
+  void (*over)(void *argument, davit_status status);
+  void *argument;
   /* Scratch memory on the device (of the host for host forms), for this command alone. The contents are
    * undefined. */
   davit_status (*workspace)(const dvt_site *site, size_t bytes, void **pointer);
@@ -47,6 +51,8 @@ typedef struct dvt_operation {
   size_t bytes;                           /* of the arguments */
   davit_status (*check)(void *arguments); /* may normalise them, as in 't' to 'T' */
   dvt_form stream, host, region;          /* stream may be NULL: there is none */
+  davit_status (*prepare)(
+      const dvt_site *site); /* what the first stream form on a stream would take long for; or NULL */
   bool
       region_on_host; /* the region form runs on host-offload devices too, where DAVIT_BLAS=target asks for it */
   bool serial;        /* the host form is one thread */

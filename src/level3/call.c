@@ -8,7 +8,6 @@
 
 #include "offload/runtime/cublas.h"
 #include "offload/runtime/device.h"
-#include "offload/runtime/stream.h"
 #include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
 #include "src/base/cancel.h"
@@ -18,7 +17,6 @@
 #include "src/base/team.h"
 #include "src/base/thread.h"
 #include "src/level3/run.h"
-#include "src/runtime/backend_openmp.h"
 #include "src/runtime/lane.h"
 #include "src/runtime/memory.h"
 #include "src/runtime/tuning.h"
@@ -27,7 +25,6 @@ enum { DVT_NOWHERE = INT_MIN }; /* a matrix that is not read */
 
 typedef struct setup {
   const dvt_level3_call *call;
-  bool streams;
   int devices[DVT_PLAN_DEVICES]; /* in the order in which they are used */
   int places[DVT_POOLS];
   bool in_place[DVT_PLAN_DEVICES]; /* the device reaches all operands */
@@ -130,7 +127,6 @@ static bool replaces(const dvt_rule *rule, int matrix) {
 
 static void set_up(setup *s) {
   const dvt_level3 *g = &s->call->arguments;
-  s->streams = dvt_backend_running() != &dvt_backend_nowait;
   s->shape = (dvt_plan_shape){.rule = s->call->rule,
                               .length = {g->m, g->n, g->k},
                               .side = g->side,
@@ -168,45 +164,19 @@ static void set_up(setup *s) {
 
 /* ---- one device that reaches everything ---- */
 
-/* Waiting in the driver costs more than a short product: the first moments are spent asking. */
-static davit_status await_stream(dvt_stream *stream) {
-  enum { PATIENCE_NS = 2000000 };
-  const int64_t until = dvt_now_ns() + PATIENCE_NS;
-  bool idle = false;
-  while (!idle && dvt_now_ns() < until)
-    DVT_TRY(dvt_stream_query(stream, &idle));
-  return idle ? DAVIT_SUCCESS : dvt_stream_synchronize(stream);
-}
-
-static davit_status on_stream(int device, const dvt_operation *operation, const void *arguments,
-                              davit_level3_report *report) {
-  dvt_stream *stream;
-  const int current = dvt_cuda_current();
-  DVT_TRY(dvt_stream_acquire(device, &stream));
-  report->written = true;
-  davit_status status = operation->stream(&(dvt_site){.device = device, .stream = stream}, arguments);
-  const davit_status end = await_stream(stream);
-  dvt_stream_release(stream);
-  dvt_cuda_restore(current);
-  return status == DAVIT_SUCCESS ? end : status;
-}
-
 static davit_status run_form(const setup *s, int device, const dvt_operation *operation,
                              davit_level3_report *report) {
   const dvt_level3 *g = &s->call->arguments;
-  const dvt_path path = dvt_path_on(device, s->streams && dvt_device_find(device)->ordinal >= 0, operation);
-  if (path == DVT_ON_STREAM)
-    return on_stream(device, operation, g, report);
-  report->written = true;
-  if (path == DVT_AS_REGION) {
-    const int current = dvt_device_find(device)->shares_host_memory ? -1 : dvt_cuda_current();
-    const davit_status status = operation->region(&(dvt_site){.device = device}, g);
-    dvt_cuda_restore(current);
-    return status;
-  }
   const double flops = 2 * (double)g->m * (double)g->n * (double)g->k;
-  const int threads = dvt_level3_threads(flops, dvt_threads());
-  return dvt_host_form(operation->host, &(dvt_site){.device = device, .threads = threads}, g);
+  const dvt_site host = {.device = device, .threads = dvt_level3_threads(flops, dvt_threads())};
+  dvt_lane *lane;
+  if (dvt_path_on(device, dvt_lane_has_stream(device), operation) == DVT_ON_HOST) {
+    report->written = true;
+    return dvt_host_form(operation->host, &host, g);
+  }
+  DVT_TRY(dvt_lane_open(device, &lane));
+  report->written = true;
+  return dvt_lane_end(lane, dvt_operation_submit(lane, operation, g, 0));
 }
 
 static double whole_seconds(const setup *s, int index) {
@@ -322,7 +292,7 @@ static davit_status run_plan(setup *s, int64_t tile, dvt_chosen *chosen, davit_l
   int full;
   DVT_TRY(build_plan(s, tile, chosen, &plan));
   davit_status status =
-      dvt_plan_run(s->call, &s->shape, &plan, s->devices, s->places, s->streams, report, &full, &s->begun);
+      dvt_plan_run(s->call, &s->shape, &plan, s->devices, s->places, report, &full, &s->begun);
   if (full >= 0)
     give_less(s, &plan, full);
   set_tiles(report, choice->tile[DVT_DIM_M], choice->tile[DVT_DIM_N], choice->tile[DVT_DIM_K]);
@@ -412,7 +382,7 @@ static void *load_cublas(void *unused) {
 static void begin_loading(loading *l, const setup *s) {
   const double most = 50e-3;
   const dvt_device *first = dvt_device_find(s->devices[0]);
-  const bool wanted = s->streams && first->ordinal >= 0 && !first->shares_host_memory &&
+  const bool wanted = dvt_lane_has_stream(s->devices[0]) && !first->shares_host_memory &&
                       !dvt_cublas_is_loaded() && host_seconds(s) > most;
   l->begun = wanted && dvt_thread_start(load_cublas, NULL, &l->thread) == DAVIT_SUCCESS;
   if (wanted && !l->begun)

@@ -4,6 +4,7 @@
 #include "src/level3/figures.h"
 
 #include <math.h>
+
 #include <stdio.h>
 
 #include "offload/runtime/device.h"
@@ -11,6 +12,7 @@
 #include "src/base/team.h"
 #include "src/runtime/backend.h"
 #include "src/runtime/place.h"
+#include "src/runtime/staging.h"
 
 /* An H200 of a host with PCIe 5 (docs/gemm.md): rates under sustained load, when power is the limit. */
 static const dvt_model_device nvidia = {.rate = 53.5e12,
@@ -124,23 +126,9 @@ static machine machine_now(void) {
   return m;
 }
 
-/* Threads that copy a little more than four fifths of what the host's memory carries (32 by the usual figures), and not
- * all that davit may use: some enqueue, and a thread that has no CPU holds up its strip. 32 of 64 CPUs copied up to 1.7
- * times as fast as all of them (docs/gemm.md). */
-static int copying_threads(const machine *m) {
-  const int all = dvt_threads(), most = all - all / 4;
-  const double enough = ceil(4.4 * m->copy / m->thread_copy);
-  return enough < most ? (int)enough : most;
-}
-
-int dvt_copying_threads(void) {
-  const machine m = machine_now();
-  return copying_threads(&m);
-}
-
-/* Those together: bytes a second that they copy to and from pageable memory. */
+/* Bytes a second that the threads which stage pageable memory copy together. */
 static double copy_of_threads(const machine *m) {
-  const double threads = copying_threads(m);
+  const double threads = dvt_stage_threads();
   return threads * m->thread_copy / (1 + threads * m->thread_copy / m->copy);
 }
 

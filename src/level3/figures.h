@@ -52,7 +52,4 @@ davit_status dvt_figures_of_device(const dvt_meter *meter, int index, bool peer,
 /* Of the host and of all devices together. */
 davit_status dvt_figures_of_host(const dvt_meter *meter, dvt_figures *figures);
 
-/* Threads that copy to and from pageable memory, for all devices together: at most dvt_threads(). */
-int dvt_copying_threads(void);
-
 #endif

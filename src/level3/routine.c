@@ -107,7 +107,8 @@ static davit_status check(void *arguments) {
    .stream = dvt_level3_stream,                                                                              \
    .host = dvt_level3_host,                                                                                  \
    .region = dvt_level3_region,                                                                              \
-   .region_on_host = true}
+   .region_on_host = true,                                                                                   \
+   .prepare = dvt_blas_prepare}
 const dvt_operation dvt_level3_operations[DVT_ROUTINES] = {
     [DVT_GEMM] = ROW("gemm"),   [DVT_SYMM] = ROW("symm"), [DVT_HEMM] = ROW("hemm"),
     [DVT_SYRK] = ROW("syrk"),   [DVT_HERK] = ROW("herk"), [DVT_SYR2K] = ROW("syr2k"),

@@ -20,8 +20,8 @@ typedef struct dvt_level3_call {
  * failure C is undefined if the report says that it may have been written, else it is as it was. `full` receives the
  * index of a device that had no room for its slots, else -1, and `begun` whether a step was tried. */
 davit_status dvt_plan_run(const dvt_level3_call *call, const dvt_plan_shape *shape, const dvt_plan *plan,
-                          const int *devices, const int places[DVT_POOLS], bool streams,
-                          davit_level3_report *report, int *full, bool *begun);
+                          const int *devices, const int places[DVT_POOLS], davit_level3_report *report,
+                          int *full, bool *begun);
 
 /* Threads of the host, of those there are, that so many flops are worth. */
 int dvt_level3_threads(double flops, int most);

@@ -23,6 +23,7 @@ typedef struct dvt_backend {
   void (*submit)(dvt_command *command); /* takes the command; any thread */
   bool (*is_idle)(
       dvt_lane *lane);      /* after leave(): whether nothing of the lane is under way, or ever will be */
+  bool gives_streams;       /* to lanes of devices that have some */
   struct dvt_backend *next; /* of the registered ones */
 } dvt_backend;
 

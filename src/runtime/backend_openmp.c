@@ -72,9 +72,14 @@ static bool inbox_is_empty(void) {
   return oldest == &none && atomic_load(&newest) == &none;
 }
 
-static void submit(dvt_command *command) {
+static void hand_in(dvt_command *command) {
   put(command);
   dvt_generator_wake();
+}
+
+static void submit(dvt_command *command) {
+  if (!dvt_track_place(command))
+    hand_in(command);
 }
 
 /* ---- lanes in the generator ---- */
@@ -157,6 +162,7 @@ static dvt_carrier carrier_of(const dvt_segment *s) {
   case DVT_TRANSFER:
     return dvt_track_of(s->lane)->on_helpers ? DVT_HELPER : DVT_DETACHED;
   case DVT_BLOCKING:
+  case DVT_STAGED:
     return DVT_DETACHED;
   default:
     return dvt_track_of(s->lane)->behind_region ? DVT_HELPER : DVT_PLAIN;
@@ -184,6 +190,8 @@ static void advance(dvt_lane *lane, int *left) {
     }
     t->first = s.last->next;
     s.last->next = NULL;
+    for (const dvt_command *c = s.first; c; c = c->next)
+      s.first->commands = c == s.first ? 1 : s.first->commands + 1;
     more = t->first != NULL;
     if (!more) {
       t->end = &t->first;
@@ -208,10 +216,12 @@ static bool take_inbox(void) {
       continue;
     }
     dvt_track *t = dvt_track_of(c->lane);
+    if (!t->listed) {
+      dvt_track_settle(c->lane);
+      activate(c->lane);
+    }
     *t->end = c;
     t->end = &c->next;
-    if (!t->listed)
-      activate(c->lane);
   }
   if (taken == 0 && !inbox_is_empty())
     sched_yield(); /* to the producer that has not linked its command yet */
@@ -275,7 +285,7 @@ static davit_status run_alone(dvt_command *command, bool library_runs) {
   sem_init(&over, 0, 0);
   dvt_command proxy = {.over = &over, .alone = command};
   pthread_mutex_lock(&one);
-  submit(&proxy);
+  hand_in(&proxy);
   while (sem_wait(&over) != 0) {
   }
   pthread_mutex_unlock(&one);
@@ -406,7 +416,7 @@ static bool is_idle(dvt_lane *lane) {
   return !waiting;
 }
 
-dvt_backend dvt_backend_openmp = {"openmp", start,   stop, dvt_graph_leave, open_lane, close_lane,
-                                  submit,   is_idle, NULL};
-dvt_backend dvt_backend_nowait = {"nowait", start_nowait, stop, dvt_graph_leave, open_nowait, close_lane,
-                                  submit,   is_idle,      NULL};
+dvt_backend dvt_backend_openmp = {"openmp", start, stop, dvt_graph_leave, open_lane, close_lane, submit,
+                                  is_idle,  true,  NULL};
+dvt_backend dvt_backend_nowait = {"nowait",   start_nowait, stop,    dvt_graph_leave, open_nowait,
+                                  close_lane, submit,       is_idle, false,           NULL};

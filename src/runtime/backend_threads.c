@@ -54,6 +54,7 @@ static void run_streamed(dvt_command *command) {
 void dvt_command_run(dvt_command *command) {
   switch (command->kind) {
   case DVT_STREAMED:
+  case DVT_STAGED:
     run_streamed(command);
     break;
   case DVT_BLOCKING:
@@ -172,5 +173,5 @@ static void stop(void) {
     dvt_generator_rest();
 }
 
-dvt_backend dvt_backend_threads = {"threads", start,   stop, dvt_graph_leave, open_lane, close_lane,
-                                   submit,    is_idle, NULL};
+dvt_backend dvt_backend_threads = {"threads", start, stop, dvt_graph_leave, open_lane, close_lane, submit,
+                                   is_idle,   true,  NULL};

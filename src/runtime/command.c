@@ -30,6 +30,21 @@ void dvt_lane_fail(dvt_lane *lane, davit_status status, const char *message) {
     atomic_store(&lane->failed, true);
   }
   pthread_mutex_unlock(&lane->lock);
+  dvt_company *company = lane->company;
+  int works = DVT_COMPANY_WORKS;
+  if (company && atomic_compare_exchange_strong(&company->state, &works, DVT_COMPANY_FAILS)) {
+    company->error = (dvt_error){.status = status};
+    snprintf(company->error.message, sizeof company->error.message, "%s", message);
+    atomic_store(&company->state, DVT_COMPANY_HAS_FAILED);
+  }
+}
+
+/* Whether the lane is stopped, by itself or with its company. */
+static bool is_stopped(dvt_lane *lane) {
+  const dvt_company *company = lane->company;
+  if (company && atomic_load(&company->state) == DVT_COMPANY_HAS_FAILED)
+    dvt_lane_fail(lane, company->error.status, company->error.message);
+  return atomic_load(&lane->failed);
 }
 
 davit_status dvt_lane_error(dvt_lane *lane) {
@@ -107,6 +122,7 @@ static bool is_for_gpu(const dvt_command *command) {
 static davit_status work(dvt_command *command, const dvt_site *site) {
   if (dvt_injected(DVT_INJECT_RUN))
     return davit_fail(DAVIT_DEVICE_LOST, "device %d does not answer", command->lane->device);
+  atomic_fetch_add_explicit(&command->lane->tried, 1, memory_order_relaxed);
   return is_host_form(command) ? dvt_host_form(command->work, site, command->arguments)
                                : command->work(site, command->arguments);
 }
@@ -152,7 +168,7 @@ static void work_in_trace(dvt_command *command) {
 
 /* On a stopped lane it calls no device and does not sleep: it may be in a callback of the device runtime. */
 void dvt_command_work(dvt_command *command) {
-  if (atomic_load(&command->lane->failed)) {
+  if (is_stopped(command->lane)) {
     end_span(command, NULL, true);
     return;
   }
@@ -162,6 +178,35 @@ void dvt_command_work(dvt_command *command) {
   work_in_trace(command);
   if (guarded)
     dvt_ending_leave();
+}
+
+/* The calling thread is inside. */
+bool dvt_command_stage(dvt_command *command, void (*over)(void *argument, davit_status status),
+                       void *argument) {
+  dvt_lane *lane = command->lane;
+  if (is_stopped(lane)) {
+    end_span(command, NULL, true);
+    return false;
+  }
+  dvt_site site = lane->site;
+  site.stream = lane->stream;
+  site.over = over;
+  site.argument = argument;
+  dvt_order_after(command);
+  if (command->span)
+    dvt_span_begin(command->span, NULL);
+  dvt_error_clear();
+  const davit_status status = work(command, &site);
+  if (status != DAVIT_SUCCESS)
+    dvt_command_staged(command, status);
+  return status == DAVIT_SUCCESS;
+}
+
+void dvt_command_staged(dvt_command *command, davit_status status) {
+  if (status != DAVIT_SUCCESS)
+    dvt_lane_fail(command->lane, status, davit_last_error());
+  dvt_order_before(command->lane);
+  end_span(command, NULL, false);
 }
 
 void dvt_command_pass_failure(dvt_command *command) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Commands, and lanes as the back ends that carry them out see them. lane.h is what others do with a lane.
  *
- * A lane is an in-order sequence of commands on one device. A command is of one of six kinds:
+ * A lane is an in-order sequence of commands on one device. A command is of one of seven kinds:
  *   STREAMED  enqueues work on the lane's device stream and returns at once;
+ *   STAGED    begins work that host threads go on with, on the lane's stream: copies of pageable memory;
  *   REGION    emits target regions: `target nowait depend(inout: *site->order)`. Runs on the thread that
  *             generates all tasks, possibly long before the regions start, and must not wait;
  *   BLOCKING  runs on a host thread once everything before it is finished, and may take its time;
@@ -10,7 +11,7 @@
  *             regions of devices with memory of their own;
  *   RECORD    marks the point with a record;
  *   WAIT      holds the lane until a record is reached.
- * A lane has a stream where its device is NVIDIA's; lanes without a stream take no STREAMED commands.
+ * A lane has a stream where its device is NVIDIA's; lanes without a stream take neither STREAMED nor STAGED commands.
  *
  * A back end (backend.h) takes commands. Whatever the back end, errors go the same way: the first
  * failure stops the lane (dvt_lane_fail), a stopped lane skips commands and fails records, a failed record
@@ -32,6 +33,7 @@ typedef struct dvt_workspace dvt_workspace;
 
 typedef enum dvt_command_kind {
   DVT_STREAMED,
+  DVT_STAGED,
   DVT_REGION,
   DVT_BLOCKING,
   DVT_TRANSFER,
@@ -54,9 +56,21 @@ struct dvt_command {
   dvt_span *span; /* in a trace; NULL: in none */
   /* Kept by the task graph in the first command of a segment. */
   dvt_command *last;
+  int commands;
   uintptr_t event;
   alignas(16) unsigned char arguments[];
 };
+
+/* Lanes of which the first failure stops all. */
+typedef enum dvt_company_state {
+  DVT_COMPANY_WORKS,
+  DVT_COMPANY_FAILS,
+  DVT_COMPANY_HAS_FAILED
+} dvt_company_state;
+typedef struct dvt_company {
+  atomic_int state; /* of dvt_company_state */
+  dvt_error error;  /* once it has failed */
+} dvt_company;
 
 struct dvt_lane {
   int device;
@@ -69,6 +83,7 @@ struct dvt_lane {
   bool abandoned; /* with work under way that never ends, so it is not freed */
   pthread_mutex_t lock; /* guards error */
   dvt_error error;
+  dvt_company *company;      /* lanes that stop together; NULL: it is alone */
   atomic_llong enqueued;     /* commands ever */
   atomic_llong synchronised; /* `enqueued` when the lane was last found drained */
   dvt_command *last_command; /* a RECORD made at open, so that closing never lacks the memory to wait */
@@ -76,7 +91,8 @@ struct dvt_lane {
   uint32_t *counters;
   void *backend;
   dvt_trail trail;
-  dvt_site site; /* of its commands, which have a stream and threads of their own */
+  dvt_site site;      /* of its commands, which have a stream and threads of their own */
+  atomic_llong tried; /* commands with work that were not skipped, ever */
 };
 
 /* The lane whose command, other than a STREAMED one, the calling thread is running; NULL if none. */
@@ -100,6 +116,12 @@ davit_status dvt_host_form(dvt_form form, const dvt_site *site, const void *argu
 
 /* Runs a STREAMED or BLOCKING command unless the lane is stopped. */
 void dvt_command_work(dvt_command *command);
+
+/* Begins a STAGED command: over(argument, status) is called at the end, and has to call dvt_command_staged(). False if
+ * there is nothing to wait for: the lane is stopped, or is now. */
+bool dvt_command_stage(dvt_command *command, void (*over)(void *argument, davit_status status),
+                       void *argument);
+void dvt_command_staged(dvt_command *command, davit_status status);
 
 /* A WAIT whose record is over, or issued: passes its failure on. */
 void dvt_command_pass_failure(dvt_command *command);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "offload/kernel/threads.h"
+#include "offload/runtime/device.h"
 #include "offload/runtime/space.h"
 #include "ref/ref.h"
 #include "src/base/arithmetic.h"
@@ -127,16 +128,36 @@ static davit_status copy_host(const dvt_site *site, const void *arguments) {
   return DAVIT_SUCCESS; /* a copy within the host's memory does not fail */
 }
 
+enum { WORTH_STAGING = 1 << 17 };
+
+/* The device with streams that the copy goes to or comes from, in pageable memory; -1: none. */
+static int staging_device(const dvt_copy *c) {
+  const int to = c->destination_place, from = c->source_place, device = to >= 0 ? to : from,
+            host = to >= 0 ? from : to;
+  return device >= 0 && dvt_place_is_streamable(device) && dvt_place_is_host(host) && host != DAVIT_PINNED
+             ? device
+             : -1;
+}
+
+static davit_status stage_here(const dvt_copy *c, int device) {
+  dvt_stream *stream;
+  const int current = dvt_cuda_current();
+  davit_status status = dvt_stream_acquire(device, &stream);
+  if (status == DAVIT_SUCCESS) {
+    status = dvt_stage(stream, c);
+    const davit_status end = dvt_stream_synchronize(stream);
+    status = status == DAVIT_SUCCESS ? end : status;
+    dvt_stream_release(stream);
+  }
+  dvt_cuda_restore(current);
+  return status;
+}
+
 static davit_status copy_here(const dvt_copy *c) {
-  enum { WORTH_STAGING = 1 << 17 };
-  const int to = c->destination_place, from = c->source_place;
-  const bool up = to >= 0 && dvt_place_is_streamable(to) && dvt_place_is_host(from) && from != DAVIT_PINNED;
-  const bool down = from >= 0 && dvt_place_is_streamable(from) && dvt_place_is_host(to) && to != DAVIT_PINNED;
-  if ((up || down) && c->row_bytes * c->cols >= WORTH_STAGING)
-    return (up ? dvt_stage_up : dvt_stage_down)(up ? to : from, c->destination, c->destination_pitch,
-                                                c->source, c->source_pitch, c->row_bytes, c->cols);
-  return dvt_space_copy(c->destination, c->destination_pitch, to, c->source, c->source_pitch, from,
-                        c->row_bytes, c->cols);
+  const int device = c->row_bytes * c->cols < WORTH_STAGING ? -1 : staging_device(c);
+  return device >= 0 ? stage_here(c, device)
+                     : dvt_space_copy(c->destination, c->destination_pitch, c->destination_place, c->source,
+                                      c->source_pitch, c->source_place, c->row_bytes, c->cols);
 }
 
 davit_status dvt_copy_now(const dvt_copy *c) {
@@ -163,21 +184,32 @@ davit_status dvt_copy_on_stream(dvt_stream *stream, const dvt_copy *c) {
                          c->row_bytes, c->cols);
 }
 
+static davit_status run_staged(const dvt_site *site, const void *arguments) {
+  return site->over ? dvt_stage_begin(site->stream, arguments, site->over, site->argument)
+                    : dvt_stage(site->stream, arguments);
+}
+
 static davit_status run_blocking(const dvt_site *site, const void *arguments) {
   (void)site;
   return dvt_copy_now(arguments);
 }
 
 davit_status dvt_copy_submit(dvt_lane *lane, const dvt_copy *copy) {
-  if (is_shared(copy))
-    return submit_host(lane, "copy", copy_host, copy, sizeof *copy, copy->row_bytes * copy->cols);
-  const bool streamed = lane->stream && dvt_place_is_streamable(copy->destination_place) &&
-                        dvt_place_is_streamable(copy->source_place);
-  const dvt_work work = {.form = streamed ? run_stream : run_blocking,
-                         .name = "copy",
-                         .moves = copy->row_bytes * copy->cols,
-                         .stream = true};
-  return dvt_lane_submit_work(lane, streamed ? DVT_STREAMED : DVT_TRANSFER, &work, copy, sizeof *copy);
+  const int to = copy->destination_place, from = copy->source_place;
+  const size_t bytes = copy->row_bytes * copy->cols;
+  dvt_work work = {.form = run_blocking, .name = "copy", .moves = bytes, .stream = true};
+  dvt_command_kind kind = DVT_TRANSFER;
+  if (lane->stream && dvt_place_is_streamable(to) && dvt_place_is_streamable(from) &&
+      (to >= 0 || from >= 0 || !is_shared(copy))) {
+    kind = DVT_STREAMED;
+    work.form = run_stream;
+  } else if (lane->stream && staging_device(copy) == lane->device) {
+    kind = DVT_STAGED;
+    work.form = run_staged;
+  } else if (is_shared(copy)) {
+    return submit_host(lane, "copy", copy_host, copy, sizeof *copy, bytes);
+  }
+  return dvt_lane_submit_work(lane, kind, &work, copy, sizeof *copy);
 }
 
 /* The arguments of both forms as a copy; cols = 0 if there is nothing to do. */

@@ -1,22 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 2-D copies between known places: at once, or as a command. */
+/* 2-D copies between known places (pitch.h): at once, or as a command. */
 #ifndef DAVIT_SRC_RUNTIME_COPY_H
 #define DAVIT_SRC_RUNTIME_COPY_H
 
 #include "src/runtime/lane.h"
-
-typedef struct dvt_copy {
-  void *destination;
-  const void *source;
-  size_t destination_pitch, source_pitch, row_bytes, cols; /* bytes; columns of row_bytes */
-  int destination_place, source_place;
-} dvt_copy;
-
-/* `bytes` bytes in one column. */
-static inline dvt_copy dvt_copy_bytes(size_t bytes, const void *source, int source_place, void *destination,
-                                      int destination_place) {
-  return (dvt_copy){destination, source, bytes, bytes, bytes, 1, destination_place, source_place};
-}
+#include "src/runtime/pitch.h"
 
 /* Copies and waits. Pageable memory is staged through pinned buffers if a device is at the other end. */
 davit_status dvt_copy_now(const dvt_copy *copy);

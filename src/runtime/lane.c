@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "offload/runtime/device.h"
 #include "src/base/allocate.h"
 #include "src/base/cancel.h"
 #include "src/base/ending.h"
@@ -67,6 +68,7 @@ static void submit(dvt_command *command) {
 davit_status dvt_lane_submit_work(dvt_lane *lane, dvt_command_kind kind, const dvt_work *work,
                                   const void *arguments, size_t bytes) {
   static const char *const kinds[] = {[DVT_STREAMED] = "stream",
+                                      [DVT_STAGED] = "transfer",
                                       [DVT_REGION] = "region",
                                       [DVT_BLOCKING] = "host",
                                       [DVT_TRANSFER] = "transfer"};
@@ -200,6 +202,14 @@ static davit_status workspace(const dvt_site *site, size_t bytes, void **pointer
   return DAVIT_SUCCESS;
 }
 
+davit_status dvt_lane_reserve(dvt_lane *lane, size_t bytes) {
+  void *memory;
+  dvt_ending_enter();
+  const davit_status status = workspace(&lane->site, bytes, &memory);
+  dvt_ending_leave();
+  return status;
+}
+
 static davit_status counters_of(const dvt_site *site, uint32_t **counters) {
   dvt_lane *lane = site->owner;
   if (!lane->counters) {
@@ -255,6 +265,10 @@ static davit_status lane_prepare(dvt_lane *lane) {
     return DAVIT_SUCCESS;
   dvt_backend_running()->close(lane);
   return DAVIT_OUT_OF_HOST_MEMORY;
+}
+
+bool dvt_lane_has_stream(int device) {
+  return dvt_backend_running()->gives_streams && dvt_device_find(device)->ordinal >= 0;
 }
 
 davit_status dvt_may_wait(void) {

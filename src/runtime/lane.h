@@ -10,6 +10,12 @@ davit_status dvt_lane_open(int device, dvt_lane **lane);
 /* Whether the calling thread may wait for lanes: everywhere but in the function of a DVT_REGION command. */
 davit_status dvt_may_wait(void);
 
+/* Whether lanes of the device have streams, in the back end that runs. */
+bool dvt_lane_has_stream(int device);
+
+/* Scratch memory of so many bytes, before a command asks for it; the lane is idle. */
+davit_status dvt_lane_reserve(dvt_lane *lane, size_t bytes);
+
 /* Waits for the lane's work, frees the lane, returns the first error. The same in two steps: finish waits,
  * and may be called once; release frees, when nothing enqueued on the lane is left, synchronisations
  * included. */

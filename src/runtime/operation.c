@@ -8,9 +8,11 @@
 #include "offload/runtime/stream.h"
 #include "src/base/allocate.h"
 #include "src/base/clock.h"
+#include "src/base/ending.h"
 #include "src/base/environment.h"
 #include "src/base/inject.h"
 #include "src/base/team.h"
+#include "src/base/thread.h"
 #include "src/runtime/memory.h"
 #include "src/runtime/tuning.h"
 
@@ -55,7 +57,7 @@ dvt_path dvt_path_on(int device, bool stream, const dvt_operation *operation) {
       device != DAVIT_HOST && (!found->runs_on_host || !operation || operation->region_on_host);
   if (region && forced && strcmp(forced, "target") == 0)
     return DVT_AS_REGION;
-  if (stream && (!operation || operation->stream))
+  if (stream && (!operation || (operation->stream && !(operation->prepare && dvt_thread_is_last()))))
     return DVT_ON_STREAM;
   return region && !found->shares_host_memory ? DVT_AS_REGION : DVT_ON_HOST;
 }
@@ -91,6 +93,19 @@ davit_status dvt_operation_submit(dvt_lane *lane, const dvt_operation *operation
                                 &(dvt_work){.form = operation->region, .name = operation->name}, arguments,
                                 operation->bytes);
   }
+}
+
+davit_status dvt_operation_prepare(dvt_lane *lane, const dvt_operation *operation) {
+  dvt_site site = lane->site;
+  if (!operation->prepare || dvt_path_of(lane, operation) != DVT_ON_STREAM)
+    return DAVIT_SUCCESS;
+  site.stream = lane->stream;
+  dvt_ending_enter();
+  const int current = dvt_cuda_current();
+  const davit_status status = operation->prepare(&site);
+  dvt_cuda_restore(current);
+  dvt_ending_leave();
+  return status;
 }
 
 davit_status dvt_operation_run(const dvt_site *site, const dvt_operation *operation, const void *arguments) {

@@ -31,7 +31,8 @@ typedef enum dvt_path { DVT_ON_STREAM, DVT_ON_HOST, DVT_AS_REGION } dvt_path;
 
 /* The form that the operation takes on a lane. DAVIT_BLAS=target in the environment prefers the region form,
  * except on DAVIT_HOST, whose number OpenMP takes for the default device. NULL: an operation that has all
- * forms everywhere. */
+ * forms everywhere. What a library computes that has to be prepared takes the region form where the process ends: the
+ * destructors of that library may have run. */
 dvt_path dvt_path_of(const dvt_lane *lane, const dvt_operation *operation);
 
 /* The same on a device, with a stream at hand or without. */
@@ -52,6 +53,9 @@ davit_status dvt_operation_submit(dvt_lane *lane, const dvt_operation *operation
 davit_status dvt_operation_submit_result(dvt_lane *lane, const dvt_operation *operation,
                                          const void *arguments, int threads, void *const *result,
                                          size_t bytes);
+
+/* Does now, on the calling thread, what would hold up the lane's first command of the operation. */
+davit_status dvt_operation_prepare(dvt_lane *lane, const dvt_operation *operation);
 
 /* Runs the form that fits the site's lane, inside a BLOCKING command: for operations whose stream form waits.
  * */

@@ -11,6 +11,7 @@
 
 #include "src/base/allocate.h"
 #include "src/base/ending.h"
+#include "src/base/error.h"
 #include "src/base/fork.h"
 #include "src/base/team.h"
 #include "src/base/thread.h"
@@ -155,6 +156,21 @@ davit_status dvt_pool_run(void (*function)(void *), void *argument) {
   }
   pthread_mutex_unlock(&lock);
   return chosen ? DAVIT_SUCCESS : start_worker(function, argument);
+}
+
+static void do_nothing(void *argument) {
+  (void)argument;
+}
+
+davit_status dvt_pool_reserve(int threads) {
+  int found = 0;
+  pthread_mutex_lock(&lock);
+  for (const worker *one = idle; one; one = one->next)
+    found++;
+  pthread_mutex_unlock(&lock);
+  for (; found < threads; found++)
+    DVT_TRY(start_worker(do_nothing, NULL));
+  return DAVIT_SUCCESS;
 }
 
 void dvt_pool_keep(void) {

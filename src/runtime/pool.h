@@ -12,6 +12,10 @@
 /* Runs function(argument) on a thread of the pool; fails if all are busy and no thread can be made. */
 davit_status dvt_pool_run(void (*function)(void *), void *argument);
 
+/* Has so many threads made that are idle, or soon will be: then as many calls of dvt_pool_run() find one, unless others
+ * take it. */
+davit_status dvt_pool_reserve(int threads);
+
 /* From now on idle threads are kept, because the end of a thread that has used OpenMP takes LLVM's helper
  * threads with it (offload/runtime/region.h). */
 void dvt_pool_keep(void);

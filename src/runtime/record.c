@@ -24,10 +24,11 @@ enum {
   STRIPES = 64,
   SPIN_NS =
       200000, /* a thread yields for so long before it sleeps, as waking it takes longer than short work */
-  POLL_NS = 30000, /* and asks a device without pause for so long before that */
-  NAP_NS = 20000,  /* then it sleeps between two questions: a 50th of the time waited so far, within limits */
-  NAP_SHARE = 50,
-  NAP_MAXIMUM_NS = 1000000
+  POLL_NS = 30000,    /* asks a device without pause for so long, */
+  YIELD_NS = 2000000, /* then yields between two questions, as short work is over before a sleep, */
+  NAP_NS = 20000,     /* then sleeps: a 200th of the time waited so far, within limits */
+  NAP_SHARE = 200,
+  NAP_MAXIMUM_NS = 200000
 };
 
 static struct stripe {
@@ -269,7 +270,7 @@ static void wait_for_mark(dvt_record *record) {
     const int64_t waited = dvt_now_ns() - begin;
     if (waited < POLL_NS)
       continue;
-    if (waited < SPIN_NS) {
+    if (waited < YIELD_NS) {
       sched_yield();
       continue;
     }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "src/runtime/segment.h"
 
+#include <sched.h>
 #include <stdlib.h>
 
+#include "offload/runtime/device.h"
+#include "src/base/cancel.h"
 #include "src/base/ending.h"
 #include "src/runtime/generator.h"
 #include "src/runtime/pool.h"
@@ -15,9 +18,11 @@ bool dvt_track_count_in(dvt_lane *lane) {
   return atomic_fetch_add(&dvt_track_of(lane)->tasks, 1) == 0;
 }
 
-/* Counted before the segment's record is over: then the lane may be freed. */
-static void count_out(dvt_lane *lane) {
+/* Counted before the segment's record is over: then the lane may be freed. What the segment has placed in the lane's
+ * stream is there: the next command may be placed by any thread. */
+static void count_out(dvt_lane *lane, int commands) {
   dvt_track *t = dvt_track_of(lane);
+  atomic_fetch_sub(&t->pending, commands);
   const int left = atomic_fetch_sub(&t->tasks, 1) - 1;
   int held = atomic_load(&t->held);
   if (held < 0 || left > held || !atomic_compare_exchange_strong(&t->held, &held, -1))
@@ -71,9 +76,9 @@ static void begin(dvt_command *first) {
   }
 }
 
-/* Places a record in the lane's stream. On a stopped lane it fails, but no sooner than what the stream
- * already holds is over: who waits for it may free that work's memory. */
-static void record_in_stream(dvt_command *command) {
+/* Places a record in the lane's stream, and ends its segment of so many commands. On a stopped lane it fails, but no
+ * sooner than what the stream already holds is over: who waits for it may free that work's memory. */
+static void record_in_stream(dvt_command *command, int commands) {
   dvt_lane *lane = command->lane;
   dvt_mark *mark = NULL;
   dvt_command_end(command, lane->stream);
@@ -81,14 +86,23 @@ static void record_in_stream(dvt_command *command) {
       (command->record->timed ? dvt_stream_mark_timed : dvt_stream_mark)(lane->stream, &mark);
   if (status != DAVIT_SUCCESS) {
     dvt_lane_fail(lane, status, davit_last_error());
-    dvt_stream_synchronize(lane->stream); /* with no mark to be had, the generator itself waits */
+    dvt_stream_synchronize(lane->stream); /* with no mark to be had, the thread itself waits */
+    count_out(lane, commands);
     dvt_command_finish_record(command);
-  } else if (atomic_load(&lane->failed)) {
-    status = dvt_lane_error(lane);
-    dvt_record_fail_at(command->record, mark, status, davit_last_error());
-  } else {
-    dvt_record_issue(command->record, mark);
+    return;
   }
+  status = dvt_lane_error(lane);
+  count_out(lane, commands);
+  if (status != DAVIT_SUCCESS)
+    dvt_record_fail_at(command->record, mark, status, davit_last_error());
+  else
+    dvt_record_issue(command->record, mark);
+}
+
+/* The same of a lane whose stream is empty. */
+static void finish_record(dvt_command *command, int commands) {
+  count_out(command->lane, commands);
+  dvt_command_finish_record(command);
 }
 
 /* The command that a thread has come to in a segment. */
@@ -97,24 +111,28 @@ typedef struct position {
   uintptr_t event;
 } position;
 
-/* Everything behind the waits, and the segment's end. A record of a lane whose stream is empty is over. */
+/* Everything behind the waits, and the segment's end. */
 static void run_from(position *p) {
   dvt_lane *lane = p->first->lane;
   dvt_track *t = dvt_track_of(lane);
+  const int commands = p->first->commands;
   for (; p->at; p->at = p->at->next) {
     dvt_command *c = p->at;
-    if (c->kind == DVT_STREAMED)
+    if (c->kind == DVT_STREAMED || c->kind == DVT_STAGED)
       t->in_stream = true;
     if (c->kind == DVT_RECORD) {
+      if (t->in_stream)
+        dvt_ending_enter();
       const bool in_stream = t->in_stream;
-      count_out(lane);
-      in_stream ? record_in_stream(c) : dvt_command_finish_record(c);
+      in_stream ? record_in_stream(c, commands) : finish_record(c, commands);
+      if (in_stream)
+        dvt_ending_leave();
       break; /* the segment's last */
     }
     if (c->kind != DVT_WAIT)
       dvt_command_work(c);
     if (!c->next)
-      count_out(lane);
+      count_out(lane, commands);
   }
   free_commands(p->first);
 }
@@ -141,6 +159,74 @@ void dvt_segment_run(dvt_command *first) {
   dvt_ending_leave();
 }
 
+/* ---- without a task ---- */
+
+/* Whether the command is placed, or over, as soon as somebody runs it. */
+static bool is_placed_at_once(const dvt_command *command) {
+  switch (command->kind) {
+  case DVT_STREAMED:
+  case DVT_RECORD:
+    return true;
+  case DVT_WAIT:
+    return command->lane->stream ? atomic_load(&command->record->state) != DVT_RECORD_PENDING
+                                 : dvt_record_is_over(command->record);
+  default:
+    return false;
+  }
+}
+
+/* Failures are the lane's, so the calling thread, which may be the program's, keeps its sentence. */
+static void place(dvt_command *command) {
+  dvt_track *t = dvt_track_of(command->lane);
+  dvt_error before = {.status = DAVIT_SUCCESS};
+  if (*davit_last_error())
+    dvt_error_keep(&before, DAVIT_INTERNAL_ERROR);
+  command->next = NULL;
+  command->commands = DVT_PLACING;
+  if (command->kind == DVT_RECORD)
+    command->record->generated = true;
+  t->behind_region = t->certain = false; /* regions before it are over */
+  dvt_track_count_in(command->lane);
+  run_here(command);
+  dvt_error_clear();
+  (void)dvt_error_report(&before);
+}
+
+static bool try_to_place(dvt_command *command) {
+  int none = 0;
+  const bool free = atomic_compare_exchange_strong(&dvt_track_of(command->lane)->pending, &none, DVT_PLACING);
+  if (free)
+    place(command);
+  return free;
+}
+
+/* What works on a stream may leave another device current. */
+static bool place_on_gpu(dvt_command *command) {
+  DVT_UNCANCELLED;
+  dvt_ending_enter();
+  const int current = command->kind == DVT_STREAMED ? dvt_cuda_current() : -1;
+  const bool placed = try_to_place(command);
+  dvt_cuda_restore(current);
+  dvt_ending_leave();
+  return placed;
+}
+
+bool dvt_track_place(dvt_command *command) {
+  atomic_int *pending = &dvt_track_of(command->lane)->pending;
+  if (is_placed_at_once(command) && atomic_load(pending) == 0 &&
+      (dvt_lane_is_gpu(command->lane) ? place_on_gpu(command) : try_to_place(command)))
+    return true;
+  atomic_fetch_add(pending, 1);
+  return false;
+}
+
+void dvt_track_settle(dvt_lane *lane) {
+  while (atomic_load(&dvt_track_of(lane)->pending) >= DVT_PLACING)
+    sched_yield();
+}
+
+/* ---- by tasks ---- */
+
 /* It calls the offload runtime also where there is no GPU. */
 void dvt_segment_run_on_helper(void *first) {
   if (!dvt_ending_come_to_stay())
@@ -155,7 +241,7 @@ static void skip_rest(void *argument) {
   position *p = argument;
   dvt_command_end(p->at, NULL);
   if (!p->at->next)
-    count_out(p->first->lane);
+    count_out(p->first->lane, p->first->commands);
   p->at = p->at->next;
   run_from(p);
   dvt_generator_fulfil(p->event);
@@ -179,6 +265,31 @@ static void hand_over(dvt_command *first) {
     return;
   dvt_lane_fail(first->lane, status, davit_last_error());
   run_blocking(first);
+}
+
+/* ---- staged copies ---- */
+
+static void go_on_staging(dvt_command *first, dvt_command *c);
+
+static void staged(void *argument, davit_status status) {
+  dvt_command *first = argument, *c = first->last;
+  dvt_command_staged(c, status);
+  go_on_staging(first, c->next);
+}
+
+/* One copy after the other, on threads of the stage; then the segment's end, on the last of them. */
+static void go_on_staging(dvt_command *first, dvt_command *c) {
+  dvt_track_of(first->lane)->in_stream = true;
+  for (; c && c->kind == DVT_STAGED; c = c->next) {
+    first->last = c;
+    if (dvt_command_stage(c, staged, first))
+      return;
+  }
+  const uintptr_t event = first->event;
+  if (!c)
+    count_out(first->lane, first->commands);
+  run_from(&(position){.first = first, .at = c});
+  dvt_generator_fulfil(event);
 }
 
 /* Calls `then(argument)` when the lane's stream is empty: at once, or from a thread of the device runtime. */
@@ -211,8 +322,14 @@ static void start_drained(void *argument, davit_status status) {
 void dvt_segment_start(dvt_command *first) {
   if (!come_to_device())
     return;
+  dvt_command *work = first;
   begin(first);
-  when_drained(first->lane, start_drained, first);
+  while (work && work->kind == DVT_WAIT)
+    work = work->next;
+  if (work && work->kind == DVT_STAGED)
+    go_on_staging(first, work);
+  else
+    when_drained(first->lane, start_drained, first);
   dvt_ending_leave();
 }
 
@@ -221,7 +338,7 @@ static void drained(void *argument, davit_status status) {
   uintptr_t event = drain->event;
   if (status != DAVIT_SUCCESS)
     dvt_lane_fail(drain->lane, status, davit_last_error());
-  count_out(drain->lane);
+  count_out(drain->lane, 0);
   free(drain);
   dvt_generator_fulfil(event);
 }
@@ -235,7 +352,7 @@ void dvt_drain_start(dvt_drain *drain) {
 
 void dvt_segment_end_regions(dvt_command *first) {
   dvt_command *last = first->last;
-  count_out(first->lane);
+  count_out(first->lane, first->commands);
   if (last->kind == DVT_RECORD) {
     dvt_command_end(last, NULL);
     dvt_record_finish(last->record, DAVIT_SUCCESS, ""); /* a doomed one fails */

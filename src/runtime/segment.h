@@ -8,13 +8,17 @@
  *
  * A function below ends its segment once: it counts it out of the lane's track, then finishes its record,
  * then frees its commands. After that neither the commands nor, if they were the newest, the lane may be
- * touched. */
+ * touched.
+ *
+ * A command of a lane that has nothing in the graph needs no task, where nothing has to be waited for on the host: the
+ * thread that enqueues it places it in the stream. */
 #ifndef DAVIT_SRC_RUNTIME_SEGMENT_H
 #define DAVIT_SRC_RUNTIME_SEGMENT_H
 
 #include "src/runtime/command.h"
 
-/* A lane's side of the graph. What is not atomic is the generator's, but for in_stream. */
+/* A lane's side of the graph. What is not atomic is the generator's while commands are pending, but for in_stream, and
+ * else that of whoever places a command. */
 typedef struct dvt_track {
   dvt_command *first, **end; /* not generated yet */
   dvt_lane *next;            /* in one list: active, parked at a record, or released */
@@ -26,6 +30,8 @@ typedef struct dvt_track {
   bool in_stream;            /* the stream may hold work; for whoever runs the lane's newest command */
   atomic_int tasks;          /* segments in the graph */
   atomic_int held;           /* the generator goes on when `tasks` is at most this; -1: it does not wait */
+  char apart[64];            /* from what the generator writes */
+  atomic_int pending;        /* commands that the graph was given and that are not over, + DVT_PLACING */
 } dvt_track;
 
 static inline dvt_track *dvt_track_of(const dvt_lane *lane) {
@@ -33,6 +39,14 @@ static inline dvt_track *dvt_track_of(const dvt_lane *lane) {
 }
 
 /* ---- how many segments of a lane are in the graph ---- */
+
+/* By whoever enqueues: places the command and frees it, or counts it among those that the graph is given (false).
+ * Meanwhile DVT_PLACING is added to `pending`; no other thread begins to place a command where that is not 0. */
+enum { DVT_PLACING = 1 << 30 };
+bool dvt_track_place(dvt_command *command);
+
+/* In the generator, which has a command of the lane: waits until nobody else places one. */
+void dvt_track_settle(dvt_lane *lane);
 
 /* In the generator, when a segment is generated; whether it is the lane's only one. */
 bool dvt_track_count_in(dvt_lane *lane);

@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies between pageable host memory and a device with streams, through two pinned buffers: while one
- * travels the host thread packs or unpacks the other. The floor is the host's memcpy or the link, whichever
- * is slower; blocking. */
+/* How pageable memory passes to and from a device: through pinned memory, in strips that several threads of the host
+ * pack and unpack. The floor is the host's memory or the link, whichever is slower. */
 #ifndef DAVIT_SRC_RUNTIME_STAGING_H
 #define DAVIT_SRC_RUNTIME_STAGING_H
 
-#include <davit/status.h>
-#include <stddef.h>
+#include "offload/runtime/stream.h"
+#include "src/runtime/pitch.h"
 
-davit_status dvt_stage_up(int device, void *destination, size_t destination_pitch, const void *source,
-                          size_t source_pitch, size_t row_bytes, size_t cols);
-davit_status dvt_stage_down(int device, void *destination, size_t destination_pitch, const void *source,
-                            size_t source_pitch, size_t row_bytes, size_t cols);
+/* Copies between pageable memory and the stream's device, behind what the stream holds. Over when the memory may be
+ * used again: what goes up may be in the stream still, what comes down has come. Then over(argument, status) is called,
+ * on another thread or, where none can be had, on the calling one. Nobody else uses the stream until then, and the
+ * calling thread is inside (src/base/ending.h). */
+davit_status dvt_stage_begin(dvt_stream *stream, const dvt_copy *copy, dvt_notify over, void *argument);
+
+/* The same, and waits. */
+davit_status dvt_stage(dvt_stream *stream, const dvt_copy *copy);
+
+/* Threads of the host that copy. */
+int dvt_stage_threads(void);
 
 #endif

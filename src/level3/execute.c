@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A plan as a graph of tasks: a lane for each device and role, a task for each step. A device without streams has one
+ * lane, as its steps would only take the host's threads from each other.
+ *
+ * Pageable memory has two lanes for a role, so that one tile is on its way while the host is busy with the end of
+ * another. A slot has always the same of them, and to the others the two are the one stream that the plan knows: who
+ * waits for a step of one waits for what the other was given before, and what one waits for the other does, too. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "offload/runtime/device.h"
+#include "src/base/allocate.h"
+#include "src/base/arithmetic.h"
+#include "src/base/team.h"
+#include "src/level3/add.h"
+#include "src/level3/run.h"
+#include "src/runtime/graph.h"
+#include "src/runtime/memory.h"
+#include "src/runtime/operation.h"
+#include "src/runtime/pool.h"
+
+enum { LOAD_2 = DVT_ROLES, STORE_2, LANES }; /* of a device: one for each role, and the other ones */
+enum { STREAMS = DVT_PLAN_DEVICES * DVT_ROLES, NOTHING = -1 };
+
+/* Slots of a pool, cut from a few blocks of device memory. */
+typedef struct slots {
+  void **page;
+  int64_t pages, per_page;
+  size_t slot_bytes;
+} slots;
+
+typedef struct engine {
+  int device;
+  bool streams;
+  slots pool[DVT_POOLS];
+  int64_t products;
+  bool prepared[LANES];
+} engine;
+
+/* A step's lane, and how many tasks that had before. `other` is the newest step, then, of the other lane of its role. */
+typedef struct placed {
+  int lane;
+  int32_t other;
+  int64_t tasks;
+} placed;
+
+typedef struct running {
+  const dvt_level3_call *call;
+  const dvt_plan_shape *shape;
+  const dvt_plan *plan;
+  const int *place;
+  engine engine[DVT_PLAN_DEVICES];
+  dvt_graph graph;
+  placed *step; /* each that is enqueued */
+  int64_t tasks[DVT_PLAN_DEVICES * LANES];
+  int32_t newest[DVT_PLAN_DEVICES * LANES]; /* step of a lane */
+  int32_t other_waits[DVT_PLAN_DEVICES * LANES]
+                     [STREAMS]; /* newest step of each stream that the other lane waits for */
+  int64_t enqueued, reported;
+  davit_level3_report *report;
+} running;
+
+/* ---- tiles ---- */
+
+/* Where a tile lies: in a slot, dense, or in the caller's matrix. */
+typedef struct view {
+  char *pointer;
+  int64_t rows, cols, ld; /* as stored */
+} view;
+
+static view in_matrix(const running *r, const dvt_operand *tile) {
+  const dvt_level3 *g = &r->call->arguments;
+  const dvt_plan *plan = r->plan;
+  const int pool = dvt_pool_of(tile->matrix);
+  const void *const base[] = {g->a, g->b, g->c};
+  const int64_t ld[] = {g->lda, g->ldb, g->ldc};
+  const int64_t row = plan->cut[plan->rows[tile->matrix]].start[tile->row];
+  const int64_t col = plan->cut[plan->cols[tile->matrix]].start[tile->col];
+  char *start = (char *)(uintptr_t)base[pool];
+  return (view){start ? start + (size_t)(row + col * ld[pool]) * r->shape->element : NULL,
+                dvt_tile_rows(plan, tile), dvt_tile_cols(plan, tile), ld[pool]};
+}
+
+static char *slot_pointer(const engine *e, int pool, int32_t slot) {
+  const slots *m = &e->pool[pool];
+  return (char *)m->page[slot / m->per_page] + (size_t)(slot % m->per_page) * m->slot_bytes;
+}
+
+static view view_of(const running *r, const engine *e, const dvt_operand *tile, int32_t slot) {
+  if (tile->matrix < 0)
+    return (view){NULL, 0, 0, 1};
+  view v = in_matrix(r, tile);
+  if (slot >= 0) {
+    v.pointer = slot_pointer(e, dvt_pool_of(tile->matrix), slot);
+    v.ld = v.rows;
+  }
+  return v;
+}
+
+/* ---- steps as tasks ---- */
+
+static bool is_pageable(const running *r, const dvt_step *step) {
+  const int place = r->place[dvt_pool_of(step->out.matrix)];
+  return dvt_place_is_host(place) && place != DAVIT_PINNED;
+}
+
+/* Whether it moves a tile from or to the caller's matrix. */
+static bool is_copy_home(const dvt_step *step) {
+  return step->kind == DVT_STEP_LOAD || step->kind == DVT_STEP_STORE;
+}
+
+/* The other lane of a role, NOTHING if there is none. */
+static int other_role(int role) {
+  return role == DVT_ROLE_LOAD    ? LOAD_2
+         : role == LOAD_2         ? DVT_ROLE_LOAD
+         : role == DVT_ROLE_STORE ? STORE_2
+         : role == STORE_2        ? DVT_ROLE_STORE
+                                  : NOTHING;
+}
+
+static int other_lane(int lane) {
+  const int other = other_role(lane % LANES);
+  return other == NOTHING ? NOTHING : lane - lane % LANES + other;
+}
+
+static int role_of(const running *r, const dvt_step *step) {
+  const bool alternates = is_copy_home(step) && is_pageable(r, step);
+  return !r->engine[step->device].streams                                     ? 0
+         : alternates && (step->out_slot + dvt_pool_of(step->out.matrix)) % 2 ? other_role(step->role)
+                                                                              : step->role;
+}
+
+/* Whether the step writes the caller's C, and no copy of it. */
+static bool writes(const dvt_step *step) {
+  return step->kind == DVT_STEP_STORE || (step->kind != DVT_STEP_LOAD && step->out_slot < 0);
+}
+
+static davit_status copy(running *r, const dvt_graph_task *task, const view *to, int to_place,
+                         const view *from, int from_place, int64_t *bytes) {
+  const size_t element = r->shape->element;
+  const dvt_copy c = {.destination = to->pointer,
+                      .source = from->pointer,
+                      .destination_pitch = (size_t)to->ld * element,
+                      .source_pitch = (size_t)from->ld * element,
+                      .row_bytes = (size_t)to->rows * element,
+                      .cols = (size_t)to->cols,
+                      .destination_place = to_place,
+                      .source_place = from_place};
+  *bytes += (int64_t)(c.row_bytes * c.cols);
+  return dvt_graph_copy(&r->graph, task, &c);
+}
+
+/* Between the caller's matrix and the slot. */
+static davit_status move(running *r, const dvt_graph_task *task, const dvt_step *step) {
+  const engine *e = &r->engine[step->device];
+  const view home = in_matrix(r, &step->out), here = view_of(r, e, &step->out, step->out_slot);
+  const int place = r->place[dvt_pool_of(step->out.matrix)];
+  davit_level3_report *report = r->report;
+  const bool up = step->kind == DVT_STEP_LOAD;
+  int64_t *bytes = !dvt_place_is_host(place) ? &report->bytes_from_peers
+                   : up                      ? &report->bytes_from_host
+                                             : &report->bytes_to_host;
+  return up ? copy(r, task, &here, e->device, &home, place, bytes)
+            : copy(r, task, &home, place, &here, e->device, bytes);
+}
+
+static davit_status move_over(running *r, const dvt_graph_task *task, const dvt_step *step) {
+  const engine *e = &r->engine[step->device], *other = &r->engine[step->from_device];
+  const view from = view_of(r, other, &step->out, step->from_slot),
+             to = view_of(r, e, &step->out, step->out_slot);
+  return copy(r, task, &to, e->device, &from, other->device, &r->report->bytes_from_peers);
+}
+
+int dvt_level3_threads(double flops, int most) {
+  const double worth = 4e6; /* less than that is faster on fewer threads */
+  const double threads = flops / worth;
+  return threads < 1 ? 1 : threads < most ? (int)threads : most;
+}
+
+static davit_status compute(running *r, const dvt_graph_task *task, const dvt_operation *operation,
+                            double flops, const void *arguments) {
+  const int threads = dvt_level3_threads(flops, r->graph.lane[task->lane]->threads);
+  return dvt_graph_operation(&r->graph, task, operation, arguments, threads);
+}
+
+static double _Complex factor(const dvt_level3 *g, int which) {
+  return which == DVT_ALPHA        ? g->alpha
+         : which == DVT_CONJ_ALPHA ? __builtin_conj(g->alpha)
+         : which == DVT_BETA       ? g->beta
+         : which == DVT_ONE        ? 1
+         : which == DVT_MINUS_ONE  ? -1
+                                   : 0;
+}
+
+/* A term as the arguments of its kernel. */
+static dvt_level3 term_arguments(const running *r, const dvt_step *step) {
+  const engine *e = &r->engine[step->device];
+  const dvt_term *t = &step->term;
+  dvt_level3 g = r->call->arguments;
+  const view left = view_of(r, e, &t->left, step->left_slot),
+             right = view_of(r, e, &t->right, step->right_slot),
+             out = view_of(r, e, &step->out, step->out_slot);
+  g.routine = (dvt_routine)t->kernel;
+  g.m = out.rows;
+  g.n = out.cols;
+  g.k = t->left.matrix < 0 ? 0 : t->left.trans == 'N' ? left.cols : left.rows;
+  g.transa = t->left.matrix < 0 ? 'N' : t->left.trans;
+  g.transb = t->right.matrix < 0 ? 'N' : t->right.trans;
+  g.a = left.pointer;
+  g.b = right.pointer;
+  g.c = out.pointer;
+  g.lda = dvt_at_least(left.ld, 1);
+  g.ldb = dvt_at_least(right.ld, 1);
+  g.ldc = dvt_at_least(out.ld, 1);
+  if ((g.routine == DVT_SYMM || g.routine == DVT_HEMM || g.routine == DVT_TRMM) && t->left.matrix == DVT_B) {
+    g.transa = t->right.trans;
+    g.a = right.pointer;
+    g.lda = dvt_at_least(right.ld, 1);
+    g.b = left.pointer;
+    g.ldb = dvt_at_least(left.ld, 1);
+  }
+  g.alpha = factor(&r->call->arguments, t->alpha);
+  g.beta = factor(&r->call->arguments, t->beta);
+  return g;
+}
+
+/* The first product of a lane finds its library loaded, which takes 0.1 s and more, while tiles are on their way. */
+static davit_status multiply(running *r, const dvt_graph_task *task, const dvt_step *step) {
+  engine *e = &r->engine[step->device];
+  const dvt_operation *operation = &dvt_level3_operations[step->term.kernel];
+  const dvt_level3 g = term_arguments(r, step);
+  bool *prepared = &e->prepared[task->lane % LANES];
+  if (!*prepared)
+    DVT_TRY(dvt_operation_prepare(r->graph.lane[task->lane], operation));
+  *prepared = true;
+  e->products++;
+  return compute(r, task, operation, 2 * (double)g.m * (double)g.n * (double)g.k, &g);
+}
+
+/* A complex number is added as two real ones. */
+static davit_status add(running *r, const dvt_graph_task *task, const dvt_step *step) {
+  const engine *e = &r->engine[step->device];
+  const view out = view_of(r, e, &step->out, step->out_slot);
+  const davit_type type = r->call->arguments.type;
+  const bool complex = type == DAVIT_COMPLEX_FLOAT || type == DAVIT_COMPLEX_DOUBLE;
+  const int64_t parts = complex ? 2 : 1;
+  const dvt_add sum = {.type = type == DAVIT_COMPLEX_FLOAT    ? DAVIT_FLOAT
+                               : type == DAVIT_COMPLEX_DOUBLE ? DAVIT_DOUBLE
+                                                              : type,
+                       .m = parts * out.rows,
+                       .n = out.cols,
+                       .a = slot_pointer(e, DVT_C, step->left_slot),
+                       .lda = parts * out.rows,
+                       .c = out.pointer,
+                       .ldc = parts * out.ld};
+  return compute(r, task, &dvt_add_operation, 16 * (double)sum.m * (double)sum.n, &sum);
+}
+
+/* ---- what a task follows ---- */
+
+enum {
+  MOST_FOLLOWED = 4 * STREAMS
+}; /* of each stream one, and of what is waited for for the other lane; both lanes */
+
+typedef struct followed {
+  int32_t step[MOST_FOLLOWED];
+  int count;
+} followed;
+
+static int stream_of(const dvt_step *step) {
+  return step->device * DVT_ROLES + step->role;
+}
+
+static void follow(const running *r, int lane, int32_t number, followed *f) {
+  if (number != NOTHING && r->step[number].lane != lane && f->count < MOST_FOLLOWED)
+    f->step[f->count++] = number;
+}
+
+static void follow_both(const running *r, int lane, int32_t number, followed *f) {
+  follow(r, lane, number, f);
+  follow(r, lane, r->step[number].other, f);
+}
+
+static void find_followed(running *r, const dvt_step *step, int lane, followed *f) {
+  const int other = other_lane(lane);
+  const int32_t *wait = &r->plan->wait[step->first_wait];
+  f->count = 0;
+  for (int32_t i = 0; i < step->waits; i++) {
+    follow_both(r, lane, wait[i], f);
+    if (other != NOTHING)
+      r->other_waits[other][stream_of(&r->plan->step[wait[i]])] = wait[i];
+  }
+  for (int s = 0; s < STREAMS && other != NOTHING && r->graph.lane[other]; s++)
+    if (r->other_waits[lane][s] != NOTHING) {
+      follow_both(r, lane, r->other_waits[lane][s], f);
+      r->other_waits[lane][s] = NOTHING;
+    }
+}
+
+static davit_status enqueue(running *r, int32_t number) {
+  const dvt_step *step = &r->plan->step[number];
+  const bool counted = step->kind == DVT_STEP_PRODUCT && r->call->options->progress;
+  const int lane = step->device * LANES + role_of(r, step), other = other_lane(lane);
+  const bool alternates = other != NOTHING && r->graph.lane[other];
+  followed f;
+  find_followed(r, step, lane, &f);
+  r->step[number] = (placed){lane, alternates ? r->newest[other] : NOTHING, r->tasks[lane]++};
+  r->newest[lane] = number;
+  const dvt_graph_task task = {.number = number,
+                               .lane = lane,
+                               .follows = f.step,
+                               .count = f.count,
+                               .awaited = step->marked || counted || alternates};
+  switch ((dvt_step_kind)step->kind) {
+  case DVT_STEP_LOAD:
+  case DVT_STEP_STORE:
+    return move(r, &task, step);
+  case DVT_STEP_PEER:
+    return move_over(r, &task, step);
+  case DVT_STEP_PRODUCT:
+    return multiply(r, &task, step);
+  default:
+    return add(r, &task, step);
+  }
+}
+
+/* ---- before and after ---- */
+
+static davit_status open_pool(running *r, int index, int pool) {
+  const size_t page_bytes = (size_t)256 << 20;
+  engine *e = &r->engine[index];
+  slots *m = &e->pool[pool];
+  const int64_t count = r->plan->slots[index][pool];
+  m->slot_bytes = dvt_aligned_up(r->plan->slot_bytes[pool]);
+  if (count == 0)
+    return DAVIT_SUCCESS;
+  const size_t all = (size_t)count * m->slot_bytes;
+  m->per_page = all <= page_bytes ? count : dvt_at_least((int64_t)(page_bytes / m->slot_bytes), 1);
+  m->page = dvt_allocate((size_t)dvt_divide_up(count, m->per_page), sizeof *m->page);
+  if (!m->page)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  for (; m->pages * m->per_page < count; m->pages++) {
+    const size_t bytes = (size_t)m->per_page * m->slot_bytes;
+    DVT_TRY(dvt_malloc(bytes > 0 ? bytes : 1, e->device, &m->page[m->pages]));
+  }
+  r->report->cache_bytes += (int64_t)((size_t)count * r->plan->slot_bytes[pool]);
+  return DAVIT_SUCCESS;
+}
+
+/* The lanes that its steps are on. Adds to *threads how many of them need one of the host. */
+static davit_status open_lanes(running *r, int index, int *threads) {
+  const engine *e = &r->engine[index];
+  bool used[LANES] = {false};
+  for (int64_t i = 0; i < r->plan->steps; i++)
+    if (r->plan->step[i].device == index)
+      used[role_of(r, &r->plan->step[i])] = true;
+  for (int role = 0; role < LANES; role++) {
+    const int lane = index * LANES + role;
+    if (!used[role])
+      continue;
+    *threads += !e->streams;
+    DVT_TRY(dvt_graph_add_lane(&r->graph, lane, e->device));
+    /* What a product of the rule may need: later C may be written already. */
+    if (e->streams && r->shape->rule->over_b && (role == DVT_ROLE_PRODUCT || role == DVT_ROLE_PRODUCT_2))
+      DVT_TRY(dvt_lane_reserve(r->graph.lane[lane], r->plan->slot_bytes[DVT_C]));
+  }
+  return DAVIT_SUCCESS;
+}
+
+/* `full` is the index of a device that has not enough memory. */
+static davit_status open_all(running *r, int *full) {
+  DVT_TRY(dvt_graph_open(&r->graph, r->plan->devices * LANES, r->plan->steps));
+  r->step = dvt_allocate_raw(((size_t)r->plan->steps + 1) * sizeof *r->step);
+  if (!r->step)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  memset(r->newest, NOTHING, sizeof r->newest);
+  memset(r->other_waits, NOTHING, sizeof r->other_waits);
+  int threads = 0;
+  for (int i = 0; i < r->plan->devices; i++) {
+    davit_status status = DAVIT_SUCCESS;
+    for (int pool = 0; pool < DVT_POOLS && status == DAVIT_SUCCESS; pool++)
+      status = open_pool(r, i, pool);
+    if (status == DAVIT_SUCCESS)
+      status = open_lanes(r, i, &threads);
+    if (status == DAVIT_OUT_OF_DEVICE_MEMORY)
+      *full = i;
+    DVT_TRY(status);
+  }
+  return dvt_pool_reserve(threads); /* before the first step: without them C is as it was */
+}
+
+/* As products are computed, in the plan's order, until one has failed. */
+static davit_status report_products(running *r) {
+  const davit_level3_options *options = r->call->options;
+  for (int32_t i = 0; i < r->enqueued && options->progress; i++)
+    if (r->plan->step[i].kind == DVT_STEP_PRODUCT) {
+      DVT_TRY(dvt_graph_await(&r->graph, i));
+      options->progress(options->progress_context, ++r->reported, r->plan->products);
+    }
+  return DAVIT_SUCCESS;
+}
+
+static davit_status carry_out(running *r, int *full) {
+  DVT_TRY(open_all(r, full));
+  for (int32_t i = 0; i < r->plan->steps; i++) {
+    DVT_TRY(enqueue(r, i));
+    r->enqueued++;
+  }
+  return report_products(r);
+}
+
+/* After the end: a lane that has failed has skipped the rest. */
+static void find_tried(const running *r, bool *begun) {
+  for (int64_t i = 0; i < r->enqueued; i++) {
+    const dvt_lane *lane = r->graph.lane[r->step[i].lane];
+    if (r->step[i].tasks >= atomic_load(&lane->tried))
+      continue;
+    *begun = true;
+    r->report->written |= writes(&r->plan->step[i]);
+  }
+}
+
+static void close_all(running *r) {
+  dvt_graph_close(&r->graph);
+  for (int i = 0; i < r->plan->devices; i++)
+    for (int pool = 0; pool < DVT_POOLS; pool++) {
+      const slots *m = &r->engine[i].pool[pool];
+      for (int64_t p = 0; p < m->pages; p++)
+        davit_free(m->page[p]);
+      free(m->page);
+    }
+  free(r->step);
+}
+
+static void fill_report(const running *r) {
+  davit_level3_report *report = r->report;
+  report->device_count = r->plan->devices;
+  report->products = r->plan->products;
+  report->evictions = r->plan->evictions;
+  for (int i = 0; i < r->plan->devices; i++) {
+    report->devices[i].device = r->engine[i].device;
+    report->devices[i].products = r->engine[i].products;
+  }
+}
+
+static void set_engines(running *r, const int *devices) {
+  for (int i = 0; i < r->plan->devices; i++) {
+    r->engine[i].device = devices[i];
+    r->engine[i].streams = dvt_lane_has_stream(devices[i]);
+  }
+}
+
+davit_status dvt_plan_run(const dvt_level3_call *call, const dvt_plan_shape *shape, const dvt_plan *plan,
+                          const int *devices, const int *places, davit_level3_report *report, int *full,
+                          bool *begun) {
+  *full = -1;
+  *begun = false;
+  running *r = dvt_allocate(1, sizeof *r);
+  if (!r)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  *r = (running){.call = call, .shape = shape, .plan = plan, .place = places, .report = report};
+  report->bytes_from_host = report->bytes_to_host = report->bytes_from_peers = report->cache_bytes = 0;
+  set_engines(r, devices);
+  davit_status status = carry_out(r, full);
+  status = dvt_graph_wait(&r->graph, status);
+  find_tried(r, begun);
+  fill_report(r);
+  dvt_error error = {.status = DAVIT_SUCCESS};
+  dvt_error_keep(&error, status);
+  close_all(r);
+  free(r);
+  return dvt_error_report(&error);
+}
