@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "offload/atax.h"
+#include "offload/blas.h"
 #include "offload/runtime/device.h"
 #include "offload/runtime/space.h"
 #include "src/base/arithmetic.h"
@@ -69,6 +70,7 @@ static const dvt_operation operation = {.name = "atax",
                                         .bytes = sizeof(dvt_atax),
                                         .check = check,
                                         .stream = dvt_atax_device,
+                                        .prepare = dvt_blas_prepare,
                                         .host = dvt_atax_host,
                                         .region = dvt_atax_device,
                                         .region_on_host = true,

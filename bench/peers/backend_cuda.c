@@ -79,6 +79,7 @@ static bool issue(dvt_command *command) {
   dvt_lane *lane = command->lane;
   switch (command->kind) {
   case DVT_STREAMED:
+  case DVT_STAGED:
     ((cuda_lane *)lane->backend)->busy = true;
     dvt_command_work(command);
     return true;
@@ -245,6 +246,14 @@ static bool is_idle(dvt_lane *lane) {
 }
 
 __attribute__((constructor)) static void register_here(void) {
-  static dvt_backend here = {"cuda", start, stop, leave, open_lane, close_lane, submit, is_idle, NULL};
+  static dvt_backend here = {.name = "cuda",
+                             .start = start,
+                             .stop = stop,
+                             .leave = leave,
+                             .open = open_lane,
+                             .close = close_lane,
+                             .submit = submit,
+                             .is_idle = is_idle,
+                             .gives_streams = true};
   dvt_backend_register(&here);
 }

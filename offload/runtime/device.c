@@ -111,7 +111,7 @@ static int current_before(void) {
 
 void dvt_cuda_restore(int current) {
 #ifdef DAVIT_WITH_CUDA
-  if (current >= 0)
+  if (current >= 0 && dvt_cuda_current() != current)
     (void)dvt_cuda_ok(cudaSetDevice(current));
 #else
   (void)current;

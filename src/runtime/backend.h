@@ -21,6 +21,8 @@ typedef struct dvt_backend {
   davit_status (*open)(dvt_lane *lane); /* sets stream, marks_records, backend */
   void (*close)(dvt_lane *lane);        /* the lane is drained */
   void (*submit)(dvt_command *command); /* takes the command; any thread */
+  bool (*drain)(
+      dvt_lane *lane); /* waits for the lane's work, if that is a device's alone; NULL: it never is */
   bool (*is_idle)(
       dvt_lane *lane);      /* after leave(): whether nothing of the lane is under way, or ever will be */
   bool gives_streams;       /* to lanes of devices that have some */

@@ -416,7 +416,22 @@ static bool is_idle(dvt_lane *lane) {
   return !waiting;
 }
 
-dvt_backend dvt_backend_openmp = {"openmp", start, stop, dvt_graph_leave, open_lane, close_lane, submit,
-                                  is_idle,  true,  NULL};
-dvt_backend dvt_backend_nowait = {"nowait",   start_nowait, stop,    dvt_graph_leave, open_nowait,
-                                  close_lane, submit,       is_idle, false,           NULL};
+dvt_backend dvt_backend_openmp = {.name = "openmp",
+                                  .start = start,
+                                  .stop = stop,
+                                  .leave = dvt_graph_leave,
+                                  .open = open_lane,
+                                  .close = close_lane,
+                                  .submit = submit,
+                                  .drain = dvt_track_drain,
+                                  .is_idle = is_idle,
+                                  .gives_streams = true};
+dvt_backend dvt_backend_nowait = {.name = "nowait",
+                                  .start = start_nowait,
+                                  .stop = stop,
+                                  .leave = dvt_graph_leave,
+                                  .open = open_nowait,
+                                  .close = close_lane,
+                                  .submit = submit,
+                                  .drain = dvt_track_drain,
+                                  .is_idle = is_idle};

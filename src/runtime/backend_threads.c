@@ -173,5 +173,12 @@ static void stop(void) {
     dvt_generator_rest();
 }
 
-dvt_backend dvt_backend_threads = {"threads", start, stop, dvt_graph_leave, open_lane, close_lane, submit,
-                                   is_idle,   true,  NULL};
+dvt_backend dvt_backend_threads = {.name = "threads",
+                                   .start = start,
+                                   .stop = stop,
+                                   .leave = dvt_graph_leave,
+                                   .open = open_lane,
+                                   .close = close_lane,
+                                   .submit = submit,
+                                   .is_idle = is_idle,
+                                   .gives_streams = true};

@@ -17,6 +17,7 @@
 
 enum {
   IDLE_SPINS = 60,
+  BUSY_SPINS = 600, /* while tasks wait for others, as waking takes longer than short work */
   EXPECTING_SPINS = 200,
   SHORTEST_NAP_MS = 1,
   LONGEST_NAP_MS = 128,
@@ -125,7 +126,7 @@ static void wait_at_most(sem_t *semaphore, long milliseconds) {
 /* Sleeps until there is news; where a task may follow a region, no longer than *nap milliseconds: a region that was
  * interrupted between its notice and its end would be missed otherwise. */
 static void doze(unsigned long long seen, long *nap) {
-  for (int i = 0; i < IDLE_SPINS; i++) {
+  for (int i = 0; i < (deferred > 0 ? BUSY_SPINS : IDLE_SPINS); i++) {
     if (has_news(seen)) {
       *nap = SHORTEST_NAP_MS;
       return;

@@ -307,6 +307,9 @@ davit_status dvt_lane_open(int device, dvt_lane **lane) {
 
 davit_status dvt_lane_finish(dvt_lane *lane) {
   DVT_UNCANCELLED;
+  const dvt_backend *backend = dvt_backend_running();
+  if (backend->drain && !dvt_thread_is_last() && !dvt_tracing() && backend->drain(lane))
+    return take_error(lane);
   dvt_command *command = lane->last_command;
   dvt_record *record = dvt_record_hold(command->record);
   lane->last_command = NULL;

@@ -264,9 +264,9 @@ void dvt_record_wait_issued(dvt_record *record) {
 
 /* A callback of CUDA's would tell, but comes milliseconds late while copies are queued behind the event (an H100 with
  * CUDA 13): the device is asked again and again, at intervals that make the wait little longer than it has to be. */
-static void wait_for_mark(dvt_record *record) {
+void dvt_poll(bool (*is_over)(void *argument), void *argument) {
   const int64_t begin = dvt_now_ns();
-  while (dvt_record_query(record) == DVT_RECORD_ISSUED) {
+  while (!is_over(argument)) {
     const int64_t waited = dvt_now_ns() - begin;
     if (waited < POLL_NS)
       continue;
@@ -281,11 +281,15 @@ static void wait_for_mark(dvt_record *record) {
   }
 }
 
+static bool is_reached(void *record) {
+  return dvt_record_query(record) != DVT_RECORD_ISSUED;
+}
+
 davit_status dvt_record_wait(dvt_record *record) {
   DVT_UNCANCELLED;
   dvt_record_wait_issued(record);
   if (atomic_load(&record->state) == DVT_RECORD_ISSUED)
-    wait_for_mark(record);
+    dvt_poll(is_reached, record);
   sleep_until(record, dvt_record_is_over);
   if (!dvt_record_is_over(record))
     return davit_fail(DAVIT_WORK_FAILED, "the process ends, and the work that is waited for was abandoned");

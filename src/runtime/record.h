@@ -88,6 +88,9 @@ dvt_record_state dvt_record_known(const dvt_record *record);
 /* Waits until DONE or FAILED; returns the status with its sentence. */
 davit_status dvt_record_wait(dvt_record *record);
 
+/* Asks until it is over, which a device decides; between the questions the thread sleeps, and is outside. */
+void dvt_poll(bool (*is_over)(void *argument), void *argument);
+
 /* Waits until the record is no longer PENDING. */
 void dvt_record_wait_issued(dvt_record *record);
 

@@ -10,6 +10,8 @@
 #include "src/runtime/generator.h"
 #include "src/runtime/pool.h"
 
+enum { PLACED = -1 }; /* in place of the number of commands: one that the graph was not given */
+
 static _Atomic(dvt_lane *) released; /* held lanes that may go on */
 
 /* ---- how many segments of a lane are in the graph ---- */
@@ -22,7 +24,10 @@ bool dvt_track_count_in(dvt_lane *lane) {
  * stream is there: the next command may be placed by any thread. */
 static void count_out(dvt_lane *lane, int commands) {
   dvt_track *t = dvt_track_of(lane);
-  atomic_fetch_sub(&t->pending, commands);
+  if (commands == PLACED)
+    atomic_fetch_and(&t->given, ~DVT_PLACING);
+  else
+    atomic_fetch_add(&t->over, (unsigned)commands);
   const int left = atomic_fetch_sub(&t->tasks, 1) - 1;
   int held = atomic_load(&t->held);
   if (held < 0 || left > held || !atomic_compare_exchange_strong(&t->held, &held, -1))
@@ -182,7 +187,7 @@ static void place(dvt_command *command) {
   if (*davit_last_error())
     dvt_error_keep(&before, DAVIT_INTERNAL_ERROR);
   command->next = NULL;
-  command->commands = DVT_PLACING;
+  command->commands = PLACED;
   if (command->kind == DVT_RECORD)
     command->record->generated = true;
   t->behind_region = t->certain = false; /* regions before it are over */
@@ -192,12 +197,19 @@ static void place(dvt_command *command) {
   (void)dvt_error_report(&before);
 }
 
+static bool is_drained(const dvt_track *t, unsigned long long *given) {
+  *given = atomic_load(&t->given);
+  return atomic_load(&t->over) == *given;
+}
+
 static bool try_to_place(dvt_command *command) {
-  int none = 0;
-  const bool free = atomic_compare_exchange_strong(&dvt_track_of(command->lane)->pending, &none, DVT_PLACING);
-  if (free)
+  dvt_track *t = dvt_track_of(command->lane);
+  unsigned long long given;
+  const bool placed =
+      is_drained(t, &given) && atomic_compare_exchange_strong(&t->given, &given, given | DVT_PLACING);
+  if (placed)
     place(command);
-  return free;
+  return placed;
 }
 
 /* What works on a stream may leave another device current. */
@@ -212,16 +224,40 @@ static bool place_on_gpu(dvt_command *command) {
 }
 
 bool dvt_track_place(dvt_command *command) {
-  atomic_int *pending = &dvt_track_of(command->lane)->pending;
-  if (is_placed_at_once(command) && atomic_load(pending) == 0 &&
+  dvt_track *t = dvt_track_of(command->lane);
+  unsigned long long given;
+  if (is_placed_at_once(command) && is_drained(t, &given) &&
       (dvt_lane_is_gpu(command->lane) ? place_on_gpu(command) : try_to_place(command)))
     return true;
-  atomic_fetch_add(pending, 1);
+  atomic_fetch_add(&t->given, 1);
   return false;
 }
 
+/* A device that is lost is idle, too. */
+static bool is_stream_idle(void *argument) {
+  dvt_lane *lane = argument;
+  bool idle = false;
+  dvt_ending_enter();
+  const davit_status status = dvt_stream_query(lane->stream, &idle);
+  dvt_ending_leave();
+  if (status != DAVIT_SUCCESS)
+    dvt_lane_fail(lane, status, davit_last_error());
+  return idle || status != DAVIT_SUCCESS;
+}
+
+bool dvt_track_drain(dvt_lane *lane) {
+  dvt_track *t = dvt_track_of(lane);
+  unsigned long long given;
+  if (!is_drained(t, &given))
+    return false;
+  if (t->in_stream)
+    dvt_poll(is_stream_idle, lane);
+  t->in_stream = false;
+  return true;
+}
+
 void dvt_track_settle(dvt_lane *lane) {
-  while (atomic_load(&dvt_track_of(lane)->pending) >= DVT_PLACING)
+  while (atomic_load(&dvt_track_of(lane)->given) & DVT_PLACING)
     sched_yield();
 }
 

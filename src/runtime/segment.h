@@ -17,7 +17,7 @@
 
 #include "src/runtime/command.h"
 
-/* A lane's side of the graph. What is not atomic is the generator's while commands are pending, but for in_stream, and
+/* A lane's side of the graph. What is not atomic is the generator's while commands are not over, but for in_stream, and
  * else that of whoever places a command. */
 typedef struct dvt_track {
   dvt_command *first, **end; /* not generated yet */
@@ -30,8 +30,12 @@ typedef struct dvt_track {
   bool in_stream;            /* the stream may hold work; for whoever runs the lane's newest command */
   atomic_int tasks;          /* segments in the graph */
   atomic_int held;           /* the generator goes on when `tasks` is at most this; -1: it does not wait */
-  char apart[64];            /* from what the generator writes */
-  atomic_int pending;        /* commands that the graph was given and that are not over, + DVT_PLACING */
+  /* Commands that the graph was given, + DVT_PLACING, which those who enqueue write; and how many of them are over, which
+   * those write who run them. */
+  char apart[64];
+  atomic_ullong given;
+  char far[64];
+  atomic_ullong over;
 } dvt_track;
 
 static inline dvt_track *dvt_track_of(const dvt_lane *lane) {
@@ -40,10 +44,13 @@ static inline dvt_track *dvt_track_of(const dvt_lane *lane) {
 
 /* ---- how many segments of a lane are in the graph ---- */
 
-/* By whoever enqueues: places the command and frees it, or counts it among those that the graph is given (false).
- * Meanwhile DVT_PLACING is added to `pending`; no other thread begins to place a command where that is not 0. */
-enum { DVT_PLACING = 1 << 30 };
+/* By whoever enqueues: places the command and frees it, or counts it among those that the graph is given (false). Who
+ * places one sets DVT_PLACING meanwhile: no other thread places one then, and none where something is not over. */
+#define DVT_PLACING (1ull << 63)
 bool dvt_track_place(dvt_command *command);
+
+/* By whoever closes the lane: waits for its stream. False if the graph has commands of it. */
+bool dvt_track_drain(dvt_lane *lane);
 
 /* In the generator, which has a command of the lane: waits until nobody else places one. */
 void dvt_track_settle(dvt_lane *lane);

@@ -67,7 +67,8 @@ typedef struct stage {
   int requests;          /* that are not over */
   int helpers;
   int unpacking; /* threads that have a strip of a copy down */
-  bool asking;   /* a helper asks whether a copy down is ready */
+  bool asking;   /* a helper asks whether a copy down is ready, */
+  int64_t asked; /* which was asked at that time, by the clock, for the last time */
   int pairs, most;
   pair pair[MOST_THREADS], *oldest, *newest;
   void *piece[MOST_THREADS];
@@ -300,25 +301,6 @@ static request *choose(const stage *s) {
   return first_up;
 }
 
-/* With the lock held, which is released meanwhile: one helper at a time asks for the oldest copy down that is not ready.
- * What fails is ready: its strips will say why. */
-static void ask(stage *s) {
-  request *r = s->first;
-  while (r && (r->up || r->ready))
-    r = r->next;
-  if (!r || s->asking)
-    return;
-  bool reached = false;
-  s->asking = true;
-  r->at_work++;
-  pthread_mutex_unlock(&s->lock);
-  const davit_status status = dvt_mark_query(r->mark, &reached);
-  pthread_mutex_lock(&s->lock);
-  r->at_work--;
-  s->asking = false;
-  r->ready = reached || status != DAVIT_SUCCESS;
-}
-
 static int64_t strips_left(const stage *s) {
   int64_t strips = 0;
   for (const request *r = s->first; r; r = r->next)
@@ -343,11 +325,34 @@ static void call_helper(stage *s) {
   }
 }
 
+/* With the lock held, which is released meanwhile: one helper at a time asks for the oldest copy down that is not ready.
+ * What fails is ready: its strips will say why. */
+static void ask(stage *s) {
+  request *r = s->first;
+  while (r && (r->up || r->ready))
+    r = r->next;
+  if (!r || s->asking || dvt_now_ns() < s->asked + NAP_NS)
+    return;
+  bool reached = false;
+  s->asking = true;
+  r->at_work++;
+  pthread_mutex_unlock(&s->lock);
+  const davit_status status = dvt_mark_query(r->mark, &reached);
+  pthread_mutex_lock(&s->lock);
+  r->at_work--;
+  s->asking = false;
+  s->asked = dvt_now_ns();
+  r->ready = reached || status != DAVIT_SUCCESS;
+  if (r->ready)
+    call_helper(s);
+}
+
 /* With the lock held, which is released meanwhile. Where a copy could not be called helpers for, it is the calling
  * thread that does this. */
 static void do_all(stage *s, pair *p) {
   int64_t until = dvt_now_ns() + STAY_NS;
   while (s->first || dvt_now_ns() < until) {
+    ask(s);
     request *r = choose(s);
     if (r) {
       p ? work_on(s, r, p) : carry_plainly(s, r);
@@ -356,11 +361,6 @@ static void do_all(stage *s, pair *p) {
     }
     if (s->helpers > 1 && dvt_now_ns() >= until)
       return;
-    ask(s);
-    if (choose(s)) {
-      call_helper(s);
-      continue;
-    }
     pthread_mutex_unlock(&s->lock);
     dvt_nap(NAP_NS);
     pthread_mutex_lock(&s->lock);
