@@ -17,7 +17,7 @@
 
 enum {
   IDLE_SPINS = 60,
-  BUSY_SPINS = 600, /* while tasks wait for others, as waking takes longer than short work */
+  HURRIED_SPINS = 600,
   EXPECTING_SPINS = 200,
   SHORTEST_NAP_MS = 1,
   LONGEST_NAP_MS = 128,
@@ -29,6 +29,7 @@ static const dvt_generator_work *work;
 static atomic_ullong noticed; /* tasks that other threads completed */
 static atomic_bool sleeping, leaving;
 static atomic_int fulfilling; /* threads in omp_fulfill_event() */
+static atomic_int hurries;    /* work under way whose end is waited for without sleep */
 static _Thread_local bool is_generator;
 static sem_t wake_up, begun, started, parked, park, left;
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
@@ -61,6 +62,10 @@ void dvt_generator_fulfil(uintptr_t event) {
   omp_fulfill_event((omp_event_handle_t)event);
   atomic_fetch_sub(&fulfilling, 1);
   dvt_generator_notice();
+}
+
+void dvt_generator_hurry(int works) {
+  atomic_fetch_add(&hurries, works);
 }
 
 void dvt_generator_defer(bool is_expected) {
@@ -126,7 +131,7 @@ static void wait_at_most(sem_t *semaphore, long milliseconds) {
 /* Sleeps until there is news; where a task may follow a region, no longer than *nap milliseconds: a region that was
  * interrupted between its notice and its end would be missed otherwise. */
 static void doze(unsigned long long seen, long *nap) {
-  for (int i = 0; i < (deferred > 0 ? BUSY_SPINS : IDLE_SPINS); i++) {
+  for (int i = 0; i < (atomic_load(&hurries) > 0 ? HURRIED_SPINS : IDLE_SPINS); i++) {
     if (has_news(seen)) {
       *nap = SHORTEST_NAP_MS;
       return;

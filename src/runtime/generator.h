@@ -38,6 +38,10 @@ void dvt_generator_notice(void);
 /* Any thread: completes a detached task. */
 void dvt_generator_fulfil(uintptr_t event);
 
+/* Any thread: short work has begun (1), or ended (-1), behind which more follows at once: to wake the generator would
+ * take as long. */
+void dvt_generator_hurry(int works);
+
 /* In the generator: a task is about to be generated that the generator will run, then, the task's body began.
  * `expected`: it follows a region, whose end the generator learns only from the region itself. */
 void dvt_generator_defer(bool expected);

@@ -322,6 +322,7 @@ static void go_on_staging(dvt_command *first, dvt_command *c) {
       return;
   }
   const uintptr_t event = first->event;
+  dvt_generator_hurry(-1);
   if (!c)
     count_out(first->lane, first->commands);
   run_from(&(position){.first = first, .at = c});
@@ -362,10 +363,12 @@ void dvt_segment_start(dvt_command *first) {
   begin(first);
   while (work && work->kind == DVT_WAIT)
     work = work->next;
-  if (work && work->kind == DVT_STAGED)
+  if (work && work->kind == DVT_STAGED) {
+    dvt_generator_hurry(1);
     go_on_staging(first, work);
-  else
+  } else {
     when_drained(first->lane, start_drained, first);
+  }
   dvt_ending_leave();
 }
 

@@ -5,7 +5,7 @@
  *
  * Helpers take strips of the oldest copy that has some, of one down first; but while there are copies up, by half of
  * them at most, and not before what the stream held is over: until then they are of more use to a copy up. They come
- * from the pool: each of the first calls two more, as long as there are strips for them, and they stay a moment for the
+ * from the pool: each of the first calls three more, as long as there are strips for them, and they stay a moment for the
  * next copy. The last one gives the strips back, which the pool of pinned memory keeps. Where none can be had, the
  * driver copies pageable memory itself. */
 #include "src/runtime/staging.h"
@@ -368,7 +368,7 @@ static void do_all(stage *s, pair *p) {
 }
 
 static void help(void *argument) {
-  enum { CALLS = 2 };
+  enum { CALLS = 3 };
   stage *s = argument;
   dvt_error_clear();
   dvt_ending_follow();
