@@ -156,15 +156,17 @@ static void in_slabs(problem *p) {
   }
 }
 
-static void from_host(problem *p) {
+/* From pinned memory ("plain") or pageable one. */
+static void from_host(problem *p, int place) {
+  const char *form = place == DAVIT_PINNED ? "plain" : "pageable";
   p->m = p->n = bench_whole("plain", p->site->gpu ? 12000 : 2048);
   p->type = DAVIT_DOUBLE;
-  if (p->n < 1 || !(p->a = bench_vector(DAVIT_PINNED, p->type, p->m * p->n)))
+  if (p->n < 1 || !(p->a = bench_vector(place, p->type, p->m * p->n)))
     return;
-  const bool made = make_vectors(p, DAVIT_PINNED);
+  const bool made = make_vectors(p, place);
   for (const char *trans = "TN"; *trans && made; trans++) {
     p->trans = *trans;
-    bench_case what = case_of(p, "plain", p->n);
+    bench_case what = case_of(p, form, p->n);
     what.link_bytes = what.bytes;
     bench_series(&p->spread, p->site, what, plain_call, p);
   }
@@ -180,7 +182,8 @@ static void measure_site(const bench_site *site, const bench_spread *spread) {
     return;
   p.spread = *spread;
   in_slabs(&p);
-  from_host(&p);
+  from_host(&p, DAVIT_PINNED);
+  from_host(&p, DAVIT_PAGEABLE);
 }
 
 static const char usage[] = "bench_atax [--sizes 4096,8000,10000,12000] [--long 1000000] [--slabs 12000] "

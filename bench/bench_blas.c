@@ -153,12 +153,14 @@ static void on_device(problem *p) {
   free_operands(p, bench_place(p->site));
 }
 
-static void from_host(problem *p) {
-  bench_case what = case_of(p, "plain");
+/* From pinned memory ("plain") or pageable one. */
+static void from_host(problem *p, int place) {
+  const char *form = place == DAVIT_PINNED ? "plain" : "pageable";
+  bench_case what = case_of(p, form);
   what.link_bytes = p->what == GEMV ? what.bytes : 2 * 8 * (double)p->n;
-  if (make_operands(p, DAVIT_PINNED))
+  if (make_operands(p, place))
     bench_series(&p->spread, p->site, what, plain_call, p);
-  free_operands(p, DAVIT_PINNED);
+  free_operands(p, place);
 }
 
 static void measure_site(const bench_site *site, const bench_spread *spread) {
@@ -172,7 +174,8 @@ static void measure_site(const bench_site *site, const bench_spread *spread) {
     if (!spread || p.what == GEMM)
       continue;
     p.spread = *spread;
-    from_host(&p);
+    from_host(&p, DAVIT_PINNED);
+    from_host(&p, DAVIT_PAGEABLE);
   }
 }
 

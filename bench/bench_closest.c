@@ -283,17 +283,19 @@ static void on_device(problem *p) {
 
 /* ---- over several devices ---- */
 
-static void from_host(problem *p) {
+/* From pinned memory ("plain") or pageable one. */
+static void from_host(problem *p, int place) {
+  const char *form = place == DAVIT_PINNED ? "plain" : "pageable";
   p->type = DAVIT_FLOAT;
   p->dim = 3;
   p->algorithm = DAVIT_CLOSEST_PAIR_GRID;
   p->n = bench_whole("plain", p->site->gpu ? 1 << 26 : 1 << 20);
-  if (p->n < 2 || !points_make(p, 0, DAVIT_PINNED))
+  if (p->n < 2 || !points_make(p, 0, place))
     return;
   const bench_case what = {.operation = "closest",
                            .type = bench_type_name(p->type),
                            .variant = "uniform 3-D",
-                           .form = "plain",
+                           .form = form,
                            .rows = p->n,
                            .bytes = (double)bytes_of(p),
                            .link_bytes = (double)bytes_of(p)};
@@ -307,7 +309,8 @@ static void measure_site(const bench_site *site, const bench_spread *spread) {
   if (!spread)
     return;
   p.spread = *spread;
-  from_host(&p);
+  from_host(&p, DAVIT_PINNED);
+  from_host(&p, DAVIT_PAGEABLE);
 }
 
 static const char usage[] = "bench_closest [--sizes 1048576,16777216] [--brute 65536] [--divide "

@@ -103,15 +103,17 @@ static void on_device(problem *p) {
   }
 }
 
-static void from_host(problem *p) {
+/* From pinned memory ("plain") or pageable one. */
+static void from_host(problem *p, int place) {
+  const char *form = place == DAVIT_PINNED ? "plain" : "pageable";
   const bench_values sizes = bench_sizes("plain", p->site->gpu ? "3000,8192" : "512");
   p->type = DAVIT_DOUBLE;
   p->trans = 'N';
   for (int i = 0; i < sizes.count; i++) {
     p->n = sizes.at[i];
-    bench_case what = case_of(p, "plain");
+    bench_case what = case_of(p, form);
     what.link_bytes = what.bytes / 3;
-    if (make_operands(p, DAVIT_PINNED, p->n))
+    if (make_operands(p, place, p->n))
       bench_series(&p->spread, p->site, what, plain_call, p);
     bench_vectors_close(p->operand);
   }
@@ -124,7 +126,8 @@ static void measure_site(const bench_site *site, const bench_spread *spread) {
   if (!spread)
     return;
   p.spread = *spread;
-  from_host(&p);
+  from_host(&p, DAVIT_PINNED);
+  from_host(&p, DAVIT_PAGEABLE);
 }
 
 static const char usage[] = "bench_covariance [--sizes 1024,1500,2000,2300,3000,8192] [--plain 3000,8192] "

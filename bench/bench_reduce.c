@@ -203,13 +203,15 @@ static void in_parts(problem *p) {
   }
 }
 
-static void from_host(problem *p) {
+/* From pinned memory ("plain") or pageable one. */
+static void from_host(problem *p, int place) {
+  const char *form = place == DAVIT_PINNED ? "plain" : "pageable";
   p->n = bench_whole("plain", p->site->gpu ? 1 << 27 : 1 << 22);
   p->op = DAVIT_SUM;
   p->type = DAVIT_DOUBLE;
-  if (p->n < 1 || !(p->x = bench_vector(DAVIT_PINNED, p->type, p->n)))
+  if (p->n < 1 || !(p->x = bench_vector(place, p->type, p->n)))
     return;
-  bench_case what = case_of(p, "plain");
+  bench_case what = case_of(p, form);
   what.link_bytes = what.bytes;
   bench_series(&p->spread, p->site, what, plain_call, p);
   davit_free(p->x);
@@ -224,7 +226,8 @@ static void measure_site(const bench_site *site, const bench_spread *spread) {
     return;
   p.spread = *spread;
   in_parts(&p);
-  from_host(&p);
+  from_host(&p, DAVIT_PINNED);
+  from_host(&p, DAVIT_PAGEABLE);
 }
 
 static const char usage[] =

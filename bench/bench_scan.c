@@ -242,15 +242,17 @@ static void all_parts(problem *p) {
   davit_free(flags);
 }
 
-static void from_host(problem *p) {
+/* From pinned memory ("plain") or pageable one. */
+static void from_host(problem *p, int place) {
+  const char *form = place == DAVIT_PINNED ? "plain" : "pageable";
   p->n = bench_whole("plain", p->site->gpu ? 1 << 27 : 1 << 22);
   p->kind = DAVIT_SCAN_INCLUSIVE;
   p->type = DAVIT_DOUBLE;
   p->variant = "inclusive";
-  if (p->n < 1 || !(p->x = bench_vector(DAVIT_PINNED, p->type, p->n)))
+  if (p->n < 1 || !(p->x = bench_vector(place, p->type, p->n)))
     return;
   p->y = p->x;
-  bench_case what = case_of(p, "plain", false);
+  bench_case what = case_of(p, form, false);
   what.link_bytes = what.bytes / 2;
   bench_series(&p->spread, p->site, what, plain_call, p);
   davit_free(p->x);
@@ -265,7 +267,8 @@ static void measure_site(const bench_site *site, const bench_spread *spread) {
     return;
   p.spread = *spread;
   all_parts(&p);
-  from_host(&p);
+  from_host(&p, DAVIT_PINNED);
+  from_host(&p, DAVIT_PAGEABLE);
 }
 
 static const char usage[] = "bench_scan [--sizes 4096,65536,...] [--segmented 1048576,...] [--parts "

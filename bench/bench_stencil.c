@@ -122,13 +122,14 @@ static void in_slabs(problem *p) {
   }
 }
 
-static void from_host(problem *p) {
+/* From pinned memory ("plain") or pageable one. */
+static void from_host(problem *p, int place) {
+  const char *form = place == DAVIT_PINNED ? "plain" : "pageable";
   p->n = bench_whole("plain", p->site->gpu ? 9000 : 2048);
   p->type = DAVIT_DOUBLE;
-  bench_case what = case_of(p, "plain", p->n);
+  bench_case what = case_of(p, form, p->n);
   what.link_bytes = what.bytes / 2;
-  if (p->n > 0 &&
-      bench_vectors_open(DAVIT_PINNED, p->type, (int64_t[4]){p->n * p->n, p->n * p->n}, p->operand))
+  if (p->n > 0 && bench_vectors_open(place, p->type, (int64_t[4]){p->n * p->n, p->n * p->n}, p->operand))
     bench_series(&p->spread, p->site, what, plain_call, p);
   bench_vectors_close(p->operand);
   davit_memory_trim(DAVIT_PINNED);
@@ -141,7 +142,8 @@ static void measure_site(const bench_site *site, const bench_spread *spread) {
     return;
   p.spread = *spread;
   in_slabs(&p);
-  from_host(&p);
+  from_host(&p, DAVIT_PINNED);
+  from_host(&p, DAVIT_PAGEABLE);
 }
 
 static const char usage[] =

@@ -228,6 +228,52 @@ CASE(the_tool_ends_where_it_cannot_write) {
   assert_int_equal(rmdir(folder), 0); /* it is empty */
 }
 
+/* ---- what a killed process leaves ---- */
+
+/* The file by which LLVM's OpenMP says that process `number` has it, empty, as after a kill. */
+static void leave_file(pid_t number) {
+  char path[64];
+  snprintf(path, sizeof path, "/dev/shm/__KMP_REGISTERED_LIB_%d_%d", (int)number, (int)getuid());
+  const int file = open(path, O_CREAT | O_TRUNC | O_WRONLY, 0600);
+  assert_true(file >= 0);
+  close(file);
+}
+
+static void await_close(int file) {
+  char none;
+  while (read(file, &none, 1) > 0) {
+  }
+}
+
+static void expect_success(pid_t child) {
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+CASE(a_number_of_a_killed_process_is_used_again) {
+  char tool[PATH_MAX], table[] = "/tmp/davit_number_XXXXXX";
+  int ready[2];
+  if (!find_tool(tool))
+    skip();
+  const int file = mkstemp(table);
+  assert_true(file >= 0 && write(file, "1,2,3\n", 6) == 6);
+  close(file);
+  assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    close(ready[1]);
+    await_close(ready[0]);
+    execl(tool, "davit", "reduce", "--quiet", table, (char *)NULL);
+    _exit(127);
+  }
+  leave_file(child);
+  close(ready[0]);
+  close(ready[1]);
+  expect_success(child);
+  unlink(table);
+}
+
 int main(int argc, char **argv) {
   return run_case_or_probe(argc, argv, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const dvt_fork_part *parts[DVT_FORK_PARTS]; /* NULL: its source is not in the program */
@@ -151,4 +152,23 @@ davit_status dvt_check_process(const char *name, int maker) {
   return maker == process ? DAVIT_SUCCESS
                           : davit_fail(DAVIT_INVALID_ARGUMENT,
                                        "%s was made before fork() by another process than this one", name);
+}
+
+/* ---- LLVM's OpenMP ---- */
+
+/* It says by a file in shared memory, named for the process, that it is loaded. A process that is killed while it makes
+ * the file leaves an empty one, and a later process with the same number reads beyond its end: it gets SIGBUS when
+ * OpenMP starts, or when it is forked. A file that is not empty is LLVM's to judge. */
+static void remove_empty_file(void) {
+  char path[64];
+  struct stat status;
+  snprintf(path, sizeof path, "/dev/shm/__KMP_REGISTERED_LIB_%d_%d", (int)getpid(), (int)getuid());
+  if (lstat(path, &status) == 0 && S_ISREG(status.st_mode) && status.st_size == 0)
+    unlink(path);
+}
+
+/* Before OpenMP starts, so that its handler in a child comes after this one. */
+__attribute__((constructor(101))) static void guard_openmp(void) {
+  remove_empty_file();
+  pthread_atfork(NULL, NULL, remove_empty_file);
 }
