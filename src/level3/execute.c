@@ -37,7 +37,7 @@ typedef struct engine {
   bool prepared[LANES];
 } engine;
 
-/* A step's lane, and how many tasks that had before. `other` is the newest step, then, of the other lane of its role. */
+/* A step's lane, and how many tasks that had before; the newest step, then, of the other lane of its role. */
 typedef struct placed {
   int lane;
   int32_t other;

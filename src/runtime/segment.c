@@ -166,15 +166,16 @@ void dvt_segment_run(dvt_command *first) {
 
 /* ---- without a task ---- */
 
-/* Whether the command is placed, or over, as soon as somebody runs it. */
+/* Whether the command is placed, or over, as soon as somebody runs it. A record that is being finished is not over: its
+ * failure would be missed. */
 static bool is_placed_at_once(const dvt_command *command) {
   switch (command->kind) {
   case DVT_STREAMED:
   case DVT_RECORD:
     return true;
   case DVT_WAIT:
-    return command->lane->stream ? atomic_load(&command->record->state) != DVT_RECORD_PENDING
-                                 : dvt_record_is_over(command->record);
+    return dvt_record_is_over(command->record) ||
+           (command->lane->stream && atomic_load(&command->record->state) == DVT_RECORD_ISSUED);
   default:
     return false;
   }

@@ -5,8 +5,8 @@
  *
  * Helpers take strips of the oldest copy that has some, of one down first; but while there are copies up, by half of
  * them at most, and not before what the stream held is over: until then they are of more use to a copy up. They come
- * from the pool: each of the first calls three more, as long as there are strips for them, and they stay a moment for the
- * next copy. The last one gives the strips back, which the pool of pinned memory keeps. Where none can be had, the
+ * from the pool: each of the first calls three more, as long as there are strips for them, and they stay a moment for
+ * the next copy. The last one gives the strips back, which the pool of pinned memory keeps. Where none can be had, the
  * driver copies pageable memory itself. */
 #include "src/runtime/staging.h"
 
@@ -33,7 +33,8 @@ enum {
   PER_PAIR = 2,
   PER_PIECE =
       4, /* pairs that are allocated at once: a piece takes the driver 0.6 ms, in which it does no copy */
-  STAY_NS = 300000, /* that a helper without work looks for some */
+  STAY_NS =
+      2000000, /* that a helper without work looks for some: a product that others wait for takes so long */
   NAP_NS = 20000
 };
 
@@ -325,8 +326,8 @@ static void call_helper(stage *s) {
   }
 }
 
-/* With the lock held, which is released meanwhile: one helper at a time asks for the oldest copy down that is not ready.
- * What fails is ready: its strips will say why. */
+/* With the lock held, which is released meanwhile: one helper at a time asks for the oldest copy down that is not
+ * ready. What fails is ready: its strips will say why. */
 static void ask(stage *s) {
   request *r = s->first;
   while (r && (r->up || r->ready))
