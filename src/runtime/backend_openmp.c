@@ -216,10 +216,10 @@ static bool take_inbox(void) {
       continue;
     }
     dvt_track *t = dvt_track_of(c->lane);
-    if (!t->listed) {
+    if (c->beside)
       dvt_track_settle(c->lane);
+    if (!t->listed)
       activate(c->lane);
-    }
     *t->end = c;
     t->end = &c->next;
   }

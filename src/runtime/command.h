@@ -53,6 +53,7 @@ struct dvt_command {
   dvt_command *alone;
   dvt_form work;
   bool stream;    /* the work sees the lane's stream */
+  bool beside;    /* given to the graph while somebody placed another command of the lane */
   dvt_span *span; /* in a trace; NULL: in none */
   /* Kept by the task graph in the first command of a segment. */
   dvt_command *last;

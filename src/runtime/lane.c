@@ -28,6 +28,7 @@ static dvt_command *command_new(dvt_lane *lane, dvt_command_kind kind, size_t by
   command->record = NULL;
   command->span = NULL;
   command->over = NULL;
+  command->beside = false;
   return command;
 }
 

@@ -230,7 +230,7 @@ bool dvt_track_place(dvt_command *command) {
   if (is_placed_at_once(command) && is_drained(t, &given) &&
       (dvt_lane_is_gpu(command->lane) ? place_on_gpu(command) : try_to_place(command)))
     return true;
-  atomic_fetch_add(&t->given, 1);
+  command->beside = atomic_fetch_add(&t->given, 1) & DVT_PLACING;
   return false;
 }
 
