@@ -28,7 +28,8 @@
 
 enum {
   STRIP_BYTES = 1 << 20,
-  MOST_BYTES = 64 << 20, /* of all strips of a device */
+  MOST_STRIP_BYTES = 4 << 20, /* longer ones leave few threads strips */
+  MOST_BYTES = 64 << 20,      /* of all strips of a device */
   MOST_THREADS = 32,
   PER_PAIR = 2,
   PER_PIECE =
@@ -401,7 +402,8 @@ int dvt_stage_threads(void) {
 /* With the lock held. */
 static void enlist(stage *s, request *r) {
   if (s->helpers == 0) {
-    s->strip_bytes = (size_t)dvt_tuned(dvt_stream_device(r->stream), DVT_TUNE_COPY_STAGE_BYTES, STRIP_BYTES);
+    const int64_t tuned = dvt_tuned(dvt_stream_device(r->stream), DVT_TUNE_COPY_STAGE_BYTES, STRIP_BYTES);
+    s->strip_bytes = (size_t)dvt_at_most(tuned, MOST_STRIP_BYTES);
     s->most =
         (int)dvt_at_most(dvt_at_least((int64_t)(MOST_BYTES / (PER_PAIR * s->strip_bytes)), 1), MOST_THREADS);
   }
