@@ -64,7 +64,7 @@ static int *counter(void) {
   return own;
 }
 
-/* Waits until the process has forked, but not for ever: the thread may hold what another handler of fork() waits for. */
+/* Waits until the process has forked, but not for ever: the thread may hold what another handler of fork() needs. */
 static void wait_for_fork(int *calls) {
   const struct timespec until = soon();
   do {

@@ -46,7 +46,7 @@ bool dvt_log_on(void) {
   return on;
 }
 
-/* The program has closed the file, and its number may be that of another file by now: it is opened again by its name. */
+/* The program has closed the file, and its number may be another file's by now: it is opened again by its name. */
 static void write_log(const char *line, size_t length) {
   if (dvt_own_file_append(&file, line, length) != EBADF || !name ||
       __atomic_exchange_n(&opening, 1, __ATOMIC_ACQUIRE))

@@ -30,8 +30,8 @@ typedef struct dvt_track {
   bool in_stream;            /* the stream may hold work; for whoever runs the lane's newest command */
   atomic_int tasks;          /* segments in the graph */
   atomic_int held;           /* the generator goes on when `tasks` is at most this; -1: it does not wait */
-  /* Commands that the graph was given, + DVT_PLACING, which those who enqueue write; and how many of them are over, which
-   * those write who run them. */
+  /* Commands that the graph was given, + DVT_PLACING, which those who enqueue write; and how many of them are over,
+   * which those write who run them. */
   char apart[64];
   atomic_ullong given;
   char far[64];

@@ -5,7 +5,7 @@
  *
  *   processes forks N      N children of a process with two threads in small products; each computes one
  *   processes first N      N processes that fork while another thread makes the first call, and whose child computes
- *   processes end N        N processes that end while another thread makes the first call; an earlier exit handler calls
+ *   processes end N        N processes that end while another thread makes the first call; an exit handler calls
  *   processes leave        an xerbla_ that does not return, then a fork by another thread
  *   processes closed FILE  closes all descriptors and writes FILE, with calls in between
  *   processes written FILE makes calls while FILE takes 1000 bytes at most

@@ -19,7 +19,8 @@ struct cli_dtype {
 /* What a dtype is, for messages. */
 #define CLI_DTYPES "f2 f4 f8 c8 c16 i1 i2 i4 i8 u1 u2 u4 u8 b1"
 
-/* Reads "f8", "<f8", ">i2", "|u1", "float64" … into array->type, array->file and array->swapped; false if it is none. */
+/* Reads "f8", "<f8", ">i2", "|u1", "float64" … into array->type, array->file and array->swapped; false if it is
+ * none. */
 bool cli_dtype_parse(const char *text, cli_array *array);
 
 /* Reads `count` elements of the array's file, converted to array->type. */

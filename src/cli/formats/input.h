@@ -28,7 +28,8 @@ int cli_input_open(const char *path, cli_input *input);
 void cli_input_close(cli_input *input);
 
 /* Reads ahead, without taking anything: of a file CLI_INPUT_HEAD bytes, of a pipe no more than its first
- * line of text that is not blank, as no more may come. Afterwards only the functions of this file know where reading is. */
+ * line of text that is not blank, as no more may come. Afterwards only the functions of this file know where reading
+ * is. */
 void cli_input_look(cli_input *input);
 
 /* Has a file that was compressed by gzip, which cli_input_look() has read the beginning of, read without the
