@@ -17,6 +17,7 @@
 #include "src/runtime/graph.h"
 #include "src/runtime/memory.h"
 #include "src/runtime/operation.h"
+#include "src/runtime/place.h"
 #include "src/runtime/pool.h"
 
 enum { LOAD_2 = DVT_ROLES, STORE_2, LANES }; /* of a device: one for each role, and the other ones */
@@ -160,15 +161,16 @@ static davit_status move(running *r, const dvt_graph_task *task, const dvt_step 
   int64_t *bytes = !dvt_place_is_host(place) ? &report->bytes_from_peers
                    : up                      ? &report->bytes_from_host
                                              : &report->bytes_to_host;
-  return up ? copy(r, task, &here, e->device, &home, place, bytes)
-            : copy(r, task, &home, place, &here, e->device, bytes);
+  return up ? copy(r, task, &here, dvt_place_for(e->device), &home, place, bytes)
+            : copy(r, task, &home, place, &here, dvt_place_for(e->device), bytes);
 }
 
 static davit_status move_over(running *r, const dvt_graph_task *task, const dvt_step *step) {
   const engine *e = &r->engine[step->device], *other = &r->engine[step->from_device];
   const view from = view_of(r, other, &step->out, step->from_slot),
              to = view_of(r, e, &step->out, step->out_slot);
-  return copy(r, task, &to, e->device, &from, other->device, &r->report->bytes_from_peers);
+  return copy(r, task, &to, dvt_place_for(e->device), &from, dvt_place_for(other->device),
+              &r->report->bytes_from_peers);
 }
 
 int dvt_level3_threads(double flops, int most) {
@@ -283,12 +285,12 @@ static void follow_both(const running *r, int lane, int32_t number, followed *f)
 
 static void find_followed(running *r, const dvt_step *step, int lane, followed *f) {
   const int other = other_lane(lane);
-  const int32_t *wait = &r->plan->wait[step->first_wait];
   f->count = 0;
   for (int32_t i = 0; i < step->waits; i++) {
-    follow_both(r, lane, wait[i], f);
+    const int32_t wait = r->plan->wait[step->first_wait + i];
+    follow_both(r, lane, wait, f);
     if (other != NOTHING)
-      r->other_waits[other][stream_of(&r->plan->step[wait[i]])] = wait[i];
+      r->other_waits[other][stream_of(&r->plan->step[wait])] = wait;
   }
   for (int s = 0; s < STREAMS && other != NOTHING && r->graph.lane[other]; s++)
     if (r->other_waits[lane][s] != NOTHING) {
@@ -403,8 +405,8 @@ static davit_status report_products(running *r) {
 static davit_status carry_out(running *r, int *full) {
   DVT_TRY(open_all(r, full));
   for (int32_t i = 0; i < r->plan->steps; i++) {
+    r->enqueued++; /* it may be, even where enqueueing fails */
     DVT_TRY(enqueue(r, i));
-    r->enqueued++;
   }
   return report_products(r);
 }

@@ -402,6 +402,7 @@ static davit_status open_nowait(dvt_lane *lane) {
 }
 
 static void close_lane(dvt_lane *lane) {
+  dvt_track_end(lane);
   if (lane->stream)
     dvt_stream_release(lane->stream);
   free(lane->backend);

@@ -193,6 +193,7 @@ bool dvt_command_stage(dvt_command *command, void (*over)(void *argument, davit_
   site.over = over;
   site.argument = argument;
   dvt_order_after(command);
+  dvt_order_after(lane);
   if (command->span)
     dvt_span_begin(command->span, NULL);
   dvt_error_clear();

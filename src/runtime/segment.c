@@ -7,6 +7,7 @@
 #include "offload/runtime/device.h"
 #include "src/base/cancel.h"
 #include "src/base/ending.h"
+#include "src/base/order.h"
 #include "src/runtime/generator.h"
 #include "src/runtime/pool.h"
 
@@ -20,14 +21,9 @@ bool dvt_track_count_in(dvt_lane *lane) {
   return atomic_fetch_add(&dvt_track_of(lane)->tasks, 1) == 0;
 }
 
-/* Counted before the segment's record is over: then the lane may be freed. What the segment has placed in the lane's
- * stream is there: the next command may be placed by any thread. */
-static void count_out(dvt_lane *lane, int commands) {
+/* Counted before the segment's record is over, and with it what waits for the segment. */
+static void count_out(dvt_lane *lane) {
   dvt_track *t = dvt_track_of(lane);
-  if (commands == PLACED)
-    atomic_fetch_and(&t->given, ~DVT_PLACING);
-  else
-    atomic_fetch_add(&t->over, (unsigned)commands);
   const int left = atomic_fetch_sub(&t->tasks, 1) - 1;
   int held = atomic_load(&t->held);
   if (held < 0 || left > held || !atomic_compare_exchange_strong(&t->held, &held, -1))
@@ -36,6 +32,15 @@ static void count_out(dvt_lane *lane, int commands) {
   while (!atomic_compare_exchange_weak(&released, &t->next, lane)) {
   }
   dvt_generator_notice();
+}
+
+/* The last that the runner of a segment does: afterwards the next command may be placed by any thread, and the lane be
+ * freed (dvt_track_end()). */
+static void count_over(dvt_track *t, int commands) {
+  if (commands == PLACED)
+    atomic_fetch_and(&t->given, ~DVT_PLACING);
+  else
+    atomic_fetch_add(&t->over, (unsigned)commands);
 }
 
 bool dvt_track_hold(dvt_lane *lane, int tasks) {
@@ -81,9 +86,9 @@ static void begin(dvt_command *first) {
   }
 }
 
-/* Places a record in the lane's stream, and ends its segment of so many commands. On a stopped lane it fails, but no
- * sooner than what the stream already holds is over: who waits for it may free that work's memory. */
-static void record_in_stream(dvt_command *command, int commands) {
+/* Places a record in the lane's stream. On a stopped lane it fails, but no sooner than what the stream
+ * already holds is over: who waits for it may free that work's memory. */
+static void record_in_stream(dvt_command *command) {
   dvt_lane *lane = command->lane;
   dvt_mark *mark = NULL;
   dvt_command_end(command, lane->stream);
@@ -92,22 +97,13 @@ static void record_in_stream(dvt_command *command, int commands) {
   if (status != DAVIT_SUCCESS) {
     dvt_lane_fail(lane, status, davit_last_error());
     dvt_stream_synchronize(lane->stream); /* with no mark to be had, the thread itself waits */
-    count_out(lane, commands);
     dvt_command_finish_record(command);
-    return;
-  }
-  status = dvt_lane_error(lane);
-  count_out(lane, commands);
-  if (status != DAVIT_SUCCESS)
+  } else if (atomic_load(&lane->failed)) {
+    status = dvt_lane_error(lane);
     dvt_record_fail_at(command->record, mark, status, davit_last_error());
-  else
+  } else {
     dvt_record_issue(command->record, mark);
-}
-
-/* The same of a lane whose stream is empty. */
-static void finish_record(dvt_command *command, int commands) {
-  count_out(command->lane, commands);
-  dvt_command_finish_record(command);
+  }
 }
 
 /* The command that a thread has come to in a segment. */
@@ -116,7 +112,7 @@ typedef struct position {
   uintptr_t event;
 } position;
 
-/* Everything behind the waits, and the segment's end. */
+/* Everything behind the waits, and the segment's end. A record of a lane whose stream is empty is over. */
 static void run_from(position *p) {
   dvt_lane *lane = p->first->lane;
   dvt_track *t = dvt_track_of(lane);
@@ -126,10 +122,11 @@ static void run_from(position *p) {
     if (c->kind == DVT_STREAMED || c->kind == DVT_STAGED)
       t->in_stream = true;
     if (c->kind == DVT_RECORD) {
-      if (t->in_stream)
-        dvt_ending_enter();
       const bool in_stream = t->in_stream;
-      in_stream ? record_in_stream(c, commands) : finish_record(c, commands);
+      if (in_stream)
+        dvt_ending_enter();
+      count_out(lane);
+      in_stream ? record_in_stream(c) : dvt_command_finish_record(c);
       if (in_stream)
         dvt_ending_leave();
       break; /* the segment's last */
@@ -137,9 +134,10 @@ static void run_from(position *p) {
     if (c->kind != DVT_WAIT)
       dvt_command_work(c);
     if (!c->next)
-      count_out(lane, commands);
+      count_out(lane);
   }
   free_commands(p->first);
+  count_over(t, commands);
 }
 
 static void run_commands(dvt_command *first) {
@@ -253,8 +251,15 @@ bool dvt_track_drain(dvt_lane *lane) {
     return false;
   if (t->in_stream)
     dvt_poll(is_stream_idle, lane);
-  t->in_stream = false;
+  dvt_order_after(lane);
   return true;
+}
+
+void dvt_track_end(dvt_lane *lane) {
+  const dvt_track *t = dvt_track_of(lane);
+  unsigned long long given;
+  while (!is_drained(t, &given) && !dvt_ending_is_overdue())
+    sched_yield();
 }
 
 void dvt_track_settle(dvt_lane *lane) {
@@ -278,7 +283,7 @@ static void skip_rest(void *argument) {
   position *p = argument;
   dvt_command_end(p->at, NULL);
   if (!p->at->next)
-    count_out(p->first->lane, p->first->commands);
+    count_out(p->first->lane);
   p->at = p->at->next;
   run_from(p);
   dvt_generator_fulfil(p->event);
@@ -325,7 +330,7 @@ static void go_on_staging(dvt_command *first, dvt_command *c) {
   const uintptr_t event = first->event;
   dvt_generator_hurry(-1);
   if (!c)
-    count_out(first->lane, first->commands);
+    count_out(first->lane);
   run_from(&(position){.first = first, .at = c});
   dvt_generator_fulfil(event);
 }
@@ -378,7 +383,7 @@ static void drained(void *argument, davit_status status) {
   uintptr_t event = drain->event;
   if (status != DAVIT_SUCCESS)
     dvt_lane_fail(drain->lane, status, davit_last_error());
-  count_out(drain->lane, 0);
+  count_out(drain->lane);
   free(drain);
   dvt_generator_fulfil(event);
 }
@@ -392,12 +397,15 @@ void dvt_drain_start(dvt_drain *drain) {
 
 void dvt_segment_end_regions(dvt_command *first) {
   dvt_command *last = first->last;
-  count_out(first->lane, first->commands);
+  dvt_track *t = dvt_track_of(first->lane);
+  const int commands = first->commands;
+  count_out(first->lane);
   if (last->kind == DVT_RECORD) {
     dvt_command_end(last, NULL);
     dvt_record_finish(last->record, DAVIT_SUCCESS, ""); /* a doomed one fails */
   }
   free_commands(first);
+  count_over(t, commands);
 }
 
 /* ---- bridges: the end of a record in a stream, for lanes of host threads ---- */

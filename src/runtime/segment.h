@@ -6,9 +6,9 @@
  * first waits, then work of one kind, then at most one record. Its task follows those of the lane's earlier
  * segments and of the records that it waits for.
  *
- * A function below ends its segment once: it counts it out of the lane's track, then finishes its record,
- * then frees its commands. After that neither the commands nor, if they were the newest, the lane may be
- * touched.
+ * A function below ends its segment once: it counts it out of the lane's track, then finishes its record, then frees
+ * its commands, and says last that they are over. After that neither the commands nor, if they were the newest, the lane
+ * may be touched.
  *
  * A command of a lane that has nothing in the graph needs no task, where nothing has to be waited for on the host: the
  * thread that enqueues it places it in the stream. */
@@ -49,8 +49,11 @@ static inline dvt_track *dvt_track_of(const dvt_lane *lane) {
 #define DVT_PLACING (1ull << 63)
 bool dvt_track_place(dvt_command *command);
 
-/* By whoever closes the lane: waits for its stream. False if the graph has commands of it. */
+/* By whoever closes the lane: waits for its stream. False if the graph has commands of it that are not over. */
 bool dvt_track_drain(dvt_lane *lane);
+
+/* Before the track is freed: waits for those who are about to say that its last commands are over. */
+void dvt_track_end(dvt_lane *lane);
 
 /* In the generator, which has a command of the lane: waits until nobody else places one. */
 void dvt_track_settle(dvt_lane *lane);

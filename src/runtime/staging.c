@@ -156,15 +156,22 @@ static pair *take_pair(stage *s) {
   return one;
 }
 
-/* With the lock held, by the last thread. */
+/* With the lock held, which is released meanwhile, by the last helper: the marks may be behind long work. */
 static void free_pairs(stage *s) {
-  for (int i = 0; i < s->pairs; i++)
-    for (int k = 0; k < PER_PAIR; k++)
-      (void)await_mark(&s->pair[i].mark[k]);
-  for (int i = 0; i < s->pieces; i++)
-    davit_free(s->piece[i]);
+  pair pairs[MOST_THREADS];
+  void *piece[MOST_THREADS];
+  const int count = s->pairs, pieces = s->pieces;
+  memcpy(pairs, s->pair, sizeof pairs);
+  memcpy(piece, s->piece, sizeof piece);
   s->pairs = s->pieces = 0;
   s->oldest = NULL;
+  pthread_mutex_unlock(&s->lock);
+  for (int i = 0; i < count; i++)
+    for (int k = 0; k < PER_PAIR; k++)
+      (void)await_mark(&pairs[i].mark[k]);
+  for (int i = 0; i < pieces; i++)
+    davit_free(piece[i]);
+  pthread_mutex_lock(&s->lock);
 }
 
 /* ---- strips of a copy ---- */
@@ -277,6 +284,7 @@ static void carry_plainly(stage *s, request *r) {
   const dvt_copy *c = &r->copy;
   unlink_request(s, r);
   r->col = r->copy.cols;
+  r->at_work++;
   pthread_mutex_unlock(&s->lock);
   davit_status status = dvt_stream_copy(r->stream, c->destination, c->destination_pitch, c->source,
                                         c->source_pitch, c->row_bytes, c->cols);
@@ -284,7 +292,7 @@ static void carry_plainly(stage *s, request *r) {
     status = dvt_stream_synchronize(r->stream);
   pthread_mutex_lock(&s->lock);
   dvt_error_keep(&r->error, status);
-  if (r->at_work == 0)
+  if (--r->at_work == 0)
     finish(s, r);
 }
 
@@ -319,16 +327,27 @@ static void call_helper(stage *s) {
     return;
   s->helpers++;
   pthread_mutex_unlock(&s->lock);
+  dvt_ending_hold(); /* until it is inside */
   const bool called = dvt_pool_run(help, s) == DAVIT_SUCCESS;
   pthread_mutex_lock(&s->lock);
   if (!called) {
+    dvt_ending_drop();
     dvt_error_clear();
     s->helpers--;
   }
 }
 
-/* With the lock held, which is released meanwhile: one helper at a time asks for the oldest copy down that is not
- * ready. What fails is ready: its strips will say why. */
+/* With the lock held: behind all others. */
+static void put_last(stage *s, request *r) {
+  unlink_request(s, r);
+  r->next = NULL;
+  *s->end = r;
+  s->end = &r->next;
+  s->ups += r->up;
+}
+
+/* With the lock held, which is released meanwhile: one helper at a time asks for a copy down that is not ready, each in
+ * turn. What fails is ready: its strips will say why. */
 static void ask(stage *s) {
   request *r = s->first;
   while (r && (r->up || r->ready))
@@ -347,6 +366,8 @@ static void ask(stage *s) {
   r->ready = reached || status != DAVIT_SUCCESS;
   if (r->ready)
     call_helper(s);
+  else
+    put_last(s, r);
 }
 
 /* With the lock held, which is released meanwhile. Where a copy could not be called helpers for, it is the calling
@@ -374,6 +395,7 @@ static void help(void *argument) {
   stage *s = argument;
   dvt_error_clear();
   dvt_ending_follow();
+  dvt_ending_drop();
   pthread_mutex_lock(&s->lock);
   for (int i = 0; i < CALLS; i++)
     call_helper(s);
@@ -382,6 +404,10 @@ static void help(void *argument) {
   pthread_mutex_lock(&s->lock);
   if (p || s->pairs == 0) /* others have strips */
     do_all(s, p);
+  while (s->helpers == 1 && s->first) { /* and have left meanwhile */
+    p = p ? p : take_free(s);
+    do_all(s, p);
+  }
   if (p)
     give_pair(s, p);
   if (--s->helpers == 0)
@@ -434,6 +460,7 @@ davit_status dvt_stage_begin(dvt_stream *stream, const dvt_copy *copy, dvt_notif
   if (s->helpers == 0) { /* none can be called */
     s->helpers++;
     pthread_mutex_unlock(&s->lock);
+    dvt_ending_hold();
     help(s);
   } else {
     pthread_mutex_unlock(&s->lock);
