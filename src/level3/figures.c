@@ -4,7 +4,6 @@
 #include "src/level3/figures.h"
 
 #include <math.h>
-
 #include <stdio.h>
 
 #include "offload/runtime/device.h"

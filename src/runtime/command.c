@@ -65,6 +65,17 @@ bool dvt_lane_is_gpu(const dvt_lane *lane) {
          (dvt_lane_wants_stream(lane) || !dvt_device_find(lane->device)->shares_host_memory);
 }
 
+bool dvt_lane_stream_is_idle(void *argument) {
+  dvt_lane *lane = argument;
+  bool idle = false;
+  dvt_ending_enter();
+  const davit_status status = dvt_stream_query(lane->stream, &idle);
+  dvt_ending_leave();
+  if (status != DAVIT_SUCCESS)
+    dvt_lane_fail(lane, status, davit_last_error());
+  return idle || status != DAVIT_SUCCESS;
+}
+
 /* ---- commands ---- */
 
 static davit_status run_in_team(dvt_form form, const dvt_site *site, const void *arguments) {

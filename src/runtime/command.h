@@ -105,6 +105,9 @@ bool dvt_lane_wants_stream(const dvt_lane *lane);
 /* Whether work of the lane may call a GPU's runtime, and has to enter (src/base/ending.h). */
 bool dvt_lane_is_gpu(const dvt_lane *lane);
 
+/* Whether the lane's stream is idle. One that does not answer is, and stops the lane. The argument is the lane. */
+bool dvt_lane_stream_is_idle(void *argument);
+
 /* Stops the lane, unless it is stopped already. */
 void dvt_lane_fail(dvt_lane *lane, davit_status status, const char *message);
 

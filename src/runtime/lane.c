@@ -34,22 +34,13 @@ static dvt_command *command_new(dvt_lane *lane, dvt_command_kind kind, size_t by
 
 /* ---- when the process ends ---- */
 
-/* A stream that does not answer is idle. */
-static bool is_stream_idle(const dvt_lane *lane) {
-  bool idle = false;
-  dvt_ending_enter();
-  const davit_status status = dvt_stream_query(lane->stream, &idle);
-  dvt_ending_leave();
-  return idle || status != DAVIT_SUCCESS;
-}
-
 /* Host functions may still end by themselves; other work that is under way is the back end's, and abandoned. */
 static void take_from_backend(dvt_lane *lane) {
   bool idle;
   while (!(idle = dvt_backend_running()->is_idle(lane)) && lane != dvt_lane_current() &&
          !dvt_ending_is_overdue())
     dvt_nap(1000000);
-  while (idle && lane->stream && !is_stream_idle(lane) && !dvt_ending_is_overdue())
+  while (idle && lane->stream && !dvt_lane_stream_is_idle(lane) && !dvt_ending_is_overdue())
     dvt_nap(1000000); /* what comes now may not be on the stream */
   lane->left = true;
   lane->abandoned = !idle;

@@ -232,25 +232,13 @@ bool dvt_track_place(dvt_command *command) {
   return false;
 }
 
-/* A device that is lost is idle, too. */
-static bool is_stream_idle(void *argument) {
-  dvt_lane *lane = argument;
-  bool idle = false;
-  dvt_ending_enter();
-  const davit_status status = dvt_stream_query(lane->stream, &idle);
-  dvt_ending_leave();
-  if (status != DAVIT_SUCCESS)
-    dvt_lane_fail(lane, status, davit_last_error());
-  return idle || status != DAVIT_SUCCESS;
-}
-
 bool dvt_track_drain(dvt_lane *lane) {
   dvt_track *t = dvt_track_of(lane);
   unsigned long long given;
   if (!is_drained(t, &given))
     return false;
   if (t->in_stream)
-    dvt_poll(is_stream_idle, lane);
+    dvt_poll(dvt_lane_stream_is_idle, lane);
   dvt_order_after(lane);
   return true;
 }

@@ -7,8 +7,8 @@
  * segments and of the records that it waits for.
  *
  * A function below ends its segment once: it counts it out of the lane's track, then finishes its record, then frees
- * its commands, and says last that they are over. After that neither the commands nor, if they were the newest, the lane
- * may be touched.
+ * its commands, and says last that they are over. After that neither the commands nor, if they were the newest, the
+ * lane may be touched.
  *
  * A command of a lane that has nothing in the graph needs no task, where nothing has to be waited for on the host: the
  * thread that enqueues it places it in the stream. */

@@ -176,7 +176,15 @@ static void free_pairs(stage *s) {
 
 /* ---- strips of a copy ---- */
 
-/* With the lock held: the copy has no strips left. */
+/* With the lock held: behind all others. */
+static void link_request(stage *s, request *r) {
+  r->next = NULL;
+  *s->end = r;
+  s->end = &r->next;
+  s->ups += r->up;
+}
+
+/* With the lock held: out of the list, as one that has no strips left is. */
 static void unlink_request(stage *s, request *r) {
   for (request **at = &s->first; *at; at = &(*at)->next)
     if (*at == r) {
@@ -337,15 +345,6 @@ static void call_helper(stage *s) {
   }
 }
 
-/* With the lock held: behind all others. */
-static void put_last(stage *s, request *r) {
-  unlink_request(s, r);
-  r->next = NULL;
-  *s->end = r;
-  s->end = &r->next;
-  s->ups += r->up;
-}
-
 /* With the lock held, which is released meanwhile: one helper at a time asks for a copy down that is not ready, each in
  * turn. What fails is ready: its strips will say why. */
 static void ask(stage *s) {
@@ -364,10 +363,12 @@ static void ask(stage *s) {
   s->asking = false;
   s->asked = dvt_now_ns();
   r->ready = reached || status != DAVIT_SUCCESS;
-  if (r->ready)
+  if (r->ready) {
     call_helper(s);
-  else
-    put_last(s, r);
+  } else {
+    unlink_request(s, r);
+    link_request(s, r);
+  }
 }
 
 /* With the lock held, which is released meanwhile. Where a copy could not be called helpers for, it is the calling
@@ -435,9 +436,7 @@ static void enlist(stage *s, request *r) {
   }
   if (s->requests++ == 0)
     atomic_fetch_add(&busy, 1);
-  *s->end = r;
-  s->end = &r->next;
-  s->ups += r->up;
+  link_request(s, r);
 }
 
 davit_status dvt_stage_begin(dvt_stream *stream, const dvt_copy *copy, dvt_notify over, void *argument) {

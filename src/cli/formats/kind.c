@@ -12,35 +12,35 @@ static const char utf16[] = "text in UTF-16, which has to be saved as UTF-8";
 
 static const struct {
   const char *bytes; /* '?' stands for any */
-  size_t at, length; /* where in the file they stand, and how many they are */
+  size_t length;
   const char *kind;
 } marks[] = {
-    {"\x93NUMPY", 0, 6, "a NumPy array"},
-    {"%%MatrixMarket", 0, 14, "a Matrix Market file"},
-    {"PK\3\4", 0, 4, "a zip archive, such as .npz"},
-    {"\x1f\x8b", 0, 2, "a file compressed by gzip"},
-    {"BZh", 0, 3, "a file compressed by bzip2"},
+    {"\x93NUMPY", 6, "a NumPy array"},
+    {"%%MatrixMarket", 14, "a Matrix Market file"},
+    {"PK\3\4", 4, "a zip archive, such as .npz"},
+    {"\x1f\x8b", 2, "a file compressed by gzip"},
+    {"BZh", 3, "a file compressed by bzip2"},
     {"\xfd"
      "7zXZ",
-     0, 5, "a file compressed by xz"},
-    {"\x28\xb5\x2f\xfd", 0, 4, "a file compressed by zstd"},
-    {"RIFF????WAVE", 0, 12, "a sound (WAV)"},
-    {"RIFX????WAVE", 0, 12, "a sound (WAV)"},
-    {"RF64????WAVE", 0, 12, "a sound (WAV)"},
-    {"RIFF", 0, 4, "a RIFF file, such as a sound (WAV)"},
-    {"fLaC", 0, 4, "a sound (FLAC)"},
-    {"OggS", 0, 4, "a sound (Ogg)"},
-    {"ID3", 0, 3, "a sound (MP3)"},
-    {"\x89HDF", 0, 4, "an HDF5 file"},
-    {"\xff\xfe", 0, 2, utf16},
-    {"\xfe\xff", 0, 2, utf16},
-    {"MATLAB ", 0, 7, "a MATLAB file"},
-    {"\x89PNG", 0, 4, "a picture (PNG)"},
-    {"\xff\xd8\xff", 0, 3, "a picture (JPEG)"},
-    {"%PDF", 0, 4, "a PDF document"},
+     5, "a file compressed by xz"},
+    {"\x28\xb5\x2f\xfd", 4, "a file compressed by zstd"},
+    {"RIFF????WAVE", 12, "a sound (WAV)"},
+    {"RIFX????WAVE", 12, "a sound (WAV)"},
+    {"RF64????WAVE", 12, "a sound (WAV)"},
+    {"RIFF", 4, "a RIFF file, such as a sound (WAV)"},
+    {"fLaC", 4, "a sound (FLAC)"},
+    {"OggS", 4, "a sound (Ogg)"},
+    {"ID3", 3, "a sound (MP3)"},
+    {"\x89HDF", 4, "an HDF5 file"},
+    {"\xff\xfe", 2, utf16},
+    {"\xfe\xff", 2, utf16},
+    {"MATLAB ", 7, "a MATLAB file"},
+    {"\x89PNG", 4, "a picture (PNG)"},
+    {"\xff\xd8\xff", 3, "a picture (JPEG)"},
+    {"%PDF", 4, "a PDF document"},
     {"\x7f"
      "ELF",
-     0, 4, "a program"},
+     4, "a program"},
 };
 
 static bool is_text(const char *bytes, size_t count) {
@@ -99,8 +99,8 @@ static bool has_mark(const char *text, const char *mark, size_t length) {
 
 const char *cli_kind_marked(const char *bytes, size_t count, size_t shortest) {
   for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-    if (count >= marks[i].at + marks[i].length && marks[i].length >= shortest &&
-        has_mark(bytes + marks[i].at, marks[i].bytes, marks[i].length))
+    if (count >= marks[i].length && marks[i].length >= shortest &&
+        has_mark(bytes, marks[i].bytes, marks[i].length))
       return marks[i].kind;
   return shortest <= 2 && is_utf16(bytes, count) ? utf16 : NULL;
 }
