@@ -16,7 +16,7 @@ looks at those):
     <!-- figures: the report's own -->
 
 With --newest the names are checked instead: a page that names bench/results/DATE-NAME.json names the newest file of that
-NAME, too.
+NAME, too. Notes (docs/notes) may argue with an older file.
 """
 import json
 import pathlib
@@ -167,6 +167,8 @@ def outdated(source):
     for path in sorted((source / "bench/results").glob("????-??-??-*.json")):
         newest[path.name[10:]] = path.name
     for document in documents_of(source):
+        if document.parent == source / "docs/notes":
+            continue
         named = {}  # the line of the first mention
         for number, line in enumerate(document.read_text().split("\n"), 1):
             for m in RESULT.finditer(line):
