@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""How well davit detect finds real sounds, and whether its p-values hold: the tables of docs/detect.md.
+"""How well davit detect finds real sounds, and whether its p-values hold: the tables of docs/notes/detect.md.
 
 usage: detect_quality.py DAVIT [--seconds S] [--parts PART ...] [--brief] [--music FILE ...]
                          [--options "OPTION ..."] > RESULT.json

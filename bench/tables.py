@@ -251,32 +251,6 @@ def of_runs(machine, make):
     return block
 
 
-def worlds(runs):
-    lines = []
-    for run in runs:
-        world, load = run["rows"][0], pick(run["rows"], operation="load")
-        lines.append([world["ranks"], world["processors"], world["threads"], world["devices_per_rank"],
-                      f"{100 * load['others']:.0f} %", model.fitting(run)[1], run["date"], f"`{run['command']}`"])
-    return markdown(["ranks", "processors", "threads a rank", "devices a rank", "processor time of others", "times are",
-                     "date", "command"], lines)
-
-
-def messages(runs):
-    """A column for each run."""
-    of = [[row for row in model.fitting(run)[0] if row["operation"] in ("ping-pong", "broadcast", "allreduce")] for run in runs]
-    of = [rows for rows in of if rows]
-    lines = []
-    for row in of[0] if of else []:
-        same = [pick(rows, operation=row["operation"], variant=row.get("variant"), n=row["n"]) for rows in of]
-        small = row["n"] < 4096
-        name = row["operation"] + (f", {row['variant']}" if "variant" in row else "")
-        if row["operation"] == "ping-pong" and row["n"] not in (8, 4096, 1 << 16, 1 << 20, 1 << 24):
-            continue
-        lines.append([name, row["n"]] + ["" if not r else f"{digits(r['us'])} µs" +
-                                         ("" if small else f", {digits(r['gbs'])} GB/s") for r in same])
-    return markdown(["", "bytes"] + [f"{rows[0]['ranks']} ranks" for rows in of], lines)
-
-
 def floor_of(rows, row):
     """Microseconds: a rank's own update at the time that counts, or its own part of a vector."""
     local = pick(rows, operation="gemm" if "cols" in row else row["operation"], type=row["type"], variant=row["variant"],
@@ -453,24 +427,12 @@ TABLES = {
     "queue-dgemv": made_from("queue-study", "dgemv", queue_rates),
     "queue-daxpy": made_from("queue-study", "daxpy", queue_rates),
     "queue-summary": queue_summary,
-    "scaling-worlds": of_runs("cpu", worlds),
-    "scaling-messages": of_runs("cpu", messages),
     "scaling-strong": of_runs("cpu", scaling("strong")),
-    "scaling-weak": of_runs("cpu", scaling("weak")),
-    "scaling-error": of_runs("cpu", model.check_table),
-    "scaling-h200-worlds": of_runs("h200", worlds),
-    "scaling-h200-messages": of_runs("h200", messages),
-    "scaling-h200-strong": of_runs("h200", scaling("strong")),
-    "scaling-h200-weak": of_runs("h200", scaling("weak")),
-    "scaling-h200-error": of_runs("h200", model.check_table),
-    "scaling-4xh200-worlds": of_runs("4xh200", worlds),
     "scaling-4xh200-strong": of_runs("4xh200", scaling("strong")),
     "scaling-4xh200-weak": of_runs("4xh200", scaling("weak")),
     "tune-h200": tune_block("h200"),
     "tune-h100": tune_block("h100"),
     "scaling-inputs": lambda: model.inputs_table(model.scenarios()),
-    "scaling-model-strong": predicted(0, False),
-    "scaling-model-weak": predicted(0, True),
     "scaling-h200-model-strong": predicted(1, False),
     "scaling-h200-model-weak": predicted(1, True),
 }

@@ -4,7 +4,7 @@
  * 16 bits if there are many of them, one by one if there are few. One by one the query is striped
  * (align_striped.inc): in bytes, which hold the scores of most pairs that are not related, and from where
  * they do not, in 16 bits. Pairs whose scores these may not hold, or that are too long for the caches, take
- * a pass in tiles (align_pass.h), a few long targets each by all threads. Cost: docs/align.md; memory
+ * a pass in tiles (align_pass.h), a few long targets each by all threads. Cost: docs/notes/align.md; memory
  * bytes_of() and a team's a thread. */
 #include "offload/align.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Detection on the CPU: one window, one effect, one permutation after the other. Cost: docs/detect.md; memory
+/* Detection on the CPU: one window, one effect, one permutation after the other. Cost: docs/notes/detect.md; memory
  * of one window and effect. */
 #include "ref/detect.h"
 

@@ -11,7 +11,7 @@ enum { SEGMENT = 2, BLOCK = 4 }; /* lengths of the effect */
 
 /* The scores from which on a segment stands out, and surely does, as parts of the effect's score against
  * itself. The more segments there are, the higher scores chance reaches; the more frames the effect has, the
- * lower. docs/detect.md has the experiment. */
+ * lower. docs/notes/detect.md has the experiment. */
 static const double outlier = 4, narrow = 0.34, part = 0.35, sure = 0.6, sure_slope = 0.05,
                     sure_segments = 100;
 static const double few_part = 0.05; /* of the segments: so many alignments may stand out, */

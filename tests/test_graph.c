@@ -38,7 +38,7 @@ static const dvt_operation multiplication = {.name = "multiply",
                                              .serial = true};
 
 static void open_graph(dvt_graph *g, int64_t tasks) {
-  CHECK(davit_set_threads(LANES)); /* tasks that are held have one each */
+  CHECK(davit_set_threads(LANES));        /* tasks that are held have one each */
   CHECK(davit_device_current(&(int){0})); /* starts the library */
   CHECK(dvt_graph_open(g, LANES, tasks));
   for (int lane = 0; lane < LANES; lane++)

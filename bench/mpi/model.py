@@ -6,8 +6,8 @@
     bench/mpi/model.py predict [RESULT.json]     times and efficiencies to 1,024 ranks; with the rank of this run if given
     bench/mpi/model.py svg FILE                  the plot of docs/scaling.md
 
-Formulas and assumptions are explained in docs/scaling.md; bench/plot.py tables writes the tables there. All times are
-seconds, sizes bytes, rates per second.
+Formulas and assumptions are explained in docs/notes/scaling.md; bench/plot.py tables writes the tables of docs/scaling.md.
+All times are seconds, sizes bytes, rates per second.
 """
 import argparse
 import json

@@ -16,7 +16,7 @@
 #include "src/base/environment.h"
 #include "src/dropin/dropin.h"
 
-/* docs/dropin.md says where these were measured. */
+/* docs/notes/dropin.md says where these were measured. */
 static const dvt_rates usual = {
     .thread = 16e9, .gpus = 53.5e12, .link = 50e9}; /* until devices are started */
 static const double call_seconds = 1e-3;            /* of a product of no size */

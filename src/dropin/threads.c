@@ -53,7 +53,7 @@ void dvt_dropin_bind_threads(void *blis) {
 /* BLIS's threads wait for each other by spinning, dozens of times in a product. Where one of them has no CPU,
  * because something else runs there or because a virtual machine has fewer than it shows, all wait for milliseconds
  * each time: a product of order 500 took 43 ms on the 64 CPUs of such a machine, and 0.7 on 32 of them
- * (docs/dropin.md). Where calls take far longer than expected, a product is timed on one thread, on two and so on,
+ * (docs/notes/dropin.md). Where calls take far longer than expected, a product is timed on one thread, on two and so on,
  * until more threads take longer. What holds them up may pass, so the number that BLIS had is tried again later. */
 
 enum { ORDER = 320, IN_TURN = 2 };

@@ -26,7 +26,7 @@ typedef struct dvt_model_device {
   double row;            /* bytes of a row for which a copy of rows runs at half the link's rate */
   /* Where columns lie 64 KiB apart or more, rows of up to 0.8 times this take 0.62 of the time of bytes that follow
    * each other more, those of 1.2 to 1.6 times 0.12, and from 2.4 times on nothing. The device looks up the page of
-   * each row, and reads its tables from memory (docs/gemm.md). */
+   * each row, and reads its tables from memory (docs/notes/gemm.md). */
   double far_row;
   double latency; /* of a copy */
   double peer;    /* from or to another device */

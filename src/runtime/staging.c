@@ -418,7 +418,7 @@ static void help(void *argument) {
 }
 
 /* Not all that davit may use: some enqueue, and a thread that has no CPU holds up its strip. 32 of 64 CPUs copied up to
- * 1.7 times as fast as all of them (docs/gemm.md). */
+ * 1.7 times as fast as all of them (docs/notes/gemm.md). */
 int dvt_stage_threads(void) {
   const int all = dvt_threads();
   return (int)dvt_at_most(all - all / 4, MOST_THREADS);
