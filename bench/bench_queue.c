@@ -229,7 +229,6 @@ static void chains(const settings *s, const lines *l, operation what) {
   chain(s, l, what, QUEUES, true);
 }
 
-/* Nowait regions last, because the runtime's helper threads stay. */
 static void latencies(const settings *s) {
   lines l;
   open_lines(s, &l);

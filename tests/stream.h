@@ -286,15 +286,6 @@ davit_status dvt_stream_cublas(dvt_stream *s, void **handle) {
   return DAVIT_SUCCESS;
 }
 
-/* The back end "nowait" gives no streams: then there is nothing to test. */
-__attribute__((unused)) static bool no_streams(void) {
-  const char *back_end = getenv("DAVIT_BACKEND");
-  const bool none = back_end && strcmp(back_end, "nowait") == 0;
-  if (none)
-    print_message("skipped: the back end nowait has no streams\n");
-  return none;
-}
-
 /* Before the library starts, for run_cases(). */
 __attribute__((unused)) static int give_host_streams(void **state) {
   (void)state;

@@ -87,17 +87,10 @@ static void cancel_in(void (*wait)(waiter *w), int nap) {
   CHECK(davit_timer_destroy(w.timer));
 }
 
-/* Those that have used OpenMP (docs/queue.md). */
-static void skip_where_threads_must_not_end(void) {
-  if (device_count() >= 0 && strcmp(davit_backend_string(), "nowait") == 0)
-    skip();
-}
-
 CASE(threads_that_wait_are_cancelled_after_the_call) {
   static void (*const waits[])(waiter *) = {wait_for_queue,      wait_for_event, reset_event,
                                             wait_for_device,     wait_for_timer, destroy_queue,
                                             wait_for_other_queue};
-  skip_where_threads_must_not_end();
   for (int i = 0; i < turns(); i++)
     cancel_in(waits[i % COUNT(waits)], i % 50);
 }
@@ -115,7 +108,6 @@ static void compute(waiter *w) {
 
 CASE(threads_that_compute_are_cancelled_after_the_call) {
   waiter w[3];
-  skip_where_threads_must_not_end();
   for (int i = 0; i < COUNT(w); i++) {
     w[i] = (waiter){.wait = compute, .x = kept(2 * N * sizeof(double))};
     for (int k = 0; k < N; k++)
@@ -182,6 +174,12 @@ static void fails_and_goes_on(davit_status (*enqueue)(davit_queue *queue)) {
   finish(other);
 }
 
+/* On the thread that generates all tasks, which goes on. */
+static davit_status end_generator(const davit_region_site *site, void *unused) {
+  (void)site;
+  return end_thread(unused);
+}
+
 static davit_status enqueue_end(davit_queue *queue) {
   return davit_queue_host_function(queue, end_thread, NULL);
 }
@@ -194,11 +192,16 @@ static davit_status enqueue_region(davit_queue *queue) {
   return davit_queue_region(queue, end_thread_of_region, NULL);
 }
 
+static davit_status enqueue_nowait_region(davit_queue *queue) {
+  return davit_queue_region_nowait(queue, end_generator, NULL);
+}
+
 CASE(a_function_that_ends_its_thread_has_failed) {
   for (int i = 0; i < scaled(100); i++) {
     fails_and_goes_on(enqueue_end);
     fails_and_goes_on(enqueue_cancel);
     fails_and_goes_on(enqueue_region);
+    fails_and_goes_on(enqueue_nowait_region);
   }
 }
 

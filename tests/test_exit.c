@@ -543,7 +543,6 @@ static int start_those_without_end(void **state) {
 static void with_all_back_ends(const char *probe) {
   for (int i = 0; i < scaled(5); i++) {
     try_probe(probe, "", "");
-    try_probe(probe, "", "DAVIT_BACKEND=nowait");
     try_probe(probe, "", "DAVIT_BACKEND=threads");
   }
 }
@@ -564,10 +563,8 @@ CASE(while_others_compute) {
   with_all_back_ends("main_ends_while_others_compute");
 }
 
-static const char *const not_posing[] = {"DAVIT_BACKEND=openmp", "DAVIT_BACKEND=nowait",
-                                         "DAVIT_BACKEND=threads"};
+static const char *const not_posing[] = {"DAVIT_BACKEND=openmp", "DAVIT_BACKEND=threads"};
 static const char *const posing[] = {"DAVIT_SIMULATE=amd DAVIT_BACKEND=openmp",
-                                     "DAVIT_SIMULATE=amd DAVIT_BACKEND=nowait",
                                      "DAVIT_SIMULATE=amd DAVIT_BACKEND=threads"};
 
 CASE(while_others_use_a_gpu) {
@@ -580,7 +577,6 @@ CASE(while_others_use_a_gpu) {
   }
 }
 
-/* In the back end "nowait" the region keeps the process (docs/threads.md). */
 CASE(while_a_region_on_a_gpu_waits) {
   try_probe("main_ends_while_a_region_waits", "", "DAVIT_SIMULATE=amd DAVIT_BACKEND=openmp");
   try_probe("main_ends_while_a_region_waits", "", "DAVIT_SIMULATE=amd DAVIT_BACKEND=threads");

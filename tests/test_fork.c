@@ -337,8 +337,6 @@ static void *keep_busy(void *unused) {
 }
 
 CASE(while_other_threads_work) {
-  if (strcmp(davit_backend_string(), "nowait") == 0)
-    skip(); /* which does not bear that threads of the program end (docs/queue.md) */
   pthread_t threads[3];
   for (int i = 0; i < COUNT(threads); i++)
     threads[i] = start_thread(keep_busy, NULL);
@@ -350,8 +348,7 @@ CASE(while_other_threads_work) {
   assert_int_equal(compute(), 0);
 }
 
-/* The parent has helper threads of OpenMP, which its children lack. The last case: threads of the program
- * must not end any more (docs/queue.md), and two that end at once may wait for each other for ever. */
+/* The parent has a team that runs regions, which its children lack. */
 CASE(after_nowait_regions) {
   davit_queue *own = new_queue(DAVIT_CURRENT, 1);
   CHECK(davit_queue_region_nowait(own, emit, NULL));

@@ -150,14 +150,9 @@ CASE(test_first_thread) {
   CHECK(davit_queue_destroy(queue));
 }
 
-/* The back end "nowait" keeps the threads that it has. */
-static bool keeps_threads(void) {
-  return strcmp(davit_backend_string(), "nowait") == 0;
-}
-
 static void fail_at_every_passage(dvt_injection kind) {
   const int failures = fail_each(kind, run_scenario, NULL);
-  assert_true(failures > 0 || (kind == DVT_INJECT_THREAD && keeps_threads()));
+  assert_true(failures > 0);
   CHECK(run_scenario(&(bool){true}));
   print_message("%d failures\n", failures);
 }

@@ -122,8 +122,6 @@ PROBE(every_call_may_come_in_an_exit_handler) {
 }
 
 CASE(threads_are_cancelled_between_calls) {
-  if (device_count() >= 0 && strcmp(davit_backend_string(), "nowait") == 0)
-    skip();
   try_probe("no_call_is_a_cancellation_point", "", "");
 }
 

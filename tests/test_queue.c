@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "offload/runtime/region.h"
+
 /* ---- life and arguments ---- */
 
 CASE(test_create_and_arguments) {
@@ -668,6 +670,61 @@ CASE(test_idle_queues_use_no_cpu) {
     CHECK(davit_queue_destroy(queues[i]));
   assert_int_equal(counter, QUEUES + 1);
   assert_true(used < 20);
+}
+
+/* A region on the CPU that lasts until the other queue's work is over: what runs it generates no tasks. */
+static atomic_int other_is_done;
+
+static void wait_for_other(void *in_time) {
+  *(bool *)in_time = flag_rises(&other_is_done);
+}
+
+static davit_status emit_long_region(const davit_region_site *site, void *in_time) {
+  dvt_region_on_host(&(dvt_region_order){site->order, NULL, 0, NULL}, wait_for_other, in_time);
+  return DAVIT_SUCCESS;
+}
+
+CASE(test_long_regions_hold_up_nobody) {
+  for (int turn = 0; turn < scaled(50); turn++) {
+    SCOPE;
+    bool in_time = false;
+    char there[64] = {1};
+    davit_queue *queue = new_queue(DAVIT_HOST, 1), *other = new_queue(DAVIT_HOST, 1);
+    davit_event *event = new_event();
+    other_is_done = 0;
+    CHECK(davit_queue_region_nowait(queue, emit_long_region, &in_time));
+    for (int i = 0; i < 3; i++) {
+      CHECK(davit_queue_host_function(other, take_a_nap, (void *)(intptr_t)1));
+      CHECK(davit_queue_fill(other, sizeof there, 0, there));
+      CHECK(davit_event_record(event, other));
+    }
+    CHECK(davit_queue_host_function(other, set_flag, (void *)&other_is_done));
+    finish(queue);
+    finish(other);
+    assert_true(in_time && !there[0]);
+  }
+}
+
+/* Tasks become ready while the threads that ran the region go back to sleep. */
+CASE(test_what_follows_regions_is_run) {
+  enum { QUEUES = 4, REGIONS = 3 };
+  davit_queue *queues[QUEUES];
+  atomic_int counter = 0;
+  int64_t *cell = kept(sizeof *cell);
+  chain c = {.device = DAVIT_HOST, .on_device = cell};
+  for (int i = 0; i < QUEUES; i++)
+    queues[i] = new_queue(DAVIT_HOST, 1);
+  for (int turn = 0; turn < scaled(3000); turn++) {
+    for (int i = 0; i < REGIONS; i++)
+      CHECK(davit_queue_region_nowait(queues[turn % QUEUES], step_nowait, &c));
+    for (int i = 0; i < QUEUES; i++)
+      CHECK(davit_queue_host_function(queues[i], add_one, (void *)&counter));
+    for (int i = 0; i < QUEUES; i++)
+      CHECK(davit_queue_synchronize(queues[(turn + i) % QUEUES]));
+    assert_int_equal(counter, QUEUES * (turn + 1));
+  }
+  for (int i = 0; i < QUEUES; i++)
+    finish(queues[i]);
 }
 
 CASE(test_finalize_and_start_again) {

@@ -625,17 +625,39 @@ CASE(a_thread_limit_of_one_takes_another_back_end) {
   try_probe("back_end_is_refused", "gives no team of two threads", "DAVIT_BACKEND=openmp OMP_THREAD_LIMIT=1");
 }
 
-CASE(regions_need_helper_threads) {
-  static const char *const back_ends[] = {"DAVIT_BACKEND=openmp", "DAVIT_BACKEND=nowait",
-                                          "DAVIT_BACKEND=threads"};
-  char variables[64];
+CASE(regions_need_a_team_of_two) {
+  static const char *const back_ends[] = {"DAVIT_BACKEND=openmp", "DAVIT_BACKEND=threads"};
+  char variables[80];
+  try_probe("regions_are_refused", "gives no team of two threads",
+            "OMP_THREAD_LIMIT=1 DAVIT_BACKEND=threads");
   for (int i = 0; i < COUNT(back_ends); i++) {
-    snprintf(variables, sizeof variables, "OMP_THREAD_LIMIT=7 %s", back_ends[i]);
-    try_probe("regions_are_refused", "no 8 helper threads", variables);
-    snprintf(variables, sizeof variables, "OMP_THREAD_LIMIT=8 %s", back_ends[i]);
+    for (int limit = 2; limit < 12; limit += 3) {
+      snprintf(variables, sizeof variables, "OMP_THREAD_LIMIT=%d %s", limit, back_ends[i]);
+      try_probe("regions_work", "", variables);
+    }
+    try_probe("threads_come_later", "-1", back_ends[i]);
+    try_probe("threads_come_later", "0", back_ends[i]);
+  }
+}
+
+/* Who asks for LLVM's helper threads by name has them; davit does without them. */
+CASE(helper_threads_are_left_to_the_program) {
+  static const char *const on[] = {"LIBOMP_USE_HIDDEN_HELPER_TASK=1", "LIBOMP_USE_HIDDEN_HELPER_TASK=true",
+                                   "LIBOMP_NUM_HIDDEN_HELPER_THREADS=4"},
+                           *const off[] = {"LIBOMP_USE_HIDDEN_HELPER_TASK=0",
+                                           "LIBOMP_USE_HIDDEN_HELPER_TASK=FALSE",
+                                           "LIBOMP_NUM_HIDDEN_HELPER_THREADS=0"};
+  static const char words[] = "asks for helper threads";
+  char variables[80];
+  for (int i = 0; i < COUNT(on); i++) {
+    snprintf(variables, sizeof variables, "DAVIT_BACKEND= %s", on[i]);
+    try_probe("back_end_is", "threads", variables);
+    try_probe("regions_are_refused", words, variables);
+    snprintf(variables, sizeof variables, "DAVIT_BACKEND=openmp %s", on[i]);
+    try_probe("back_end_is_refused", words, variables);
+    snprintf(variables, sizeof variables, "DAVIT_BACKEND= %s", off[i]);
+    try_probe("back_end_is", "openmp", variables);
     try_probe("regions_work", "", variables);
-    try_probe("threads_come_later", "2", back_ends[i]);
-    try_probe("threads_come_later", "5", back_ends[i]);
   }
 }
 

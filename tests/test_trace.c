@@ -543,8 +543,6 @@ CASE(a_killed_process_leaves_its_trace) {
 
 /* A child after fork() leaves the parent's file alone, and has one of its own if the name says so. */
 CASE(children_do_not_write_to_the_parents_trace) {
-  if (strcmp(davit_backend_string(), "nowait") == 0)
-    skip(); /* docs/threads.md, known weaknesses */
   trace t = trace_of_probe("has_a_child");
   the_event(&t, 'X', "before");
   the_event(&t, 'X', "after");

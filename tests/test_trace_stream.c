@@ -167,12 +167,6 @@ static int end(void **state) {
   return finalize(state);
 }
 
-/* The back end "nowait" gives lanes no streams. */
 int main(void) {
-  const char *back_end = getenv("DAVIT_BACKEND");
-  if (back_end && strcmp(back_end, "nowait") == 0) {
-    print_message("skipped: no streams on the back end nowait\n");
-    return 0;
-  }
   return run_cases(begin, end);
 }

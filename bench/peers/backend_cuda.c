@@ -253,7 +253,6 @@ __attribute__((constructor)) static void register_here(void) {
                              .open = open_lane,
                              .close = close_lane,
                              .submit = submit,
-                             .is_idle = is_idle,
-                             .gives_streams = true};
+                             .is_idle = is_idle};
   dvt_backend_register(&here);
 }

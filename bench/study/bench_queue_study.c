@@ -64,7 +64,7 @@ typedef struct settings {
 } settings;
 
 static const char *backend_names(bool gpu) {
-  return bench_option("backends", gpu ? "openmp,threads,cuda,nowait" : "openmp,threads,nowait");
+  return bench_option("backends", gpu ? "openmp,threads,cuda" : "openmp,threads");
 }
 
 /* --cell-seconds has one number, or one for each of --backends; the last one serves those that follow. */
@@ -444,7 +444,7 @@ static const char usage[] =
     "bench_queue_study [--devices 0] [--tables dgemm,dgemv,daxpy] [--dgemm 2048,...] [--dgemv 4096,...]\n"
     "                  [--daxpy 65536,...] [--subqueues 1,2,4,8] [--tile 0] [--warmups 10] [--repeats 100]\n"
     "                  [--cell-seconds 0] [--patience 0] [--limit 60]\n"
-    "                  [--backends openmp,threads,cuda,nowait] [--backend NAME]\n"
+    "                  [--backends openmp,threads,cuda] [--backend NAME]\n"
     "--devices is how many of the devices that work is spread over (0: all). --backend is for processes\n"
     "that the program starts itself.\n";
 

@@ -52,9 +52,8 @@ typedef struct davit_region_site {
  *
  * and returns. It is called once, on a thread of the library, some time before the regions run. They run
  * after all earlier commands of the sub-queue, in order, and later commands wait for them. The function must
- * not wait: a call of davit that would is DAVIT_WOULD_DEADLOCK. It must not end its thread either. A region
- * without `nowait` and `depend` would run too early. docs/queue.md says when to use this form, and what LLVM's
- * runtime does not allow beside it. */
+ * not wait: a call of davit that would is DAVIT_WOULD_DEADLOCK. A region without `nowait` and `depend` would run
+ * too early. docs/queue.md says when to use this form. */
 typedef davit_status (*davit_nowait_region)(const davit_region_site *site, void *argument);
 
 typedef struct davit_queue_options {

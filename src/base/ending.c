@@ -12,9 +12,8 @@
 atomic_bool dvt_ending_guarded;
 static atomic_bool ending, closed; /* the process ends; nobody may come in */
 static struct timespec deadline;
-static atomic_int inside;       /* threads, and work that is held */
-static _Thread_local int depth; /* of the thread's calls */
-static _Thread_local bool stays;
+static atomic_int inside;            /* threads, and work that is held */
+static _Thread_local int depth;      /* of the thread's calls */
 static _Thread_local int cancelling; /* whether the thread could be cancelled before it came in */
 
 void dvt_ending_begin(void) {
@@ -92,13 +91,8 @@ bool dvt_ending_come_in(void) {
   return true;
 }
 
-bool dvt_ending_come_to_stay(void) {
-  return stays = dvt_ending_come_in();
-}
-
 void dvt_ending_go_out(void) {
   if (depth > 0 && --depth == 0) { /* 0 in a child that came in before fork() */
-    stays = false;
     atomic_fetch_sub(&inside, 1);
     dvt_cancelling_restore(&cancelling);
   }
@@ -113,7 +107,7 @@ void dvt_ending_follow(void) {
 
 int dvt_ending_step_out(void) {
   const int before = depth;
-  if (before == 0 || stays)
+  if (before == 0)
     return 0;
   atomic_fetch_sub(&inside, 1);
   depth = 0;
@@ -146,7 +140,6 @@ static void forget(void) {
   dvt_thread_set_last(false);
   atomic_store(&inside, 0);
   depth = 0;
-  stays = false;
 }
 
 __attribute__((constructor)) static void forget_at_fork(void) {

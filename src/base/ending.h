@@ -56,10 +56,6 @@ noreturn void dvt_ending_sleep(void);
 bool dvt_ending_come_in(void);
 void dvt_ending_go_out(void);
 
-/* The same for a thread that the OpenMP runtime waits for, so that it must not sleep on its way back: it does not step
- * out until it leaves. */
-bool dvt_ending_come_to_stay(void);
-
 /* There are GPUs: called when the library starts. */
 void dvt_ending_guard(void);
 extern atomic_bool dvt_ending_guarded;

@@ -20,7 +20,6 @@ static bool watching;             /* the library has started: prepare() and what
 static atomic_bool driven;        /* at the last fork() a driver of GPUs was loaded */
 static _Thread_local bool forked; /* by a fork() since the library was loaded */
 static bool came_by_fork;         /* the process, before that */
-static atomic_bool alone; /* children end without the exit handlers of the parent, with or without a driver */
 
 void dvt_on_fork(dvt_fork_order order, const dvt_fork_part *part) {
   parts[order] = part;
@@ -120,7 +119,7 @@ static void leave(int status, void *unused) {
 
 static void separate(void) {
   forked = true;
-  if (driven || alone)
+  if (driven)
     on_exit(leave, NULL);
   if (driven && !watching)
     child();
@@ -133,10 +132,6 @@ __attribute__((constructor)) static void watch_from_the_start(void) {
 
 bool dvt_thread_is_forked(void) {
   return forked || (came_by_fork && gettid() == getpid());
-}
-
-void dvt_fork_without_handlers(void) {
-  alone = true;
 }
 
 void dvt_fork_watch(void) {

@@ -6,8 +6,7 @@
  * during fork(), so that it is whole. Devices other than the CPU, the back end and all objects with a handle
  * stay the parent's: the child starts the library anew, on DAVIT_HOST with the back end "threads". Where a
  * driver of GPUs is loaded that holds whether or not the parent has used the library, and exit() in the child
- * ends it without the exit handlers of the parent, the driver's among them; it ends so as well if the parent has
- * helper threads of OpenMP, which that runtime's handler waits for.
+ * ends it without the exit handlers of the parent, the driver's among them.
  *
  * A part is what one source adds. Parts are taken in the order of dvt_fork_order: whoever holds the lock of
  * one may wait for those after it. */
@@ -48,10 +47,6 @@ void dvt_on_fork(dvt_fork_order order, const dvt_fork_part *part);
 /* Called once, when the library has started OpenMP: the later a handler is registered, the sooner it comes
  * before fork(), and OpenMP's own, which stops the runtime, has to come after. */
 void dvt_fork_watch(void);
-
-/* From now on exit() in a child ends it without the exit handlers of the parent, as beside a driver: a runtime of the
- * parent's would wait there for threads that the child does not have. */
-void dvt_fork_without_handlers(void);
 
 /* How many forks since the library's start, or where a driver of GPUs is loaded since that of the program,
  * have led to this process: 0 in the process that started it. An object keeps it, as a mark of the process

@@ -65,8 +65,8 @@ void dvt_team_end(const dvt_team *team);
 bool dvt_team_is_held(void);
 
 /* Whether the calling thread is one to lead a team for a plain call: the main thread, outside of the program's
- * parallel regions. Where LLVM's runtime has helper threads, now or later, the end of a thread that has used OpenMP
- * takes them with it (offload/runtime/region.h); the end of the main thread ends all anyway. */
+ * parallel regions. Where LLVM's runtime has helper threads for the program's own regions, the end of a thread that has
+ * used OpenMP takes them with it (docs/openmp.md); the end of the main thread ends all anyway. */
 bool dvt_team_may_lead(void);
 
 /* The process ends: waits for the teams that are under way, until the moment `deadline` of CLOCK_REALTIME, because

@@ -18,7 +18,7 @@
 #include "src/runtime/trace.h"
 
 /* The library's own; others register by constructors, before there are threads. */
-extern dvt_backend dvt_backend_openmp, dvt_backend_nowait, dvt_backend_threads;
+extern dvt_backend dvt_backend_openmp, dvt_backend_threads;
 static dvt_backend *registered;
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -34,7 +34,7 @@ void dvt_backend_register(dvt_backend *backend) {
 static davit_status choose(const char *name, const dvt_backend **found) {
   if (!name)
     name = dvt_backend_openmp.name;
-  dvt_backend *const own[] = {&dvt_backend_openmp, &dvt_backend_nowait, &dvt_backend_threads};
+  dvt_backend *const own[] = {&dvt_backend_openmp, &dvt_backend_threads};
   const dvt_backend *one = registered;
   while (one && strcmp(name, one->name) != 0)
     one = one->next;

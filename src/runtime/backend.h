@@ -25,7 +25,6 @@ typedef struct dvt_backend {
       dvt_lane *lane); /* waits for the lane's work, if that is a device's alone; NULL: it never is */
   bool (*is_idle)(
       dvt_lane *lane);      /* after leave(): whether nothing of the lane is under way, or ever will be */
-  bool gives_streams;       /* to lanes of devices that have some */
   struct dvt_backend *next; /* of the registered ones */
 } dvt_backend;
 

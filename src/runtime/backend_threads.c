@@ -180,5 +180,4 @@ dvt_backend dvt_backend_threads = {.name = "threads",
                                    .open = open_lane,
                                    .close = close_lane,
                                    .submit = submit,
-                                   .is_idle = is_idle,
-                                   .gives_streams = true};
+                                   .is_idle = is_idle};

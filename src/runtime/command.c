@@ -191,6 +191,10 @@ void dvt_command_work(dvt_command *command) {
     dvt_ending_leave();
 }
 
+void dvt_command_function_ended(void) {
+  current = NULL;
+}
+
 /* The calling thread is inside. */
 bool dvt_command_stage(dvt_command *command, void (*over)(void *argument, davit_status status),
                        void *argument) {

@@ -26,6 +26,7 @@
 
 #include "src/base/operation.h"
 #include "src/runtime/backend.h"
+#include "src/runtime/message.h"
 #include "src/runtime/record.h"
 #include "src/runtime/trace.h"
 
@@ -43,14 +44,12 @@ typedef enum dvt_command_kind {
 
 /* What the task graph reads of a command before its turn comes first. */
 struct dvt_command {
-  dvt_command *next;               /* in the back end's lists */
-  _Atomic(dvt_command *) follower; /* in the inbox of the task graph */
+  dvt_message message; /* to the generator of the task graph: it is submitted; later, its segment is over */
+  dvt_command *next;   /* in the back end's lists */
   dvt_lane *lane;
   dvt_command_kind kind;
   int threads; /* that it may use; with `stream` false and this above 0 the work is a host form */
   dvt_record *record;
-  sem_t *over; /* of a proxy for the region `alone`, which another back end waits for; NULL in the graph */
-  dvt_command *alone;
   dvt_form work;
   bool stream;    /* the work sees the lane's stream */
   bool beside;    /* given to the graph while somebody placed another command of the lane */
@@ -58,7 +57,7 @@ struct dvt_command {
   /* Kept by the task graph in the first command of a segment. */
   dvt_command *last;
   int commands;
-  uintptr_t event;
+  dvt_detached task;
   alignas(16) unsigned char arguments[];
 };
 
@@ -120,6 +119,9 @@ davit_status dvt_host_form(dvt_form form, const dvt_site *site, const void *argu
 
 /* Runs a STREAMED or BLOCKING command unless the lane is stopped. */
 void dvt_command_work(dvt_command *command);
+
+/* The function of a command has ended its thread, which goes on nevertheless. */
+void dvt_command_function_ended(void);
 
 /* Begins a STAGED command: over(argument, status) is called at the end, and has to call dvt_command_staged(). False if
  * there is nothing to wait for: the lane is stopped, or is now. */

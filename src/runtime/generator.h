@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The generator: the one thread that owns the graph of OpenMP tasks.
+/* The generator: the one thread that owns the graph of OpenMP tasks, and the team that runs them.
  *
- * `depend` orders siblings only, so one thread generates every task. It is the first of a team of two, whose
- * second thread sleeps: a team of one would run its tasks at once. The generator runs ready tasks itself, by
- * `taskyield`; host regions and target regions run on the OpenMP runtime's helper threads.
+ * `depend` orders siblings only, so one thread generates every task. It is the first of a team that stays in its
+ * parallel region for good. Whatever it has to know comes to it as a message.
  *
- * A task that another thread completes (a detached task, a region) may make tasks of the generator's ready.
- * The OpenMP runtime does not wake a thread for them: whoever completes one calls dvt_generator_notice(). */
+ * Every task is short except the program's regions: it places work in a stream, or hands it to a host thread. So the
+ * generator itself runs what is ready, by `taskyield`, and the other threads of the team, its workers, sleep. While
+ * regions are in the graph the generator runs nothing, because a yield could begin a region; then as many workers as
+ * there are such regions, and one more, run everything.
+ *
+ * LLVM's runtime would run `target nowait` regions on hidden helper threads of its own, which it ends when any thread
+ * that has used OpenMP ends (docs/openmp.md). They are switched off before the first region: a region is then a task of
+ * the team. */
 #ifndef DAVIT_SRC_RUNTIME_GENERATOR_H
 #define DAVIT_SRC_RUNTIME_GENERATOR_H
 
@@ -14,61 +19,63 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What the generator does: turn() takes what was submitted and generates tasks, and returns whether there was
- * anything; is_waiting() is asked before the generator sleeps. */
+#include "src/runtime/message.h"
+
+/* What the generator does after a batch of messages: turn() generates tasks, and returns whether there was anything;
+ * is_waiting() is asked before the generator sleeps. */
 typedef struct dvt_generator_work {
   bool (*turn)(void);
   bool (*is_waiting)(void);
 } dvt_generator_work;
 
-/* Makes the generator on the first call. It is never ended: ending its parallel region after other threads
- * have completed its tasks, and beginning another, trips an assertion of LLVM 19's libomp. Once the process ends it
- * does not return, but in the start of the library, which exit() waits for as a whole. */
+/* Makes the generator and its team on the first call. They are never ended: ending the parallel region after other
+ * threads have completed its tasks, and beginning another, trips an assertion of LLVM 19's libomp. Once the process
+ * ends it does not return, except in the start of the library, which exit() waits for as a whole. */
 davit_status dvt_generator_start(const dvt_generator_work *work, bool library_runs);
 
-/* Threads that the OpenMP runtime may make for one program, as OMP_THREAD_LIMIT has it; once there is a generator. */
-int dvt_generator_thread_limit(void);
-
-/* Any thread: something was submitted. */
+/* Any thread: sends a message; wakes the generator. Messages of one thread arrive in order. */
+void dvt_generator_send(dvt_message *message);
 void dvt_generator_wake(void);
 
-/* Any thread: a task of the graph is complete, or will be as soon as the calling region returns. */
-void dvt_generator_notice(void);
-
-/* Any thread: completes a detached task. */
-void dvt_generator_fulfil(uintptr_t event);
+/* The messages that have not been taken, oldest first; NULL behind the last. Nobody may take any meanwhile. */
+dvt_message *dvt_generator_unread(const dvt_message *after);
 
 /* Any thread: short work has begun (1), or ended (-1), behind which more follows at once: to wake the generator would
  * take as long. */
 void dvt_generator_hurry(int works);
 
-/* In the generator: a task is about to be generated that the generator will run, then, the task's body began.
- * `expected`: it follows a region, whose end the generator learns only from the region itself. */
-void dvt_generator_defer(bool expected);
-void dvt_generator_began(bool expected);
+/* In the generator: a task is about to be generated. In the task: its body began. */
+void dvt_generator_defer(void);
+void dvt_generator_began(void);
 
-/* In the generator: a region is about to be generated. From then on a task may follow one although it is not expected
- * to: dependences are addresses, and a lane or record may get that of another whose last region has given notice, but
- * has not returned. */
-void dvt_generator_region(void);
+/* Regions of the program come into the graph, and the last of them is over, which the task behind it says. */
+void dvt_generator_regions_begin(void);
+void dvt_generator_regions_end(void);
+
+/* In the body of a detached task, in place of dvt_generator_began(); then, in the generator, which ends the task. It waits
+ * for a worker to leave the body: LLVM 19's runtime looks at the task once more behind it. Another thread could end the
+ * task as well, but the runtime would then give the rest of it to a thread of the team without asking in which team that
+ * is now. */
+void dvt_generator_detach(dvt_detached *task, uintptr_t event);
+void dvt_generator_fulfil(const dvt_detached *task);
 
 /* Whether the calling thread is the generator, which must not wait for anything. */
 bool dvt_generator_is_here(void);
 
-/* Returns when the generator sleeps. */
+/* Returns when the generator and its workers sleep. */
 void dvt_generator_rest(void);
 
-/* Whether this process has one: a child after fork() has not that of its parent. */
+/* Whether this process has one: a child after fork() does not have its parent's. */
 bool dvt_generator_exists(void);
 
-/* In the generator: runs tasks that are ready. */
+/* In the generator: runs tasks that are ready, or has the workers run them. */
 void dvt_generator_run_ready(void);
 
 /* At exit: waits for a start that is under way; there is none afterwards. */
 void dvt_generator_settle(void);
 
-/* At exit: after this neither the generator nor a fulfilment enters the OpenMP runtime again, unless one of them stays
- * there beyond the deadline. */
+/* At exit: after this no thread of the team enters the OpenMP runtime again, unless it stays there beyond the
+ * deadline. */
 void dvt_generator_leave(void);
 
 #endif

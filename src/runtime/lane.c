@@ -27,7 +27,7 @@ static dvt_command *command_new(dvt_lane *lane, dvt_command_kind kind, size_t by
   command->work = NULL;
   command->record = NULL;
   command->span = NULL;
-  command->over = NULL;
+  command->task.event = 0;
   command->beside = false;
   return command;
 }
@@ -271,7 +271,7 @@ static davit_status lane_prepare(dvt_lane *lane) {
 }
 
 bool dvt_lane_has_stream(int device) {
-  return dvt_backend_running()->gives_streams && dvt_device_find(device)->ordinal >= 0;
+  return dvt_device_find(device)->ordinal >= 0;
 }
 
 davit_status dvt_may_wait(void) {

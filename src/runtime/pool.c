@@ -31,7 +31,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t ended = PTHREAD_COND_INITIALIZER;
 static worker *idle; /* the last to become idle is the first to work again: its cache is warm */
 static int alive;
-static atomic_bool kept;     /* idle workers do not end */
 static atomic_bool stopping; /* workers that become idle now end; set with the lock held */
 
 static void forget_workers(void) {
@@ -75,8 +74,7 @@ static bool sleep_for_work(worker *self) {
   self->sleeping = true;
   bool late = false;
   while (!atomic_load(&self->function) && !atomic_load(&stopping) && !late) {
-    late = pthread_cond_timedwait(&self->wake, &lock, &until) == ETIMEDOUT && !atomic_load(&kept);
-    until.tv_sec += atomic_load(&kept) ? 1000 * IDLE_SECONDS : 0;
+    late = pthread_cond_timedwait(&self->wake, &lock, &until) == ETIMEDOUT;
   }
   self->sleeping = false;
   bool more = atomic_load(&self->function) != NULL;
@@ -94,15 +92,13 @@ static void free_worker(worker *self) {
   free(self);
 }
 
-/* A function has ended its thread (src/runtime/queue.c). Where threads must not end it sleeps for good. */
+/* A function has ended its thread (src/runtime/queue.c). */
 static void end_early(void *self) {
   pthread_mutex_lock(&lock);
   alive--;
   pthread_cond_broadcast(&ended);
   pthread_mutex_unlock(&lock);
   free_worker(self);
-  while (atomic_load(&kept))
-    pause();
 }
 
 static void *work(void *argument) {
@@ -173,10 +169,6 @@ davit_status dvt_pool_reserve(int threads) {
   return DAVIT_SUCCESS;
 }
 
-void dvt_pool_keep(void) {
-  atomic_store(&kept, true);
-}
-
 /* At the end of the process no longer than until the deadline: then false. */
 static bool await_end(void) {
   if (!dvt_ending_is_here())
@@ -185,8 +177,6 @@ static bool await_end(void) {
 }
 
 void dvt_pool_stop(void) {
-  if (atomic_load(&kept))
-    return;
   pthread_mutex_lock(&lock);
   atomic_store(&stopping, true);
   for (worker *one = idle; one; one = one->next)

@@ -16,11 +16,7 @@ davit_status dvt_pool_run(void (*function)(void *), void *argument);
  * take it. */
 davit_status dvt_pool_reserve(int threads);
 
-/* From now on idle threads are kept, because the end of a thread that has used OpenMP takes LLVM's helper
- * threads with it (offload/runtime/region.h). */
-void dvt_pool_keep(void);
-
-/* Ends all idle threads, unless they are kept, and waits for them; nothing may be running. */
+/* Ends all idle threads, and waits for them; nothing may be running. */
 void dvt_pool_stop(void);
 
 #endif

@@ -378,7 +378,7 @@ typedef struct host_function_arguments {
 
 /* A function of the program's may end its thread, by pthread_exit() or because somebody has cancelled it. Its command
  * has failed then. What else the thread had to do is done by the cleanup handlers of those who called: the lane's
- * (segment.c, backend_threads.c), and the pool's. */
+ * (segment.c, task.c, backend_threads.c), the pool's and the generator's. */
 static void function_ended(void *argument) {
   dvt_lane *lane = argument;
   (void)dvt_ending_step_out();
@@ -451,7 +451,12 @@ typedef struct nowait_arguments {
 
 static davit_status run_nowait(const dvt_site *site, const void *arguments) {
   const nowait_arguments *a = arguments;
-  return a->region(&(davit_region_site){.device = openmp_device(site), .order = site->order}, a->argument);
+  const davit_region_site where = {.device = openmp_device(site), .order = site->order};
+  davit_status status;
+  pthread_cleanup_push(function_ended, site->owner);
+  status = a->region(&where, a->argument);
+  pthread_cleanup_pop(0);
+  return status;
 }
 
 davit_status davit_queue_region_nowait(davit_queue *queue, davit_nowait_region region, void *argument) {

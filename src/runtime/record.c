@@ -85,7 +85,7 @@ dvt_record *dvt_record_new(int device, bool on_stream, bool timed) {
   record->tokens = NULL;
   record->time_ns = 0;
   record->error.status = DAVIT_SUCCESS;
-  record->bridged = record->generated = record->of_region = record->certain = false;
+  record->bridged = record->generated = record->certain = false;
   record->parked = NULL;
   record->doomed = false;
   return record;

@@ -16,6 +16,7 @@
 #include "offload/runtime/stream.h"
 #include "src/base/clock.h"
 #include "src/base/error.h"
+#include "src/runtime/message.h"
 
 typedef enum dvt_record_state {
   DVT_RECORD_PENDING,
@@ -44,10 +45,10 @@ typedef struct dvt_record {
   /* For the task graph: the addresses that `depend` clauses name, and what the generating thread keeps. */
   dvt_tokens own, *tokens; /* NULL: none are needed yet */
   bool bridged;
-  uintptr_t bridge_event;
+  dvt_detached bridge;
+  dvt_message bridge_over;
   bool generated;          /* the task that records it is in the graph */
-  bool of_region;          /* that task is a region … */
-  bool certain;            /* … which cannot fail, or is doomed */
+  bool certain;            /* that task is a region, which cannot fail, or is doomed */
   struct dvt_lane *parked; /* lanes whose next segment waits for `generated` */
 } dvt_record;
 

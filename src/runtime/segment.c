@@ -17,8 +17,11 @@ static _Atomic(dvt_lane *) released; /* held lanes that may go on */
 
 /* ---- how many segments of a lane are in the graph ---- */
 
-bool dvt_track_count_in(dvt_lane *lane) {
-  return atomic_fetch_add(&dvt_track_of(lane)->tasks, 1) == 0;
+bool dvt_track_count_in(dvt_lane *lane, int commands) {
+  dvt_track *t = dvt_track_of(lane);
+  const bool next = atomic_load(&t->over) == t->taken;
+  t->taken += (unsigned)commands;
+  return atomic_fetch_add(&t->tasks, 1) == 0 && next;
 }
 
 /* Counted before the segment's record is over, and with it what waits for the segment. */
@@ -31,7 +34,7 @@ static void count_out(dvt_lane *lane) {
   t->next = atomic_load_explicit(&released, memory_order_relaxed);
   while (!atomic_compare_exchange_weak(&released, &t->next, lane)) {
   }
-  dvt_generator_notice();
+  dvt_generator_wake();
 }
 
 /* The last that the runner of a segment does: afterwards the next command may be placed by any thread, and the lane be
@@ -62,10 +65,23 @@ bool dvt_track_any_released(void) {
 
 /* ---- running ---- */
 
-static void free_commands(dvt_command *first) {
-  for (dvt_command *c = first, *next; c; c = next) {
+static void take_over(dvt_message *over) {
+  dvt_command *first = (dvt_command *)over;
+  dvt_generator_fulfil(&first->task);
+  dvt_command_free(first);
+}
+
+/* The first command of a detached segment is what tells the generator that the task is over. */
+static void end_commands(dvt_command *first) {
+  for (dvt_command *c = first->next, *next; c; c = next) {
     next = c->next;
     dvt_command_free(c);
+  }
+  if (first->task.event) {
+    first->message.take = take_over;
+    dvt_generator_send(&first->message);
+  } else {
+    dvt_command_free(first);
   }
 }
 
@@ -109,7 +125,6 @@ static void record_in_stream(dvt_command *command) {
 /* The command that a thread has come to in a segment. */
 typedef struct position {
   dvt_command *first, *at;
-  uintptr_t event;
 } position;
 
 /* Everything behind the waits, and the segment's end. A record of a lane whose stream is empty is over. */
@@ -136,7 +151,7 @@ static void run_from(position *p) {
     if (!c->next)
       count_out(lane);
   }
-  free_commands(p->first);
+  end_commands(p->first);
   count_over(t, commands);
 }
 
@@ -144,8 +159,8 @@ static void run_commands(dvt_command *first) {
   run_from(&(position){.first = first, .at = first});
 }
 
-/* When the process ends, the thread that runs a task must not sleep on its way to a GPU: the generator is still needed,
- * and the OpenMP runtime waits for its helper threads. What comes too late is not run, and its lane stays as it is. */
+/* When the process ends, the thread that runs a task must not sleep on its way to a GPU: the generator and its workers
+ * are still needed. What comes too late is not run, and its lane stays as it is. */
 static bool come_to_device(void) {
   return !dvt_ending_is_guarded() || dvt_ending_come_in();
 }
@@ -189,8 +204,8 @@ static void place(dvt_command *command) {
   command->commands = PLACED;
   if (command->kind == DVT_RECORD)
     command->record->generated = true;
-  t->behind_region = t->certain = false; /* regions before it are over */
-  dvt_track_count_in(command->lane);
+  t->certain = false; /* regions before it are over */
+  atomic_fetch_add(&t->tasks, 1);
   run_here(command);
   dvt_error_clear();
   (void)dvt_error_report(&before);
@@ -257,15 +272,6 @@ void dvt_track_settle(dvt_lane *lane) {
 
 /* ---- by tasks ---- */
 
-/* It calls the offload runtime also where there is no GPU. */
-void dvt_segment_run_on_helper(void *first) {
-  if (!dvt_ending_come_to_stay())
-    return;
-  run_here(first);
-  dvt_ending_go_out();
-  dvt_generator_notice();
-}
-
 /* A function of the program's has ended the thread, and with that failed: its lane is stopped, and skips the rest. */
 static void skip_rest(void *argument) {
   position *p = argument;
@@ -274,17 +280,15 @@ static void skip_rest(void *argument) {
     count_out(p->first->lane);
   p->at = p->at->next;
   run_from(p);
-  dvt_generator_fulfil(p->event);
 }
 
 /* On a host thread: the whole blocking segment, its record too, then the task's end. */
 static void run_blocking(void *argument) {
   dvt_command *first = argument;
-  position p = {.first = first, .at = first, .event = first->event};
+  position p = {.first = first, .at = first};
   pthread_cleanup_push(skip_rest, &p);
   run_from(&p);
   pthread_cleanup_pop(0);
-  dvt_generator_fulfil(p.event);
 }
 
 /* Without a thread the lane is stopped, and its commands return at once. They call no device, as the stream
@@ -315,12 +319,10 @@ static void go_on_staging(dvt_command *first, dvt_command *c) {
     if (dvt_command_stage(c, staged, first))
       return;
   }
-  const uintptr_t event = first->event;
-  dvt_generator_hurry(-1);
   if (!c)
     count_out(first->lane);
   run_from(&(position){.first = first, .at = c});
-  dvt_generator_fulfil(event);
+  dvt_generator_hurry(-1);
 }
 
 /* Calls `then(argument)` when the lane's stream is empty: at once, or from a thread of the device runtime. */
@@ -366,14 +368,19 @@ void dvt_segment_start(dvt_command *first) {
   dvt_ending_leave();
 }
 
+static void take_drain(dvt_message *over) {
+  dvt_drain *drain = (dvt_drain *)over;
+  dvt_generator_fulfil(&drain->task);
+  free(drain);
+}
+
 static void drained(void *argument, davit_status status) {
   dvt_drain *drain = argument;
-  uintptr_t event = drain->event;
   if (status != DAVIT_SUCCESS)
     dvt_lane_fail(drain->lane, status, davit_last_error());
   count_out(drain->lane);
-  free(drain);
-  dvt_generator_fulfil(event);
+  drain->over.take = take_drain;
+  dvt_generator_send(&drain->over);
 }
 
 void dvt_drain_start(dvt_drain *drain) {
@@ -392,18 +399,23 @@ void dvt_segment_end_regions(dvt_command *first) {
     dvt_command_end(last, NULL);
     dvt_record_finish(last->record, DAVIT_SUCCESS, ""); /* a doomed one fails */
   }
-  free_commands(first);
+  end_commands(first);
   count_over(t, commands);
 }
 
 /* ---- bridges: the end of a record in a stream, for lanes of host threads ---- */
 
+static void take_bridge(dvt_message *over) {
+  dvt_record *record = (dvt_record *)((char *)over - offsetof(dvt_record, bridge_over));
+  dvt_generator_fulfil(&record->bridge);
+  dvt_record_drop(record);
+}
+
 static void bridge_reached(void *argument, davit_status status) {
   dvt_record *record = argument;
   dvt_record_finish(record, status, davit_last_error());
-  uintptr_t event = record->bridge_event;
-  dvt_record_drop(record);
-  dvt_generator_fulfil(event);
+  record->bridge_over.take = take_bridge;
+  dvt_generator_send(&record->bridge_over);
 }
 
 static void start_bridge(dvt_record *record) {

@@ -23,11 +23,9 @@ typedef struct dvt_track {
   dvt_command *first, **end; /* not generated yet */
   dvt_lane *next;            /* in one list: active, parked at a record, or released */
   bool listed;               /* it is in one of them */
-  bool on_helpers;           /* helper threads do its transfers, and it has no stream */
-  bool behind_region;        /* the newest task is a region … */
-  bool certain;              /* … whose outcome is known: it cannot fail */
-  bool elsewhere;            /* the newest segment was not the generator's own to run */
+  bool certain;              /* the newest task is a region, whose outcome is known: it cannot fail */
   bool in_stream;            /* the stream may hold work; for whoever runs the lane's newest command */
+  unsigned long long taken;  /* commands of segments that have been generated */
   atomic_int tasks;          /* segments in the graph */
   atomic_int held;           /* the generator goes on when `tasks` is at most this; -1: it does not wait */
   /* Commands that the graph was given, + DVT_PLACING, which those who enqueue write; and how many of them are over,
@@ -58,8 +56,8 @@ void dvt_track_end(dvt_lane *lane);
 /* In the generator, which has a command of the lane: waits until nobody else places one. */
 void dvt_track_settle(dvt_lane *lane);
 
-/* In the generator, when a segment is generated; whether it is the lane's only one. */
-bool dvt_track_count_in(dvt_lane *lane);
+/* In the generator, when a segment of so many commands is generated; whether all those before it are over. */
+bool dvt_track_count_in(dvt_lane *lane, int commands);
 
 /* True if the generator has to wait until at most `tasks` of the lane's segments are left. The lane is then
  * among the released ones when they are. */
@@ -71,28 +69,27 @@ bool dvt_track_any_released(void);
 
 /* ---- running ---- */
 
-/* Streamed work, or no work: does it and ends the segment. The second form is for a helper thread, and gives
- * the generator notice. */
+/* Streamed work, or no work: does it and ends the segment. */
 void dvt_segment_run(dvt_command *first);
-void dvt_segment_run_on_helper(void *first);
 
 /* Blocking work: hands the segment to a host thread, at once or when the lane's stream is empty. The thread
- * does the work, ends the segment and fulfils first->event, which must be set. */
+ * does the work, ends the segment and has first->task fulfilled, which must be set. */
 void dvt_segment_start(dvt_command *first);
 
 /* Ends a segment of regions, which are over; first->last must be set. */
 void dvt_segment_end_regions(dvt_command *first);
 
-/* Fulfils `event` when the lane's stream is empty, and counts out a segment that has no commands. */
+/* Has the task fulfilled when the lane's stream is empty, and counts out a segment that has no commands. */
 typedef struct dvt_drain {
+  dvt_message over;
   dvt_lane *lane;
-  uintptr_t event;
+  dvt_detached task;
 } dvt_drain;
 
 /* Frees the drain. */
 void dvt_drain_start(dvt_drain *drain);
 
-/* A bridge: finishes a record in a stream and fulfils its bridge_event when the device has reached it. Drops
+/* A bridge: finishes a record in a stream and has its task fulfilled when the device has reached it. Drops
  * a reference to the record. */
 void dvt_bridge_start(dvt_record *record);
 

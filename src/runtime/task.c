@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "src/runtime/task.h"
 
-#include <sched.h>
-
 #include <omp.h>
+#include <pthread.h>
 
-#include "offload/runtime/device.h"
 #include "offload/runtime/region.h"
 #include "src/base/allocate.h"
 #include "src/base/ending.h"
@@ -17,15 +15,13 @@ static void generate_bridge(dvt_record *record) {
     return;
   record->bridged = true;
   dvt_record_hold(record);
-  const bool expected = record->of_region;
-  dvt_generator_defer(expected);
+  dvt_generator_defer();
   dvt_tokens *tokens = dvt_record_tokens(record);
   char *issued = &tokens->issued, *done = &tokens->done;
   omp_event_handle_t event = (omp_event_handle_t)0;
-#pragma omp task detach(event) depend(in : *issued) depend(out : *done) firstprivate(record, expected)
+#pragma omp task untied detach(event) depend(in : *issued) depend(out : *done) firstprivate(record)
   {
-    dvt_generator_began(expected);
-    record->bridge_event = (uintptr_t)event;
+    dvt_generator_detach(&record->bridge, (uintptr_t)event);
     dvt_bridge_start(record);
   }
 }
@@ -44,20 +40,17 @@ static char *awaited(const dvt_lane *lane, dvt_record *record) {
 
 /* The addresses of a segment's `depend` clauses. */
 typedef struct dependences {
-  char *in[DVT_MAX_WAITS], *out[1];
-  int ins, outs;
-  bool expected; /* it follows a region */
+  char *in[DVT_MAX_WAITS], *out;
+  int ins;
 } dependences;
 
 static void find_waits(const dvt_segment *s, dependences *d) {
-  const dvt_track *t = dvt_track_of(s->lane);
-  d->ins = d->outs = 0;
-  d->expected = t->behind_region;
+  d->ins = 0;
+  d->out = NULL;
   for (dvt_command *c = s->first; c && c->kind == DVT_WAIT; c = c->next) {
     char *token = awaited(s->lane, c->record);
     if (token)
       d->in[d->ins++] = token;
-    d->expected |= token && c->record->of_region;
   }
 }
 
@@ -66,70 +59,63 @@ static void find_record(const dvt_segment *s, dependences *d) {
   if (s->last->kind != DVT_RECORD)
     return;
   dvt_tokens *tokens = dvt_record_tokens(record);
-  d->out[d->outs++] = record->on_stream ? &tokens->issued : &tokens->done;
+  d->out = record->on_stream ? &tokens->issued : &tokens->done;
+}
+
+static dvt_region_order order_of(const dvt_segment *s, const dependences *d) {
+  return (dvt_region_order){&s->lane->token, d->in, d->ins, d->out};
+}
+
+static void run_segment(void *first) {
+  dvt_generator_began();
+  dvt_segment_run(first);
 }
 
 static void generate_plain(const dvt_segment *s, const dependences *d) {
-  char *const *in = d->in, *const *out = d->out, *token = &s->lane->token;
-  const int ins = d->ins, outs = d->outs;
-  dvt_command *first = s->first;
-  const bool expected = d->expected;
-  if (ins == 0 && outs == 0) {
-#pragma omp task depend(inout : *token) firstprivate(first, expected)
-    {
-      dvt_generator_began(expected);
-      dvt_segment_run(first);
-    }
-  } else {
-#pragma omp task depend(inout : *token) depend(iterator(int i = 0 : ins), in : *in[i])                       \
-    depend(iterator(int i = 0 : outs), out : *out[i]) firstprivate(first, expected)
-    {
-      dvt_generator_began(expected);
-      dvt_segment_run(first);
-    }
-  }
+  const dvt_region_order order = order_of(s, d);
+  dvt_generator_defer();
+  dvt_region_on_host(&order, run_segment, s->first);
+}
+
+static void start_segment(dvt_command *first, omp_event_handle_t event) {
+  dvt_generator_detach(&first->task, (uintptr_t)event);
+  dvt_segment_start(first);
 }
 
 static void generate_detached(const dvt_segment *s, const dependences *d) {
-  char *const *in = d->in, *const *out = d->out, *token = &s->lane->token;
-  const int ins = d->ins, outs = d->outs;
+  char *const *in = d->in, *const out[1] = {d->out}, *token = &s->lane->token;
+  const int ins = d->ins, outs = d->out != NULL;
   dvt_command *first = s->first;
-  const bool expected = d->expected;
   omp_event_handle_t event = (omp_event_handle_t)0;
-#pragma omp task detach(event) depend(inout : *token) depend(iterator(int i = 0 : ins), in : *in[i])         \
-    depend(iterator(int i = 0 : outs), out : *out[i]) firstprivate(first, expected)
-  {
-    dvt_generator_began(expected);
-    first->event = (uintptr_t)event;
-    dvt_segment_start(first);
+  dvt_generator_defer();
+  if (ins == 0 && outs == 0) { /* lists of no fixed length take longer */
+#pragma omp task untied detach(event) depend(inout : *token) firstprivate(first)
+    start_segment(first, event);
+  } else {
+#pragma omp task untied detach(event) depend(inout : *token) depend(iterator(int i = 0 : ins), in : *in[i])  \
+    depend(iterator(int i = 0 : outs), out : *out[i]) firstprivate(first)
+    start_segment(first, event);
   }
-}
-
-static void generate_helper(const dvt_segment *s, const dependences *d) {
-  dvt_region_on_host(&(dvt_region_order){&s->lane->token, d->in, d->ins, d->outs ? d->out[0] : NULL},
-                     dvt_segment_run_on_helper, s->first);
 }
 
 /* ---- regions ---- */
 
-/* Regions of devices that share the host's memory run on helper threads and may open teams there, and while
- * they do no region may be generated (region.h): they are in the graph one segment at a time, and the first
- * of them starts when the last is generated. */
-static atomic_bool closed, gate_open;
-static dvt_lane *emitting; /* whose regions are being generated */
+/* The `count` commands from `at` on, whose regions are being emitted. On a stopped lane `record`, which may be NULL,
+ * will fail. */
+typedef struct emission {
+  dvt_lane *lane;
+  dvt_command *at;
+  int count;
+  dvt_record *record;
+  char *out;
+  void (*end)(void *);
+  void *argument;
+} emission;
 
-static bool runs_on_helpers(const dvt_lane *lane) {
-  return dvt_device_find(lane->device)->shares_host_memory;
-}
+static dvt_lane *emitting; /* whose regions are being generated */
 
 static void nothing(void *argument) {
   (void)argument;
-}
-
-static void wait_for_gate(void *argument) {
-  (void)argument;
-  while (!atomic_load(&gate_open))
-    sched_yield();
 }
 
 static dvt_span *take_span(dvt_command *command) {
@@ -150,64 +136,109 @@ static void emit_command(dvt_lane *lane, dvt_command *command) {
 }
 
 /* In a trace a wait ends with a region on the host that waits for the same. */
-static void emit_end_of_wait(dvt_lane *lane, const dependences *d, dvt_command *command) {
+static void emit_end_of_wait(const dvt_segment *s, const dependences *d, dvt_command *command) {
+  const dvt_region_order order = {&s->lane->token, d->in, d->ins, NULL};
   dvt_span *span = take_span(command);
   if (span)
-    dvt_region_on_host(&(dvt_region_order){&lane->token, d->in, d->ins, NULL}, dvt_span_end_task, span);
+    dvt_region_on_host(&order, dvt_span_end_task, span);
 }
 
-/* The regions of the `count` commands from `c` on, between the waits for `in` and end(argument). On a stopped
- * lane `record`, which may be NULL, will fail. */
-static void emit_commands(dvt_lane *lane, char *const *in, int ins, dvt_command *c, int count,
-                          dvt_record *record, char *out, void (*end)(void *), void *argument) {
-  const bool gated = runs_on_helpers(lane);
-  const dvt_region_order first = {&lane->token, in, ins, NULL}, last = {&lane->token, NULL, 0, out};
-  if (gated) {
-    atomic_store(&closed, true);
-    atomic_store(&gate_open, false);
+static void emit_rest(emission *e);
+
+/* The function of a region has ended the thread, and with that failed: the lane is stopped, and skips the others. */
+static void function_ended(void *argument) {
+  emission *e = argument;
+  dvt_command_function_ended();
+  e->count--;
+  e->at = e->at->next;
+  emit_rest(e);
+}
+
+static void emit_rest(emission *e) {
+  pthread_cleanup_push(function_ended, e);
+  for (; e->count > 0; e->count--, e->at = e->count > 0 ? e->at->next : NULL)
+    emit_command(e->lane, e->at);
+  pthread_cleanup_pop(0);
+  if (e->record && atomic_load(&e->lane->failed)) {
+    davit_status status = dvt_lane_error(e->lane);
+    dvt_record_doom(e->record, status, davit_last_error());
   }
-  if (gated || ins > 0)
-    dvt_region_on_host(&first, gated ? wait_for_gate : nothing, NULL);
-  emitting = lane;
-  for (int i = 0; i < count; i++, c = i < count ? c->next : NULL)
-    emit_command(lane, c);
-  if (record && atomic_load(&lane->failed)) {
-    davit_status status = dvt_lane_error(lane);
-    dvt_record_doom(record, status, davit_last_error());
-  }
+  const dvt_region_order last = {&e->lane->token, NULL, 0, e->out};
   emitting = NULL;
-  dvt_ending_hold(); /* until end(): the process waits for regions that are under way */
-  dvt_region_on_host(&last, end, argument);
-  atomic_store(&gate_open, true);
+  dvt_region_on_host(&last, e->end, e->argument);
 }
 
-/* The regions of emit_commands() are over. */
-static void end_commands(const dvt_lane *lane) {
-  if (runs_on_helpers(lane))
-    atomic_store(&closed, false);
+/* Regions that follow `in`. Until end_regions() they are under way: the process waits for them. */
+static void emit(const emission *what, char *const *in, int ins) {
+  emission e = *what;
+  const dvt_region_order first = {&e.lane->token, in, ins, NULL};
+  dvt_generator_regions_begin();
+  dvt_ending_hold();
+  if (ins > 0)
+    dvt_region_on_host(&first, nothing, NULL);
+  emitting = e.lane;
+  emit_rest(&e);
+}
+
+static void end_regions(void) {
   dvt_ending_drop();
+  dvt_generator_regions_end();
 }
 
-static void regions_ended(void *argument) {
-  dvt_command *first = argument;
-  end_commands(first->lane);
-  dvt_segment_end_regions(first);
-  dvt_generator_notice();
+static void segment_ended(void *argument) {
+  dvt_segment_end_regions(argument);
+  end_regions();
 }
 
-static void emit(const dvt_segment *s, const dependences *d) {
-  dvt_command *c = s->first, *last = s->last;
-  int count = 0;
-  for (; c->kind == DVT_WAIT; c = c->next) {
-    emit_end_of_wait(s->lane, d, c);
-    dvt_command_pass_failure(c);
+static void generate_regions(const dvt_segment *s, const dependences *d) {
+  emission e = {.lane = s->lane,
+                .at = s->first,
+                .record = s->last->record,
+                .out = d->out,
+                .end = segment_ended,
+                .argument = s->first};
+  for (; e.at->kind == DVT_WAIT; e.at = e.at->next) {
+    emit_end_of_wait(s, d, e.at);
+    dvt_command_pass_failure(e.at);
   }
-  for (dvt_command *region = c; region && region->kind == DVT_REGION; region = region->next)
-    count++;
-  s->first->last = last;
-  emit_commands(s->lane, d->in, d->ins, c, count, last->record, d->outs ? d->out[0] : NULL, regions_ended,
-                s->first);
+  for (dvt_command *region = e.at; region && region->kind == DVT_REGION; region = region->next)
+    e.count++;
+  s->first->last = s->last;
+  emit(&e, d->in, d->ins);
 }
+
+typedef struct lone_region {
+  void (*end)(void *argument);
+  void *argument;
+} lone_region;
+
+static lone_region lone; /* there is one at a time */
+
+static void lone_ended(void *unused) {
+  (void)unused;
+  const lone_region region = lone;
+  end_regions();
+  region.end(region.argument);
+}
+
+void dvt_task_alone(dvt_command *region, void (*end)(void *argument), void *argument) {
+  lone = (lone_region){end, argument};
+  emit(&(emission){.lane = region->lane, .at = region, .count = 1, .end = lone_ended}, NULL, 0);
+}
+
+static void unfinished_ended(void *unused) {
+  (void)unused;
+  end_regions();
+}
+
+void dvt_task_leave(void) {
+  if (!emitting)
+    return;
+  const dvt_region_order last = {&emitting->token, NULL, 0, NULL};
+  dvt_region_on_host(&last, unfinished_ended, NULL);
+}
+
+/* ---- any segment ---- */
 
 void dvt_task_drain(dvt_lane *lane) {
   dvt_drain *d = dvt_allocate(1, sizeof *d);
@@ -217,88 +248,32 @@ void dvt_task_drain(dvt_lane *lane) {
     dvt_track_of(lane)->in_stream = false;
     return;
   }
-  dvt_track *t = dvt_track_of(lane);
-  const bool expected = t->behind_region;
   d->lane = lane;
-  dvt_track_count_in(lane);
-  t->behind_region = false;
-  dvt_generator_defer(expected);
+  dvt_track_count_in(lane, 0);
+  dvt_generator_defer();
   char *token = &lane->token;
   omp_event_handle_t event = (omp_event_handle_t)0;
-#pragma omp task detach(event) depend(inout : *token) firstprivate(d, expected)
+#pragma omp task untied detach(event) depend(inout : *token) firstprivate(d)
   {
-    dvt_generator_began(expected);
-    d->event = (uintptr_t)event;
+    dvt_generator_detach(&d->task, (uintptr_t)event);
     dvt_drain_start(d);
   }
 }
 
-static void end_alone(void *argument) {
-  dvt_command *proxy = argument;
-  if (proxy->alone)
-    end_commands(proxy->alone->lane);
-  sem_post(proxy->over);
-}
-
-void dvt_task_alone(dvt_command *proxy) {
-  static char token;
-  dvt_command *command = proxy->alone;
-  if (command)
-    emit_commands(command->lane, NULL, 0, command, 1, NULL, NULL, end_alone, proxy);
-  else
-    dvt_region_on_host(&(dvt_region_order){&token, NULL, 0, NULL}, end_alone, proxy);
-}
-
-bool dvt_task_is_closed(void) {
-  return atomic_load(&closed);
-}
-
-/* ---- any segment ---- */
-
 void dvt_task_generate(const dvt_segment *s, dvt_carrier by) {
   dvt_track *t = dvt_track_of(s->lane);
-  const bool region = by == DVT_EMITTED || by == DVT_HELPER;
   dependences d;
   find_waits(s, &d);
-  const bool next = dvt_track_count_in(s->lane) && !t->elsewhere;
-  t->elsewhere = by != DVT_PLAIN;
+  const bool next = dvt_track_count_in(s->lane, s->first->commands);
   if (by == DVT_PLAIN && next && d.ins == 0) {
     dvt_segment_run(s->first);
     return;
   }
   find_record(s, &d);
-  t->behind_region = region;
   t->certain = by == DVT_EMITTED;
-  if (d.outs) {
-    s->last->record->of_region = region;
+  if (d.out)
     s->last->record->certain = t->certain;
-  }
-  if (region)
-    dvt_generator_region();
-  else
-    dvt_generator_defer(d.expected);
-  static void (*const with[])(const dvt_segment *, const dependences *) = {[DVT_PLAIN] = generate_plain,
-                                                                           [DVT_DETACHED] = generate_detached,
-                                                                           [DVT_EMITTED] = emit,
-                                                                           [DVT_HELPER] = generate_helper};
+  static void (*const with[])(const dvt_segment *, const dependences *) = {
+      [DVT_PLAIN] = generate_plain, [DVT_DETACHED] = generate_detached, [DVT_EMITTED] = generate_regions};
   with[by](s, &d);
-}
-
-/* ---- the end of the process ---- */
-
-static void end_unfinished(void *unused) {
-  (void)unused;
-  dvt_ending_drop();
-}
-
-void dvt_task_leave(void) {
-  if (!emitting)
-    return;
-  dvt_ending_hold();
-  dvt_region_on_host(&(dvt_region_order){&emitting->token, NULL, 0, NULL}, end_unfinished, NULL);
-  atomic_store(&gate_open, true);
-}
-
-void dvt_task_open_gate(void) {
-  atomic_store(&gate_open, true);
 }

@@ -5,24 +5,21 @@
  *   depend(in: record ...)                  the records the segment waits for
  *   depend(out: record)                     the record it ends with
  *
- * A segment has commands of one kind, which decides its carrier:
+ * A segment has commands of one kind, which decides what carries it:
  *
- *   PLAIN     streamed work: a task that the generator runs. It places the work in the lane's device stream
- *             and ends there; the device orders what the stream holds, and a wait of one stream for another's
- *             record becomes a wait inside the device.
- *   DETACHED  blocking work: a detached task. Its body hands the segment to a host thread (pool.h), and the
- *             thread fulfils the task's event at the end. So no OpenMP thread ever blocks, whatever user
- *             functions do.
- *   EMITTED   regions: each command emits `target nowait depend(inout: lane)` when it is generated, and a
- *             region on the host ends the segment. A stopped lane must skip regions, so they are generated
- *             when the outcome of everything before them in the lane is known; regions themselves cannot
+ *   PLAIN     streamed work: `target nowait` on the initial device. Its body places the work in the lane's device
+ *             stream and ends there; the device orders what the stream holds, and a wait of one stream for
+ *             another's record becomes a wait inside the device.
+ *   DETACHED  blocking work: a detached task, because a region cannot outlive its body. The body hands the segment to a
+ *             host thread (pool.h), and the thread tells the generator when it is over. So no OpenMP thread ever
+ *             blocks, whatever user functions do.
+ *   EMITTED   the program's regions: each command emits `target nowait depend(inout: lane)` when it is generated,
+ *             and a region on the initial device ends the segment. A stopped lane must skip regions, so they are
+ *             generated when the outcome of everything before them in the lane is known; regions themselves cannot
  *             fail, so a chain of regions, also across lanes, is in the graph as a whole.
- *   HELPER    a region on the host that runs the segment on a helper thread of the OpenMP runtime: short
- *             segments behind regions; and in the back end "nowait", which has no streams, copies and other
- *             work that a thread waits for.
  *
- * A host thread that must wait for a record in a stream waits for a bridge: a detached task that the device's
- * own notification fulfils.
+ * A host thread that must wait for a record in a stream waits for a bridge: a detached task that ends when the device
+ * notifies the host.
  *
  * A PLAIN segment that follows nothing in the graph, as those of a stream do, needs no task: the generator
  * runs it at once.
@@ -42,29 +39,20 @@ typedef struct dvt_segment {
   dvt_command_kind kind; /* of its work; DVT_RECORD: it has only a record, DVT_WAIT: only waits */
 } dvt_segment;
 
-typedef enum dvt_carrier { DVT_PLAIN, DVT_DETACHED, DVT_EMITTED, DVT_HELPER } dvt_carrier;
+typedef enum dvt_carrier { DVT_PLAIN, DVT_DETACHED, DVT_EMITTED } dvt_carrier;
 
-/* If this is the lane's last segment, it may have run afterwards, and the lane may be freed. */
+/* If this is the lane's last segment, it may have run afterwards, and the lane may be freed. If the function of a region
+ * ends the thread, the segment is generated to its end nevertheless, and then the thread unwinds. */
 void dvt_task_generate(const dvt_segment *segment, dvt_carrier by);
 
 /* Before regions, as they run on streams of the OpenMP runtime's choice: waits for what the lane's own stream holds. */
 void dvt_task_drain(dvt_lane *lane);
 
-/* The region of a lane of another back end, which waits for proxy->over; or none, to let the runtime make its helper
- * threads. */
-void dvt_task_alone(dvt_command *proxy);
+/* The region of a lane of another back end; end(argument) is called when it is over, on a thread of the team. */
+void dvt_task_alone(dvt_command *region, void (*end)(void *argument), void *argument);
 
-/* Whether no EMITTED or HELPER segment may be generated now. */
-bool dvt_task_is_closed(void);
-
-/* ---- the end of the process ---- */
-
-/* The function of a region ends the process. What has been generated with it stands at a gate, or is under way, and
- * is waited for like other regions. */
+/* At exit, if the calling thread is in the function of a region: what has been generated with it is under way, and is
+ * waited for like other regions. */
 void dvt_task_leave(void);
-
-/* Any thread, where the generator is blocked in the function of a region: a helper thread, which the OpenMP runtime
- * waits for, may stand at the gate. */
-void dvt_task_open_gate(void);
 
 #endif

@@ -46,7 +46,7 @@ else
   run "with GCC's OpenMP, back end threads" env DAVIT_BACKEND=threads "$work/gomp"
   forks -fopenmp openmp both "$turns"
   forks -fopenmp threads both 3
-  forks -fopenmp nowait davit 3
+  forks -fopenmp openmp davit 3
   forks -fopenmp openmp region 3
   forks -fopenmp openmp thread both 3
   "$cc" -fopenmp -pthread -DLATE="\"$library\"" -I"$source/../../include" "$source/gomp_fork.c" -o "$work/late" -ldl

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs tests/outside/helpers.c with the compiler $1, in a folder of its own, in the modes that follow; by
-# default in those that fail often. Fails if `safe`, on which davit's nowait regions rest, fails; says how the others end.
+# default in those that fail often. Fails if `safe` fails; says how the others end.
 set -u
 compiler=$1
 shift

@@ -20,7 +20,7 @@
 #define EARLY __attribute__((no_sanitize("address", "thread", "undefined")))
 
 /* Stacks: loops of align crash with 16 KiB, which LLVM's runtime allows, and work with 64. Threads: LLVM's runtime
- * needs 3 in all, and 8 helper threads beside them where DAVIT_BACKEND is nowait. */
+ * needs 3 in all, and 8 more where nowait regions use all threads that they may have. */
 enum { SMALLEST_STACK = 256 << 10, LEAST_THREADS = 16 };
 
 /* `unit` is the number of bytes that a number without a letter counts. */
