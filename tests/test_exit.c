@@ -162,6 +162,26 @@ PROBE(main_ends_while_others_use_a_device) {
   exit(0);
 }
 
+static void *emit_for_ever(void *unused) {
+  davit_queue *queue = new_queue(0, 1);
+  for (;;) {
+    CHECK(davit_queue_region_nowait(queue, emit_work, (void *)(intptr_t)1));
+    CHECK(davit_queue_synchronize(queue));
+  }
+  return unused;
+}
+
+PROBE(main_ends_while_others_emit_regions) {
+  alarm(ALARM_S);
+  atexit(nobody_is_in_a_region);
+  for (int i = 0; i < 3; i++)
+    start_thread(emit_for_ever, NULL);
+  while (regions < 6)
+    sleep_ms(1);
+  alarm(DVT_ENDING_PATIENCE_S - 2);
+  exit(0);
+}
+
 PROBE(main_ends_while_a_nowait_region_runs) {
   alarm(ALARM_S);
   atexit(nobody_is_in_a_region);
@@ -571,6 +591,7 @@ CASE(while_others_use_a_gpu) {
   for (int i = 0; i < scaled(2) * COUNT(posing); i++) {
     try_probe("main_ends_while_others_use_a_device", "gpu", posing[i % COUNT(posing)]);
     try_probe("main_ends_while_others_use_a_device", "", not_posing[i % COUNT(posing)]);
+    try_probe("main_ends_while_others_emit_regions", "", posing[i % COUNT(posing)]);
     try_probe("main_ends_while_a_nowait_region_runs", "", posing[i % COUNT(posing)]);
     try_probe("main_ends_while_a_host_function_waits", "", posing[i % COUNT(posing)]);
     try_probe("main_ends_while_others_reduce_on_the_host", "", posing[i % COUNT(posing)]);

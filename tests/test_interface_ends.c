@@ -17,7 +17,7 @@ static void say(const row *r, const char *what) {
 
 /* ---- threads that are cancelled ---- */
 
-/* After nowait regions threads that have used OpenMP must not end (docs/queue.md). */
+/* They are refused when the process ends. */
 static bool has_regions(const row *r) {
   return strcmp(r->name, "davit_queue_region_nowait") == 0;
 }
@@ -45,7 +45,7 @@ static void *call_when_cancelled(void *unused) {
 
 static void call_all_when_cancelled(void) {
   EACH_ROW(r) {
-    if (has_regions(r) || (takes_long(r) && scaled(10) < 10))
+    if (takes_long(r) && scaled(10) < 10)
       continue;
     called = r; /* before the thread is made */
     has_returned = false;

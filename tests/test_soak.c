@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A long program of all kinds of commands on lanes of all devices, against a model that runs it in order.
- * DAVIT_TEST_SCALE=50 makes it 10^6 tasks (docs/queue.md has the times). */
+ * DAVIT_TEST_SCALE=50 makes it 10^6 tasks. */
 #include "tests/support.h"
 
 enum { TASKS = 20000, LANES = 16, KINDS = 7 };
