@@ -334,8 +334,8 @@ static void *generator(void *argument) {
     return argument;
   omp_set_dynamic(0);
   omp_set_max_active_levels(ACTIVE_LEVELS);
-  kmp_set_defaults(
-      "LIBOMP_NUM_HIDDEN_HELPER_THREADS=0"); /* the other setting leaves their places in a table taken */
+  /* LIBOMP_USE_HIDDEN_HELPER_TASK=0 would leave their places in the runtime's table of threads taken. */
+  kmp_set_defaults("LIBOMP_NUM_HIDDEN_HELPER_THREADS=0");
 #pragma omp parallel num_threads(1 + workers)
   take_part();
   return argument;
