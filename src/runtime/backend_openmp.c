@@ -276,9 +276,10 @@ static void stop(void) {
 /* ---- the end of the process ---- */
 
 static void leave_from_generator(void) {
+  atomic_store(&generates_no_more, true);
   dvt_task_leave();
   while (!dvt_ending_is_over()) {
-    dvt_generator_run_ready();
+    dvt_generator_go_on();
     sched_yield();
   }
 }

@@ -21,11 +21,12 @@
 enum {
   IDLE_SPINS = 60,
   HURRIED_SPINS = 600,
+  MOST_WORKERS = 8,
   WORKER_SPINS = 200,
+  LAST_SPINS = 5 * MOST_WORKERS, /* between naps: a look at most other lists */
   SHORTEST_NAP_US = 50,
   SHORT_NAP_US = 1000, /* while a region is under way */
   LONG_NAP_US = 10000, /* while tasks wait for something else */
-  MOST_WORKERS = 8,
   BATCH =
       128, /* messages that are taken before the first task is generated: few enough to stay in the cache */
   /* Regions on the host may open a team of their own inside the generator's. */
@@ -39,14 +40,14 @@ static _Thread_local bool is_generator, is_worker;
 static sem_t wake_up, begun, started, parked, park, left;
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 static bool team_exists, may_begin;
-static int thread_limit, active_levels; /* of the OpenMP runtime */
+static int thread_limit; /* of the OpenMP runtime */
 static int workers;
 static int process; /* that made the generator */
 
 /* ---- the tasks ---- */
 
 /* A yield runs one task, if it finds one: of the thread's own list, or else of another one that it draws. This counts the
- * tasks that have begun, except what lies within a group of regions. */
+ * tasks of davit's that have begun. */
 static atomic_ullong bodies;
 static atomic_long deferred; /* tasks generated, and not begun */
 static atomic_int regions;   /* under way: groups of the program's regions */
@@ -56,34 +57,21 @@ void dvt_generator_defer(void) {
   atomic_fetch_add_explicit(&deferred, 1, memory_order_relaxed);
 }
 
-void dvt_generator_began(void) {
-  atomic_fetch_sub_explicit(&deferred, 1, memory_order_relaxed);
+void dvt_generator_passed(void) {
   atomic_fetch_add(&bodies, 1);
 }
 
-void dvt_generator_regions_begin(void) {
-  atomic_fetch_add(&regions, 1);
+void dvt_generator_began(void) {
+  atomic_fetch_sub_explicit(&deferred, 1, memory_order_relaxed);
+  dvt_generator_passed();
 }
 
 void dvt_generator_regions_end(void) {
+  dvt_generator_passed();
   if (atomic_fetch_sub(&regions, 1) > 1)
     return;
   atomic_store(&overs, true);
   dvt_generator_wake();
-}
-
-static atomic_ullong yields[MOST_WORKERS];
-static _Thread_local const atomic_ullong *own_yields; /* of a worker */
-
-void dvt_generator_detach(dvt_detached *task, uintptr_t event) {
-  dvt_generator_began();
-  *task = (dvt_detached){event, own_yields, own_yields ? atomic_load(own_yields) : 0};
-}
-
-void dvt_generator_fulfil(const dvt_detached *task) {
-  while (task->yields && atomic_load(task->yields) == task->yield)
-    sched_yield();
-  omp_fulfill_event((omp_event_handle_t)task->event);
 }
 
 /* What is ready, and what that makes ready. Clang has an untied task put itself back into the list once before it
@@ -194,6 +182,8 @@ static void doze(void) {
 
 static sem_t called, nudge;
 static atomic_int awake, napping;
+static atomic_uint yields[MOST_WORKERS];            /* of each */
+static _Thread_local const atomic_uint *own_yields; /* in a worker */
 
 static int wanted(void) {
   const int under_way = atomic_load(&regions);
@@ -210,32 +200,40 @@ static bool rouse(void) {
 }
 
 static void call_workers(void) {
+  int nudges = 0;
   while (rouse())
     sem_post(&called);
-  if (atomic_load(&napping) > 0)
+  if (atomic_load(&napping) > 0 && sem_getvalue(&nudge, &nudges) == 0 && nudges == 0)
     sem_post(&nudge);
 }
 
-static void nap(long microseconds) {
+void dvt_generator_regions_begin(void) {
+  atomic_fetch_add(&regions, 1);
+  call_workers();
+}
+
+/* Whether it was nudged. */
+static bool nap(long microseconds) {
   struct timespec until;
   clock_gettime(CLOCK_REALTIME, &until);
   until.tv_nsec += microseconds * 1000;
   until.tv_sec += until.tv_nsec / 1000000000;
   until.tv_nsec %= 1000000000;
   atomic_fetch_add(&napping, 1);
-  (void)sem_timedwait(&nudge, &until);
+  const bool nudged = sem_timedwait(&nudge, &until) == 0;
   atomic_fetch_sub(&napping, 1);
+  return nudged;
 }
 
 /* Runs tasks until there are none that have not begun, and more workers are awake than wanted. Earlier it must not leave:
  * its last yield may have put a task into its own list (run_ready()), or the generator's last one have taken a task from
  * there. */
-static void look_for_tasks(atomic_ullong *yields_done) {
+static void look_for_tasks(atomic_uint *done) {
   long microseconds = SHORTEST_NAP_US;
   for (int idle = 0; !atomic_load(&leaving); idle++) {
     const unsigned long long before = atomic_load(&bodies);
 #pragma omp taskyield
-    atomic_fetch_add(yields_done, 1);
+    atomic_fetch_add(done, 1);
     if (atomic_load(&bodies) != before) {
       idle = -1;
       microseconds = SHORTEST_NAP_US;
@@ -244,7 +242,7 @@ static void look_for_tasks(atomic_ullong *yields_done) {
     } else if (idle < WORKER_SPINS) {
       sched_yield();
     } else {
-      nap(microseconds);
+      idle = nap(microseconds) ? -1 : WORKER_SPINS - LAST_SPINS;
       microseconds = dvt_at_most(2 * microseconds, wanted() > 0 ? SHORT_NAP_US : LONG_NAP_US);
     }
   }
@@ -264,11 +262,32 @@ static void work_until_left(int number) {
   }
 }
 
-void dvt_generator_run_ready(void) {
+static void run_or_call(void) {
   if (atomic_load(&regions) > 0)
     call_workers();
   else
     run_ready();
+}
+
+void dvt_generator_go_on(void) {
+  take_messages();
+  run_or_call();
+}
+
+/* ---- detached tasks ---- */
+
+void dvt_generator_detach(dvt_detached *task, uintptr_t event) {
+  dvt_generator_began();
+  *task = (dvt_detached){event, own_yields, own_yields ? atomic_load(own_yields) : 0};
+}
+
+bool dvt_generator_fulfil(const dvt_detached *task, dvt_message *over) {
+  if (task->yields && atomic_load(task->yields) == task->yield) {
+    dvt_generator_send(over);
+    return false;
+  }
+  omp_fulfill_event((omp_event_handle_t)task->event);
+  return true;
 }
 
 /* ---- the team ---- */
@@ -290,7 +309,7 @@ static void generate_until_left(void) {
     bool any = take_messages();
     any |= work->turn();
     any |= atomic_exchange(&overs, false);
-    dvt_generator_run_ready();
+    run_or_call();
     if (!any)
       doze();
   }
@@ -327,7 +346,6 @@ static void take_part(void) {
 
 static void *generator(void *argument) {
   thread_limit = omp_get_thread_limit();
-  active_levels = omp_get_max_active_levels();
   sem_post(&started);
   wait_for(&begun);
   if (!may_begin)
@@ -335,7 +353,8 @@ static void *generator(void *argument) {
   omp_set_dynamic(0);
   omp_set_max_active_levels(ACTIVE_LEVELS);
   /* LIBOMP_USE_HIDDEN_HELPER_TASK=0 would leave their places in the runtime's table of threads taken. */
-  kmp_set_defaults("LIBOMP_NUM_HIDDEN_HELPER_THREADS=0");
+  if (workers > 0)
+    kmp_set_defaults("LIBOMP_NUM_HIDDEN_HELPER_THREADS=0");
 #pragma omp parallel num_threads(1 + workers)
   take_part();
   return argument;
@@ -375,9 +394,9 @@ static davit_status make_generator(void) {
   if (!team_exists) {
     pthread_join(thread, NULL);
     return davit_fail(DAVIT_UNSUPPORTED,
-                      "the OpenMP runtime gives no team of two threads (its thread limit is %d, its limit of "
-                      "active levels %d); DAVIT_BACKEND=threads works without",
-                      thread_limit, active_levels);
+                      "the OpenMP runtime gives no team of two threads (its thread limit is %d); "
+                      "DAVIT_BACKEND=threads works without",
+                      thread_limit);
   }
   pthread_detach(thread);
   process = dvt_process();
@@ -400,13 +419,18 @@ davit_status dvt_generator_start(const dvt_generator_work *what, bool library_ru
 }
 
 bool dvt_generator_is_here(void) {
-  return is_generator;
+  return is_generator && dvt_generator_exists();
+}
+
+/* Whether it sleeps, as another thread sees it: it may be about to find news. */
+static bool rests(void) {
+  return atomic_load(&sleeping) && atomic_load(&awake) == 0 && atomic_load(&newest) == &none &&
+         !atomic_load(&overs);
 }
 
 void dvt_generator_rest(void) {
   /* Its last yields may not be over. */
-  while (team_exists && !(atomic_load(&sleeping) && atomic_load(&awake) == 0) && !atomic_load(&leaving) &&
-         !dvt_ending_is_overdue())
+  while (team_exists && !rests() && !atomic_load(&leaving) && !dvt_ending_is_overdue())
     sched_yield();
 }
 

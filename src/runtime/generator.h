@@ -48,16 +48,19 @@ void dvt_generator_hurry(int works);
 void dvt_generator_defer(void);
 void dvt_generator_began(void);
 
+/* In a task of davit's that was not deferred so: it has begun. */
+void dvt_generator_passed(void);
+
 /* Regions of the program come into the graph, and the last of them is over, which the task behind it says. */
 void dvt_generator_regions_begin(void);
 void dvt_generator_regions_end(void);
 
-/* In the body of a detached task, in place of dvt_generator_began(); then, in the generator, which ends the task. It waits
- * for a worker to leave the body: LLVM 19's runtime looks at the task once more behind it. Another thread could end the
- * task as well, but the runtime would then give the rest of it to a thread of the team without asking in which team that
- * is now. */
+/* In the body of a detached task, in place of dvt_generator_began(); then, in the generator, which ends the task. Another
+ * thread could end it as well, but LLVM's runtime would then give the rest of the task to a thread of the team without
+ * asking in which team that is now. False, and `over` is sent again: the worker that ran the body is still on its way out,
+ * where LLVM 19's runtime looks at the task once more. */
 void dvt_generator_detach(dvt_detached *task, uintptr_t event);
-void dvt_generator_fulfil(const dvt_detached *task);
+bool dvt_generator_fulfil(const dvt_detached *task, dvt_message *over);
 
 /* Whether the calling thread is the generator, which must not wait for anything. */
 bool dvt_generator_is_here(void);
@@ -68,8 +71,8 @@ void dvt_generator_rest(void);
 /* Whether this process has one: a child after fork() does not have its parent's. */
 bool dvt_generator_exists(void);
 
-/* In the generator: runs tasks that are ready, or has the workers run them. */
-void dvt_generator_run_ready(void);
+/* In the generator: takes messages, and runs tasks that are ready, or has the workers run them. */
+void dvt_generator_go_on(void);
 
 /* At exit: waits for a start that is under way; there is none afterwards. */
 void dvt_generator_settle(void);

@@ -17,8 +17,8 @@ struct dvt_message {
 /* A detached task: its event, and where its body ran: a worker's number of yields, as it was then, or NULL. */
 typedef struct dvt_detached {
   uintptr_t event; /* 0: the task is none */
-  const atomic_ullong *yields;
-  unsigned long long yield;
+  const atomic_uint *yields;
+  unsigned yield;
 } dvt_detached;
 
 #endif

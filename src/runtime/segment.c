@@ -21,7 +21,8 @@ bool dvt_track_count_in(dvt_lane *lane, int commands) {
   dvt_track *t = dvt_track_of(lane);
   const bool next = atomic_load(&t->over) == t->taken;
   t->taken += (unsigned)commands;
-  return atomic_fetch_add(&t->tasks, 1) == 0 && next;
+  atomic_fetch_add(&t->tasks, 1);
+  return next;
 }
 
 /* Counted before the segment's record is over, and with it what waits for the segment. */
@@ -67,8 +68,8 @@ bool dvt_track_any_released(void) {
 
 static void take_over(dvt_message *over) {
   dvt_command *first = (dvt_command *)over;
-  dvt_generator_fulfil(&first->task);
-  dvt_command_free(first);
+  if (dvt_generator_fulfil(&first->task, over))
+    dvt_command_free(first);
 }
 
 /* The first command of a detached segment is what tells the generator that the task is over. */
@@ -370,8 +371,8 @@ void dvt_segment_start(dvt_command *first) {
 
 static void take_drain(dvt_message *over) {
   dvt_drain *drain = (dvt_drain *)over;
-  dvt_generator_fulfil(&drain->task);
-  free(drain);
+  if (dvt_generator_fulfil(&drain->task, over))
+    free(drain);
 }
 
 static void drained(void *argument, davit_status status) {
@@ -407,8 +408,8 @@ void dvt_segment_end_regions(dvt_command *first) {
 
 static void take_bridge(dvt_message *over) {
   dvt_record *record = (dvt_record *)((char *)over - offsetof(dvt_record, bridge_over));
-  dvt_generator_fulfil(&record->bridge);
-  dvt_record_drop(record);
+  if (dvt_generator_fulfil(&record->bridge, over))
+    dvt_record_drop(record);
 }
 
 static void bridge_reached(void *argument, davit_status status) {

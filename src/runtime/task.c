@@ -106,6 +106,7 @@ typedef struct emission {
   dvt_lane *lane;
   dvt_command *at;
   int count;
+  dvt_span *span; /* of the command that is being emitted */
   dvt_record *record;
   char *out;
   void (*end)(void *);
@@ -116,6 +117,7 @@ static dvt_lane *emitting; /* whose regions are being generated */
 
 static void nothing(void *argument) {
   (void)argument;
+  dvt_generator_passed();
 }
 
 static dvt_span *take_span(dvt_command *command) {
@@ -124,15 +126,21 @@ static dvt_span *take_span(dvt_command *command) {
   return span;
 }
 
+static void emit_end_of_span(emission *e) {
+  const dvt_region_order order = {&e->lane->token, NULL, 0, NULL};
+  if (e->span)
+    dvt_region_on_host(&order, dvt_span_end_task, e->span);
+  e->span = NULL;
+}
+
 /* The region of a command; in a trace between two on the host that take the time. */
-static void emit_command(dvt_lane *lane, dvt_command *command) {
-  const dvt_region_order order = {&lane->token, NULL, 0, NULL};
-  dvt_span *span = take_span(command);
-  if (span)
-    dvt_region_on_host(&order, dvt_span_begin_task, span);
-  dvt_command_work(command);
-  if (span)
-    dvt_region_on_host(&order, dvt_span_end_task, span);
+static void emit_command(emission *e) {
+  const dvt_region_order order = {&e->lane->token, NULL, 0, NULL};
+  e->span = take_span(e->at);
+  if (e->span)
+    dvt_region_on_host(&order, dvt_span_begin_task, e->span);
+  dvt_command_work(e->at);
+  emit_end_of_span(e);
 }
 
 /* In a trace a wait ends with a region on the host that waits for the same. */
@@ -149,6 +157,7 @@ static void emit_rest(emission *e);
 static void function_ended(void *argument) {
   emission *e = argument;
   dvt_command_function_ended();
+  emit_end_of_span(e);
   e->count--;
   e->at = e->at->next;
   emit_rest(e);
@@ -157,7 +166,7 @@ static void function_ended(void *argument) {
 static void emit_rest(emission *e) {
   pthread_cleanup_push(function_ended, e);
   for (; e->count > 0; e->count--, e->at = e->count > 0 ? e->at->next : NULL)
-    emit_command(e->lane, e->at);
+    emit_command(e);
   pthread_cleanup_pop(0);
   if (e->record && atomic_load(&e->lane->failed)) {
     davit_status status = dvt_lane_error(e->lane);
@@ -265,12 +274,12 @@ void dvt_task_generate(const dvt_segment *s, dvt_carrier by) {
   dependences d;
   find_waits(s, &d);
   const bool next = dvt_track_count_in(s->lane, s->first->commands);
+  t->certain = by == DVT_EMITTED;
   if (by == DVT_PLAIN && next && d.ins == 0) {
     dvt_segment_run(s->first);
     return;
   }
   find_record(s, &d);
-  t->certain = by == DVT_EMITTED;
   if (d.out)
     s->last->record->certain = t->certain;
   static void (*const with[])(const dvt_segment *, const dependences *) = {
