@@ -378,7 +378,7 @@ typedef struct host_function_arguments {
 
 /* A function of the program's may end its thread, by pthread_exit() or because somebody has cancelled it. Its command
  * has failed then. What else the thread had to do is done by the cleanup handlers of those who called: the lane's
- * (segment.c, task.c, backend_threads.c), the pool's and the generator's. */
+ * (segment.c, task.c, backend_openmp.c, backend_threads.c), the pool's and the generator's. */
 static void function_ended(void *argument) {
   dvt_lane *lane = argument;
   (void)dvt_ending_step_out();
