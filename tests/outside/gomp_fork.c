@@ -136,7 +136,10 @@ static int compute_in_child(int generations) {
   const pid_t child = fork();
   if (child == 0)
     exit(compute_in_child(generations - 1));
-  return waitpid(child, &status, 0) != child || status;
+  if (waitpid(child, &status, 0) == child && status == 0)
+    return 0;
+  fprintf(stderr, "status %#x of a child's child, number %d\n", (unsigned)status, (int)child);
+  return 1;
 }
 
 static void *use_and_fork(void *failed) {
