@@ -3,8 +3,8 @@
  *
  * What one thread does alone makes no call of the OpenMP runtime. A parallel region, be it of one thread or under
  * if(0), a loop of `omp for`, and omp_get_num_threads() all register the calling thread with LLVM's runtime. When a
- * registered thread ends, the runtime ends its helper threads too, and the next nowait region of a program that has them
- * crashes (docs/openmp.md). So a thread that has made only short calls of davit may end. */
+ * registered thread ends, the runtime ends its helper threads too, and the next nowait region of a program that has
+ * them crashes (docs/openmp.md). So a thread that has made only short calls of davit may end. */
 #ifndef DAVIT_KERNEL_THREADS_H
 #define DAVIT_KERNEL_THREADS_H
 

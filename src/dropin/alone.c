@@ -23,8 +23,8 @@ static struct {
 } typed;
 
 /* A team costs a call as much as so many flops that one thread computes: measured with 2 to 32 threads, where calls
- * of one and of all threads take the same time (docs/notes/dropin.md). gemm has a form of its own for small matrices, which
- * waits less. */
+ * of one and of all threads take the same time (docs/notes/dropin.md). gemm has a form of its own for small matrices,
+ * which waits less. */
 static double team_costs(dvt_routine routine, int threads) {
   return routine == DVT_GEMM ? 0.03e6 * (threads < 7 ? threads : 7) : 0.25e6 * (threads < 12 ? threads : 12);
 }

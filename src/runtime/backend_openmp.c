@@ -229,14 +229,10 @@ typedef struct lone_region {
   sem_t over;
 } lone_region;
 
-static void lone_ended(void *over) {
-  sem_post(over);
-}
-
 static void take_lone(dvt_message *message) {
   lone_region *lone = (lone_region *)message;
   if (!atomic_load(&generates_no_more))
-    dvt_task_alone(lone->command, lone_ended, &lone->over);
+    dvt_task_alone(lone->command, &lone->over);
 }
 
 static void run_lone(dvt_command *command) {

@@ -27,8 +27,7 @@ enum {
   SHORTEST_NAP_US = 50,
   SHORT_NAP_US = 1000, /* while a region is under way */
   LONG_NAP_US = 10000, /* while tasks wait for something else */
-  BATCH =
-      128, /* messages that are taken before the first task is generated: few enough to stay in the cache */
+  BATCH = 128, /* messages taken before the first task is generated: few enough to stay in the cache */
   /* Regions on the host may open a team of their own inside the generator's. */
   ACTIVE_LEVELS = 4
 };
@@ -36,7 +35,7 @@ enum {
 static const dvt_generator_work *work;
 static atomic_bool sleeping, leaving;
 static atomic_int hurries; /* work under way whose end is waited for without sleep */
-static _Thread_local bool is_generator, is_worker;
+static _Thread_local bool is_generator;
 static sem_t wake_up, begun, started, parked, park, left;
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 static bool team_exists, may_begin;
@@ -46,12 +45,12 @@ static int process; /* that made the generator */
 
 /* ---- the tasks ---- */
 
-/* A yield runs one task, if it finds one: of the thread's own list, or else of another one that it draws. This counts the
- * tasks of davit's that have begun. */
+/* A yield runs one task, if it finds one: of the thread's own list, or else of another one that it draws. This counts
+ * the tasks of davit's that have begun. */
 static atomic_ullong bodies;
-static atomic_long deferred; /* tasks generated, and not begun */
-static atomic_int regions;   /* under way: groups of the program's regions */
-static atomic_bool overs;    /* the last of them has ended, and the generator has not seen that yet */
+static atomic_long deferred;         /* tasks generated, and not begun */
+static atomic_int regions;           /* under way: groups of the program's regions */
+static atomic_bool regions_are_over; /* the last of them has ended, and the generator has not seen that yet */
 
 void dvt_generator_defer(void) {
   atomic_fetch_add_explicit(&deferred, 1, memory_order_relaxed);
@@ -70,7 +69,7 @@ void dvt_generator_regions_end(void) {
   dvt_generator_passed();
   if (atomic_fetch_sub(&regions, 1) > 1)
     return;
-  atomic_store(&overs, true);
+  atomic_store(&regions_are_over, true);
   dvt_generator_wake();
 }
 
@@ -158,7 +157,7 @@ void dvt_generator_hurry(int works) {
 }
 
 static bool has_news(void) {
-  return any_messages() || work->is_waiting() || atomic_load(&overs) || atomic_load(&leaving);
+  return any_messages() || work->is_waiting() || atomic_load(&regions_are_over) || atomic_load(&leaving);
 }
 
 static void wait_for(sem_t *semaphore) {
@@ -183,7 +182,7 @@ static void doze(void) {
 static sem_t called, nudge;
 static atomic_int awake, napping;
 static atomic_uint yields[MOST_WORKERS];            /* of each */
-static _Thread_local const atomic_uint *own_yields; /* in a worker */
+static _Thread_local const atomic_uint *own_yields; /* NULL except in a worker */
 
 static int wanted(void) {
   const int under_way = atomic_load(&regions);
@@ -225,9 +224,9 @@ static bool nap(long microseconds) {
   return nudged;
 }
 
-/* Runs tasks until there are none that have not begun, and more workers are awake than wanted. Earlier it must not leave:
- * its last yield may have put a task into its own list (run_ready()), or the generator's last one have taken a task from
- * there. */
+/* Runs tasks until there are none that have not begun, and more workers are awake than wanted. Earlier it must not
+ * leave: its last yield may have put a task into its own list (run_ready()), or the generator's last one have taken a
+ * task from there. */
 static void look_for_tasks(atomic_uint *done) {
   long microseconds = SHORTEST_NAP_US;
   for (int idle = 0; !atomic_load(&leaving); idle++) {
@@ -249,7 +248,6 @@ static void look_for_tasks(atomic_uint *done) {
 }
 
 static void work_until_left(int number) {
-  is_worker = true;
   own_yields = &yields[number];
   sem_post(&parked);
   while (!atomic_load(&leaving)) {
@@ -257,8 +255,8 @@ static void work_until_left(int number) {
     do {
       look_for_tasks(&yields[number]);
       atomic_fetch_sub(&awake, 1);
-    } while (!atomic_load(&leaving) &&
-             rouse()); /* a region that has come meanwhile may have found it awake */
+      /* A region that has come meanwhile may have found this worker awake. */
+    } while (!atomic_load(&leaving) && rouse());
   }
 }
 
@@ -308,7 +306,7 @@ static void generate_until_left(void) {
   while (!atomic_load(&leaving)) {
     bool any = take_messages();
     any |= work->turn();
-    any |= atomic_exchange(&overs, false);
+    any |= atomic_exchange(&regions_are_over, false);
     run_or_call();
     if (!any)
       doze();
@@ -425,7 +423,7 @@ bool dvt_generator_is_here(void) {
 /* Whether it sleeps, as another thread sees it: it may be about to find news. */
 static bool rests(void) {
   return atomic_load(&sleeping) && atomic_load(&awake) == 0 && atomic_load(&newest) == &none &&
-         !atomic_load(&overs);
+         !atomic_load(&regions_are_over);
 }
 
 void dvt_generator_rest(void) {
@@ -453,7 +451,7 @@ void dvt_generator_leave(void) {
     dvt_generator_wake();
     dvt_ending_await(&left);
   }
-  while (atomic_load(&awake) > is_worker && !dvt_ending_is_overdue())
+  while (atomic_load(&awake) > (own_yields != NULL) && !dvt_ending_is_overdue())
     sched_yield();
 }
 

@@ -55,10 +55,10 @@ void dvt_generator_passed(void);
 void dvt_generator_regions_begin(void);
 void dvt_generator_regions_end(void);
 
-/* In the body of a detached task, in place of dvt_generator_began(); then, in the generator, which ends the task. Another
- * thread could end it as well, but LLVM's runtime would then give the rest of the task to a thread of the team without
- * asking in which team that is now. False, and `over` is sent again: the worker that ran the body is still on its way out,
- * where LLVM 19's runtime looks at the task once more. */
+/* In the body of a detached task, in place of dvt_generator_began(); then, in the generator, which ends the task.
+ * Another thread could end it as well, but LLVM's runtime would then give the rest of the task to a thread of the team
+ * without asking in which team that is now. False, and `over` is sent again: the worker that ran the body is still on
+ * its way out, where LLVM 19's runtime looks at the task once more. */
 void dvt_generator_detach(dvt_detached *task, uintptr_t event);
 bool dvt_generator_fulfil(const dvt_detached *task, dvt_message *over);
 

@@ -216,23 +216,14 @@ static void generate_regions(const dvt_segment *s, const dependences *d) {
   emit(&e, d->in, d->ins);
 }
 
-typedef struct lone_region {
-  void (*end)(void *argument);
-  void *argument;
-} lone_region;
-
-static lone_region lone; /* there is one at a time */
-
-static void lone_ended(void *unused) {
-  (void)unused;
-  const lone_region region = lone;
+static void lone_ended(void *over) {
   end_regions();
-  region.end(region.argument);
+  sem_post(over);
 }
 
-void dvt_task_alone(dvt_command *region, void (*end)(void *argument), void *argument) {
-  lone = (lone_region){end, argument};
-  emit(&(emission){.lane = region->lane, .at = region, .count = 1, .end = lone_ended}, NULL, 0);
+void dvt_task_alone(dvt_command *region, sem_t *over) {
+  emit(&(emission){.lane = region->lane, .at = region, .count = 1, .end = lone_ended, .argument = over}, NULL,
+       0);
 }
 
 static void unfinished_ended(void *unused) {

@@ -41,15 +41,15 @@ typedef struct dvt_segment {
 
 typedef enum dvt_carrier { DVT_PLAIN, DVT_DETACHED, DVT_EMITTED } dvt_carrier;
 
-/* If this is the lane's last segment, it may have run afterwards, and the lane may be freed. If the function of a region
- * ends the thread, the segment is generated to its end nevertheless, and then the thread unwinds. */
+/* If this is the lane's last segment, it may have run afterwards, and the lane may be freed. If the function of a
+ * region ends the thread, the segment is generated to its end nevertheless, and then the thread unwinds. */
 void dvt_task_generate(const dvt_segment *segment, dvt_carrier by);
 
 /* Before regions, as they run on streams of the OpenMP runtime's choice: waits for what the lane's own stream holds. */
 void dvt_task_drain(dvt_lane *lane);
 
-/* The region of a lane of another back end; end(argument) is called when it is over, on a thread of the team. */
-void dvt_task_alone(dvt_command *region, void (*end)(void *argument), void *argument);
+/* The region of a lane of another back end; `over` is posted when it is. */
+void dvt_task_alone(dvt_command *region, sem_t *over);
 
 /* At exit, if the calling thread is in the function of a region: what has been generated with it is under way, and is
  * waited for like other regions. */
