@@ -222,22 +222,14 @@ static davit_status start(void) {
   return dvt_generator_start(&work, false);
 }
 
-/* A region of a lane of another back end: the message, because the command is in a list of that back end. */
-typedef struct lone_region {
-  dvt_message message;
-  dvt_command *command;
-  sem_t over;
-} lone_region;
-
 static void take_lone(dvt_message *message) {
-  lone_region *lone = (lone_region *)message;
   if (!atomic_load(&generates_no_more))
-    dvt_task_alone(lone->command, &lone->over);
+    dvt_task_alone((dvt_lone_region *)message);
 }
 
 static void run_lone(dvt_command *command) {
   static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
-  lone_region lone = {.message.take = take_lone, .command = command};
+  dvt_lone_region lone = {.message.take = take_lone, .command = command};
   sem_init(&lone.over, 0, 0);
   pthread_mutex_lock(&one);
   dvt_generator_send(&lone.message);

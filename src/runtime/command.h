@@ -78,6 +78,7 @@ struct dvt_lane {
   dvt_stream *stream; /* NULL: the lane works on host threads alone */
   bool marks_records; /* its records pass through ISSUED */
   char token;         /* the address that orders the lane's tasks */
+  atomic_int regions; /* groups of regions in the task graph */
   atomic_bool failed;
   bool left;      /* by the back end, because the process ends: its commands run where they are enqueued */
   bool abandoned; /* with work under way that never ends, so it is not freed */

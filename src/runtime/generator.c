@@ -49,8 +49,8 @@ static int process; /* that made the generator */
  * the tasks of davit's that have begun. */
 static atomic_ullong bodies;
 static atomic_long deferred;         /* tasks generated, and not begun */
-static atomic_int regions;           /* under way: groups of the program's regions */
-static atomic_bool regions_are_over; /* the last of them has ended, and the generator has not seen that yet */
+static atomic_int regions;           /* lanes with regions of the program's under way */
+static atomic_bool regions_are_over; /* the last of those has ended, and the generator has not seen that yet */
 
 void dvt_generator_defer(void) {
   atomic_fetch_add_explicit(&deferred, 1, memory_order_relaxed);

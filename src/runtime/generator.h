@@ -7,7 +7,7 @@
  * Every task is short except the program's regions: it places work in a stream, or hands it to a host thread. So the
  * generator itself runs what is ready, by `taskyield`, and the other threads of the team, its workers, sleep. While
  * regions are in the graph the generator runs nothing, because a yield could begin a region; then as many workers as
- * there are such regions, and one more, run everything.
+ * lanes have such regions, and one more, run everything.
  *
  * LLVM's runtime would run `target nowait` regions on hidden helper threads of its own, which it ends when any thread
  * that has used OpenMP ends (docs/openmp.md). They are switched off before the first region: a region is then a task of
@@ -51,7 +51,8 @@ void dvt_generator_began(void);
 /* In a task of davit's that was not deferred so: it has begun. */
 void dvt_generator_passed(void);
 
-/* Regions of the program come into the graph, and the last of them is over, which the task behind it says. */
+/* The first region of the program comes into the graph on a lane, and the last on it is over, which the task behind it
+ * says. */
 void dvt_generator_regions_begin(void);
 void dvt_generator_regions_end(void);
 

@@ -181,7 +181,8 @@ static void emit_rest(emission *e) {
 static void emit(const emission *what, char *const *in, int ins) {
   emission e = *what;
   const dvt_region_order first = {&e.lane->token, in, ins, NULL};
-  dvt_generator_regions_begin();
+  if (atomic_fetch_add(&e.lane->regions, 1) == 0)
+    dvt_generator_regions_begin();
   dvt_ending_hold();
   if (ins > 0)
     dvt_region_on_host(&first, nothing, NULL);
@@ -189,14 +190,21 @@ static void emit(const emission *what, char *const *in, int ins) {
   emit_rest(&e);
 }
 
-static void end_regions(void) {
+/* `last`: the lane has no others in the graph. */
+static void end_regions(bool last) {
   dvt_ending_drop();
-  dvt_generator_regions_end();
+  last ? dvt_generator_regions_end() : dvt_generator_passed();
+}
+
+static bool is_last(dvt_lane *lane) {
+  return atomic_fetch_sub(&lane->regions, 1) == 1;
 }
 
 static void segment_ended(void *argument) {
-  dvt_segment_end_regions(argument);
-  end_regions();
+  dvt_command *first = argument;
+  const bool last = is_last(first->lane);
+  dvt_segment_end_regions(first);
+  end_regions(last);
 }
 
 static void generate_regions(const dvt_segment *s, const dependences *d) {
@@ -216,26 +224,26 @@ static void generate_regions(const dvt_segment *s, const dependences *d) {
   emit(&e, d->in, d->ins);
 }
 
-static void lone_ended(void *over) {
-  end_regions();
-  sem_post(over);
+static void lone_ended(void *argument) {
+  dvt_lone_region *lone = argument;
+  end_regions(is_last(lone->command->lane));
+  sem_post(&lone->over);
 }
 
-void dvt_task_alone(dvt_command *region, sem_t *over) {
-  emit(&(emission){.lane = region->lane, .at = region, .count = 1, .end = lone_ended, .argument = over}, NULL,
-       0);
+void dvt_task_alone(dvt_lone_region *lone) {
+  dvt_command *region = lone->command;
+  emit(&(emission){.lane = region->lane, .at = region, .count = 1, .end = lone_ended, .argument = lone}, NULL, 0);
 }
 
-static void unfinished_ended(void *unused) {
-  (void)unused;
-  end_regions();
+static void unfinished_ended(void *lane) {
+  end_regions(is_last(lane));
 }
 
 void dvt_task_leave(void) {
   if (!emitting)
     return;
   const dvt_region_order last = {&emitting->token, NULL, 0, NULL};
-  dvt_region_on_host(&last, unfinished_ended, NULL);
+  dvt_region_on_host(&last, unfinished_ended, emitting);
 }
 
 /* ---- any segment ---- */

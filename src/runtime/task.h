@@ -28,6 +28,8 @@
 #ifndef DAVIT_SRC_RUNTIME_TASK_H
 #define DAVIT_SRC_RUNTIME_TASK_H
 
+#include <semaphore.h>
+
 #include "src/runtime/command.h"
 
 enum { DVT_MAX_WAITS = 48 };
@@ -48,8 +50,14 @@ void dvt_task_generate(const dvt_segment *segment, dvt_carrier by);
 /* Before regions, as they run on streams of the OpenMP runtime's choice: waits for what the lane's own stream holds. */
 void dvt_task_drain(dvt_lane *lane);
 
-/* The region of a lane of another back end; `over` is posted when it is. */
-void dvt_task_alone(dvt_command *region, sem_t *over);
+/* A region of a lane of another back end: the message that brings it, because the command is in a list of that back end;
+ * `over` is posted when it is. */
+typedef struct dvt_lone_region {
+  dvt_message message;
+  dvt_command *command;
+  sem_t over;
+} dvt_lone_region;
+void dvt_task_alone(dvt_lone_region *lone);
 
 /* At exit, if the calling thread is in the function of a region: what has been generated with it is under way, and is
  * waited for like other regions. */
