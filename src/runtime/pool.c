@@ -23,7 +23,10 @@ typedef struct worker {
   bool sleeping;
   _Atomic(void (*)(void *)) function; /* written last, so that a spinning worker finds its argument */
   void *argument;
-  bool last;           /* of the thread that asks: dvt_thread_is_last() */
+  bool last;       /* of the thread that asks: dvt_thread_is_last() */
+  bool gone;       /* counted out */
+  bool any_before; /* of those that have ended there is one that `before` names */
+  pthread_t before;
   struct worker *next; /* in the stack of idle workers */
 } worker;
 
@@ -33,9 +36,16 @@ static worker *idle; /* the last to become idle is the first to work again: its 
 static int alive;
 static atomic_bool stopping; /* workers that become idle now end; set with the lock held */
 
+/* The end of the last thread that has used OpenMP ends LLVM's runtime, and crashes if another thread begins to use it
+ * then. So one worker stays, and who stops all waits until they have gone. A worker that ends waits for the one that
+ * ended before it. */
+static pthread_t newest_gone;
+static bool any_gone;
+
 static void forget_workers(void) {
   idle = NULL;
   alive = 0;
+  any_gone = false;
 }
 
 __attribute__((constructor)) static void hold_at_fork(void) {
@@ -65,6 +75,17 @@ static bool spin_for_work(worker *self) {
   return false;
 }
 
+/* With the lock held. */
+static void count_out(worker *self) {
+  self->gone = true;
+  self->any_before = any_gone;
+  self->before = newest_gone;
+  newest_gone = pthread_self();
+  any_gone = true;
+  alive--;
+  pthread_cond_broadcast(&ended);
+}
+
 /* False when the worker, asleep for long or told to stop, should end. */
 static bool sleep_for_work(worker *self) {
   struct timespec until;
@@ -74,14 +95,14 @@ static bool sleep_for_work(worker *self) {
   self->sleeping = true;
   bool late = false;
   while (!atomic_load(&self->function) && !atomic_load(&stopping) && !late) {
-    late = pthread_cond_timedwait(&self->wake, &lock, &until) == ETIMEDOUT;
+    late = pthread_cond_timedwait(&self->wake, &lock, &until) == ETIMEDOUT && alive > 1;
+    until.tv_sec += late ? 0 : IDLE_SECONDS;
   }
   self->sleeping = false;
   bool more = atomic_load(&self->function) != NULL;
   if (!more) {
     remove_idle(self);
-    alive--;
-    pthread_cond_broadcast(&ended);
+    count_out(self);
   }
   pthread_mutex_unlock(&lock);
   return more;
@@ -92,26 +113,29 @@ static void free_worker(worker *self) {
   free(self);
 }
 
-/* A function has ended its thread (src/runtime/queue.c). */
-static void end_early(void *self) {
-  pthread_mutex_lock(&lock);
-  alive--;
-  pthread_cond_broadcast(&ended);
-  pthread_mutex_unlock(&lock);
+/* The last that a worker does, also where a function has ended its thread (src/runtime/queue.c). */
+static void end(void *argument) {
+  worker *self = argument;
+  if (!self->gone) {
+    pthread_mutex_lock(&lock);
+    count_out(self);
+    pthread_mutex_unlock(&lock);
+  }
+  if (self->any_before)
+    pthread_join(self->before, NULL);
   free_worker(self);
 }
 
 static void *work(void *argument) {
   worker *self = argument;
   dvt_thread_begin();
-  pthread_cleanup_push(end_early, self);
+  pthread_cleanup_push(end, self);
   do {
     void (*function)(void *) = atomic_exchange(&self->function, NULL);
     dvt_thread_set_last(self->last);
     function(self->argument);
   } while (spin_for_work(self) || sleep_for_work(self));
-  pthread_cleanup_pop(0);
-  free_worker(self);
+  pthread_cleanup_pop(1);
   return NULL;
 }
 
@@ -128,10 +152,8 @@ static davit_status start_worker(void (*function)(void *), void *argument) {
   pthread_mutex_unlock(&lock);
   pthread_t thread;
   const davit_status status = dvt_thread_start(work, made, &thread);
-  if (status == DAVIT_SUCCESS) {
-    pthread_detach(thread);
+  if (status == DAVIT_SUCCESS)
     return status;
-  }
   pthread_mutex_lock(&lock);
   alive--;
   pthread_mutex_unlock(&lock);
@@ -184,5 +206,10 @@ void dvt_pool_stop(void) {
   while (alive > 0 && await_end())
     ;
   atomic_store(&stopping, false);
+  const bool all = any_gone && alive == 0;
+  const pthread_t last = newest_gone;
+  any_gone = any_gone && !all;
   pthread_mutex_unlock(&lock);
+  if (all)
+    pthread_join(last, NULL);
 }

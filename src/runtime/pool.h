@@ -16,7 +16,7 @@ davit_status dvt_pool_run(void (*function)(void *), void *argument);
  * take it. */
 davit_status dvt_pool_reserve(int threads);
 
-/* Ends all idle threads, and waits for them; nothing may be running. */
+/* Ends all idle threads, and waits until they have gone; nothing may be running. */
 void dvt_pool_stop(void);
 
 #endif
