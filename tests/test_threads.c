@@ -309,7 +309,7 @@ PROBE(idle_threads_end) {
     CHECK(davit_queue_synchronize(queues[i]));
   const int busy = thread_count();
   sleep_ms(IDLE_MS);
-  assert_in_range(busy - thread_count(), QUEUES, busy);
+  assert_in_range(busy - thread_count(), QUEUES - 1, busy); /* one stays */
   for (int i = 0; i < QUEUES; i++)
     finish(queues[i]);
 }
