@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "offload/runtime/device.h"
+#include "offload/runtime/profile.h"
 #include "src/base/cancel.h"
 #include "src/base/ending.h"
 #include "src/base/fork.h"
@@ -134,8 +135,11 @@ static davit_status work(dvt_command *command, const dvt_site *site) {
   if (dvt_injected(DVT_INJECT_RUN))
     return davit_fail(DAVIT_DEVICE_LOST, "device %d does not answer", command->lane->device);
   atomic_fetch_add_explicit(&command->lane->tried, 1, memory_order_relaxed);
-  return is_host_form(command) ? dvt_host_form(command->work, site, command->arguments)
-                               : command->work(site, command->arguments);
+  dvt_profile_push(command->name);
+  const davit_status status = is_host_form(command) ? dvt_host_form(command->work, site, command->arguments)
+                                                    : command->work(site, command->arguments);
+  dvt_profile_pop();
+  return status;
 }
 
 static void end_span(dvt_command *command, dvt_stream *stream, bool skipped) {
@@ -212,6 +216,7 @@ bool dvt_command_stage(dvt_command *command, void (*over)(void *argument, davit_
   if (command->span)
     dvt_span_begin(command->span, NULL);
   dvt_error_clear();
+  command->range = dvt_profile_begin(command->name);
   const davit_status status = work(command, &site);
   if (status != DAVIT_SUCCESS)
     dvt_command_staged(command, status);
@@ -219,6 +224,7 @@ bool dvt_command_stage(dvt_command *command, void (*over)(void *argument, davit_
 }
 
 void dvt_command_staged(dvt_command *command, davit_status status) {
+  dvt_profile_end(command->range);
   if (status != DAVIT_SUCCESS)
     dvt_lane_fail(command->lane, status, davit_last_error());
   dvt_order_before(command->lane);

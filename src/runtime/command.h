@@ -51,6 +51,8 @@ struct dvt_command {
   int threads; /* that it may use; with `stream` false and this above 0 the work is a host form */
   dvt_record *record;
   dvt_form work;
+  const char *name; /* of the work, a fixed text */
+  uint64_t range;   /* of a STAGED command that has begun, for profilers */
   bool stream;    /* the work sees the lane's stream */
   bool beside;    /* given to the graph while somebody placed another command of the lane */
   dvt_span *span; /* in a trace; NULL: in none */

@@ -79,6 +79,7 @@ davit_status dvt_lane_submit_work(dvt_lane *lane, dvt_command_kind kind, const d
   if (!command)
     return DAVIT_OUT_OF_HOST_MEMORY;
   command->work = work->form;
+  command->name = work->name;
   command->stream = work->stream;
   command->threads = work->threads;
   memcpy(command->arguments, arguments, bytes);

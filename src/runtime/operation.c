@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "offload/runtime/device.h"
+#include "offload/runtime/profile.h"
 #include "offload/runtime/stream.h"
 #include "src/base/allocate.h"
 #include "src/base/clock.h"
@@ -144,8 +145,10 @@ davit_status dvt_operation_run_here(int device, const dvt_operation *operation, 
   if (dvt_injected(DVT_INJECT_RUN))
     return davit_fail(DAVIT_DEVICE_LOST, "device %d does not answer", device);
   const int64_t begin = dvt_now_ns();
+  dvt_profile_push(operation->name);
   const davit_status status = threads == DVT_ALONE ? operation->host(&site, arguments)
                                                    : dvt_host_form(operation->host, &site, arguments);
+  dvt_profile_pop();
   if (dvt_tracing())
     dvt_trace_thread(operation->name, "compute", begin, dvt_now_ns());
   free(block);

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "offload/runtime/device.h"
+#include "offload/runtime/profile.h"
 #include "src/base/allocate.h"
 #include "src/base/check.h"
 #include "src/base/ending.h"
@@ -381,6 +382,7 @@ typedef struct host_function_arguments {
  * (segment.c, task.c, backend_openmp.c, backend_threads.c), the pool's and the generator's. */
 static void function_ended(void *argument) {
   dvt_lane *lane = argument;
+  dvt_profile_pop();
   (void)dvt_ending_step_out();
   dvt_order_before(lane);
   dvt_lane_fail(lane, DAVIT_WORK_FAILED, "a function that the queue ran has ended its thread");
