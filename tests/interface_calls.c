@@ -259,6 +259,13 @@ CALL(davit_queue_synchronize, Q)
 CALL(davit_queue_request_subqueue, Q, P(&a.counted))
 CALL(davit_queue_set_subqueue, Q, I(0))
 CALL(davit_queue_subqueue, Q, P(&a.counted), P(&a.device))
+ROW(davit_queue_interop) { /* a queue of the host has none */
+  const davit_status status = davit_queue_interop(Q, P(&a.out));
+  if (status == DAVIT_UNSUPPORTED)
+    dvt_error_clear();
+  return status == DAVIT_UNSUPPORTED ? DAVIT_SUCCESS : status;
+}
+
 CALL(davit_queue_host_function, Q, F(nothing), P(&a))
 CALL(davit_queue_region, Q, G(no_region), P(&a))
 CALL(davit_queue_region_nowait, Q, E(no_nowait_region), P(&a))

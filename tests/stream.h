@@ -31,7 +31,8 @@ struct dvt_stream {
   pthread_cond_t changed;
   item *first, **end;
   int unfinished;
-  dvt_stream *side; /* callbacks run here, held up by nothing behind their marks */
+  dvt_stream *adopted; /* which it works on instead of itself */
+  dvt_stream *side;    /* callbacks run here, held up by nothing behind their marks */
   dvt_stream *next;
 };
 
@@ -71,8 +72,13 @@ void dvt_mark_free(dvt_mark *mark) {
     free(mark);
 }
 
+static dvt_stream *worked_on(dvt_stream *s) {
+  return s->adopted ? s->adopted : s;
+}
+
 /* Enqueues an item. Not by davit's allocation, which tests make fail: a device would not. */
 static void push(dvt_stream *s, item made) {
+  s = worked_on(s);
   item *copy = malloc(sizeof *copy);
   *copy = made;
   pthread_mutex_lock(&s->lock);
@@ -153,6 +159,7 @@ davit_status dvt_stream_acquire(int device, dvt_stream **taken) {
 }
 
 void dvt_stream_release(dvt_stream *s) {
+  s->adopted = NULL;
   pthread_mutex_lock(&streams_lock);
   s->next = free_streams;
   free_streams = s;
@@ -175,10 +182,21 @@ davit_status dvt_stream_use(dvt_stream *s) {
 }
 
 void *dvt_stream_native(dvt_stream *s) {
-  return s;
+  return worked_on(s);
+}
+
+/* An interop object is its stream. */
+void *dvt_stream_interop(dvt_stream *s) {
+  return worked_on(s);
+}
+
+davit_status dvt_stream_adopt(dvt_stream *s, void *interop, void *native) {
+  s->adopted = interop ? interop : native;
+  return DAVIT_SUCCESS;
 }
 
 davit_status dvt_stream_synchronize(dvt_stream *s) {
+  s = worked_on(s);
   pthread_mutex_lock(&s->lock);
   while (s->unfinished > 0)
     pthread_cond_wait(&s->changed, &s->lock);
@@ -187,6 +205,7 @@ davit_status dvt_stream_synchronize(dvt_stream *s) {
 }
 
 davit_status dvt_stream_query(dvt_stream *s, bool *idle) {
+  s = worked_on(s);
   pthread_mutex_lock(&s->lock);
   *idle = s->unfinished == 0;
   pthread_mutex_unlock(&s->lock);

@@ -17,8 +17,8 @@
 
 CASE(test_create_and_arguments) {
   davit_queue *queue = NULL;
-  REFUSED(davit_queue_create(DAVIT_HOST, &queue, &(davit_queue_options){.reserved = {[3] = 5}}),
-          "options->reserved[3] is 5");
+  REFUSED(davit_queue_create(DAVIT_HOST, &queue, &(davit_queue_options){.reserved = {[1] = 5}}),
+          "options->reserved[1] is 5");
   REFUSED(davit_queue_create(DAVIT_HOST, &queue, &(davit_queue_options){.subqueues = -1}), "subqueues is -1");
   REFUSED(davit_queue_create(DAVIT_HOST, &queue, &(davit_queue_options){.subqueues = 65}), "subqueues is 65");
   CHECK_FAILS(davit_queue_create(4711, &queue, NULL), DAVIT_UNKNOWN_DEVICE, "4711");

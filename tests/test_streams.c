@@ -49,31 +49,61 @@ static void enqueue(davit_queue *queue, davit_event *event, int kind, step *s) {
   case 3:
     CHECK(davit_event_record(event, queue));
     break;
-  default:
+  case 4:
     CHECK(davit_queue_wait(queue, event));
+    break;
+  default: {
+    void *interop;
+    CHECK(davit_queue_interop(queue, &interop));
+    push(interop, (item){.run = multiply, .argument = s});
+  }
   }
 }
 
-CASE(commands_of_all_kinds_keep_their_order) {
+/* What the program puts on the stream itself is among them, if `shared`. */
+static void keep_order(davit_queue *queue, bool shared, uint64_t *random) {
   enum { STEPS = 2000 };
   static step steps[STEPS];
-  uint64_t random = 7;
-  for (int round = 0; round < 10; round++) {
-    int64_t cell = 1, expected = 1;
-    davit_queue *queue = new_queue(DAVIT_HOST, 1);
-    davit_event *event = new_event();
-    for (int i = 0; i < scaled(STEPS); i++) {
-      const int kind = random_below(&random, 5);
-      steps[i] = (step){&cell, 2 + i % 7};
-      enqueue(queue, event, kind, &steps[i]);
-      if (kind < 3)
-        expected = expected * steps[i].factor % 1000003 + 1;
-      if (random_below(&random, 200) == 0)
-        CHECK(davit_queue_synchronize(queue));
+  int64_t cell = 1, expected = 1;
+  davit_event *event = new_event();
+  for (int i = 0; i < scaled(STEPS); i++) {
+    const int kind = random_below(random, shared ? 6 : 5);
+    steps[i] = (step){&cell, 2 + i % 7};
+    enqueue(queue, event, kind, &steps[i]);
+    if (kind < 3 || kind == 5)
+      expected = expected * steps[i].factor % 1000003 + 1;
+    if (random_below(random, 200) == 0) {
+      CHECK(davit_queue_synchronize(queue));
+      assert_int_equal(cell, expected);
     }
+  }
+  if (random_below(random, 2))
     CHECK(davit_queue_synchronize(queue));
-    assert_int_equal(cell, expected);
-    CHECK(davit_queue_destroy(queue));
+  CHECK(davit_queue_destroy(queue));
+  assert_int_equal(cell, expected);
+}
+
+CASE(commands_of_all_kinds_keep_their_order) {
+  uint64_t random = 7;
+  for (int round = 0; round < 10; round++)
+    keep_order(new_queue(DAVIT_HOST, 1), false, &random);
+}
+
+CASE(work_of_the_program_keeps_its_place) {
+  uint64_t random = 8;
+  for (int round = 0; round < 10; round++)
+    keep_order(new_queue(DAVIT_HOST, 1), true, &random);
+}
+
+CASE(a_queue_works_on_a_stream_of_the_programs) {
+  uint64_t random = 9;
+  for (int round = 0; round < 10; round++) {
+    dvt_stream *own = new_stream();
+    davit_queue *queue;
+    davit_queue_options options = {.subqueues = round % 2};
+    *(round % 3 ? &options.stream : &options.interop) = own;
+    CHECK(davit_queue_create(DAVIT_HOST, &queue, &options));
+    keep_order(queue, true, &random);
   }
 }
 

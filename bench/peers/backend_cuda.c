@@ -205,14 +205,7 @@ static davit_status open_lane(dvt_lane *lane) {
   cuda_lane *self = dvt_allocate(1, sizeof *self);
   if (!self)
     return DAVIT_OUT_OF_HOST_MEMORY;
-  if (dvt_lane_wants_stream(lane)) {
-    davit_status status = dvt_stream_acquire(lane->device, &lane->stream);
-    if (status != DAVIT_SUCCESS) {
-      free(self);
-      return status;
-    }
-    lane->marks_records = true;
-  }
+  lane->marks_records = lane->stream != NULL;
   pthread_mutex_init(&self->lock, NULL);
   self->tail = &self->head;
   lane->backend = self;
@@ -224,8 +217,6 @@ static void close_lane(dvt_lane *lane) {
   pthread_mutex_lock(&self->lock); /* whoever issued the lane's last record has let go of it */
   pthread_mutex_unlock(&self->lock);
   pthread_mutex_destroy(&self->lock);
-  if (lane->stream)
-    dvt_stream_release(lane->stream);
   free(self);
 }
 

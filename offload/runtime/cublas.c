@@ -90,6 +90,11 @@ davit_status dvt_cublas_status(int result, const char *operation) {
                     DVT_CUBLAS(GetStatusString)((cublasStatus_t)result));
 }
 
+davit_status dvt_cublas_move(void *handle, void *cuda_stream) {
+  return dvt_cublas_status((int)DVT_CUBLAS(SetStream_v2)(handle, cuda_stream),
+                           "giving cuBLAS another stream");
+}
+
 davit_status dvt_cublas_create(void *cuda_stream, void **handle) {
   dvt_cublas_load();
   if (missing[0])

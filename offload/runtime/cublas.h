@@ -25,6 +25,9 @@ void dvt_cublas_destroy(void *handle);
 
 #ifdef DAVIT_WITH_CUDA
 
+/* The handle works on another stream of its device. */
+davit_status dvt_cublas_move(void *handle, void *cuda_stream);
+
 /* Entry points by type, in the order D, S, Z, C: the numbers of a routine are its first one and those behind.
  * */
 #define DVT_CUBLAS_FUNCTIONS(X)                                                                              \

@@ -28,7 +28,8 @@ typedef struct source {
 struct dvt_stream {
   int device;
   int ordinal;
-  cudaStream_t stream;
+  cudaStream_t stream, own; /* which it works on, and its own one */
+  omp_interop_t interop, own_interop;
   cudaStream_t side; /* callbacks run here: they hold their stream up, and must not hold up work */
   pthread_mutex_t side_lock;
   source *sources[DVT_MAX_ORDINALS]; /* made when they are needed, as are `side` and `cublas` */
@@ -71,14 +72,19 @@ void *dvt_stream_native(dvt_stream *stream) {
   return stream->stream;
 }
 
+void *dvt_stream_interop(dvt_stream *stream) {
+  return stream->interop;
+}
+
 /* The interop object's stream. LLVM 22's runtime hands the device's number to its plugin, which counts its
  * own devices only, and crashes where the two differ: davit is linked so that GPUs come first and they agree
  * (cmake/Offload.cmake). In a program that is linked otherwise the stream is CUDA's own. */
-static cudaStream_t new_stream(const dvt_device *device) {
+static cudaStream_t new_stream(const dvt_device *device, omp_interop_t *made) {
   int number = device->info.device, result = 0;
   if (number == device->ordinal) {
     omp_interop_t interop = omp_interop_none;
 #pragma omp interop init(targetsync : interop) device(number)
+    *made = interop;
     return interop == omp_interop_none ? NULL : omp_get_interop_ptr(interop, omp_ipr_targetsync, &result);
   }
   cudaStream_t stream = NULL;
@@ -91,7 +97,8 @@ static davit_status make(const dvt_device *device, dvt_stream **stream) {
     return DAVIT_OUT_OF_HOST_MEMORY;
   davit_status status = use(device->ordinal);
   if (status == DAVIT_SUCCESS) {
-    made->stream = new_stream(device);
+    made->stream = made->own = new_stream(device, &made->own_interop);
+    made->interop = made->own_interop;
     if (!made->stream)
       status = davit_fail(DAVIT_DEVICE_ERROR, "device %d gives no stream to work on", device->info.device);
   }
@@ -126,7 +133,30 @@ davit_status dvt_stream_acquire(int device, dvt_stream **stream) {
   return DAVIT_SUCCESS;
 }
 
+/* The handle of cuBLAS, if there is one, follows. */
+static davit_status work_on(dvt_stream *stream, cudaStream_t native, omp_interop_t interop) {
+  stream->stream = native;
+  stream->interop = interop;
+  return stream->cublas ? dvt_cublas_move(stream->cublas, native) : DAVIT_SUCCESS;
+}
+
+davit_status dvt_stream_adopt(dvt_stream *stream, void *interop, void *native) {
+  int result = 0, ordinal = -1;
+  DVT_TRY(use(stream->ordinal));
+  if (interop)
+    native = omp_get_interop_ptr(interop, omp_ipr_targetsync, &result);
+  if (!native)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "options->interop has no stream; init it with targetsync");
+  DVT_TRY(dvt_cuda_status(cudaStreamGetDevice(native, &ordinal), "asking a stream for its device"));
+  if (ordinal != stream->ordinal)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "options->%s is not of device %d",
+                      interop ? "interop" : "stream", stream->device);
+  return work_on(stream, native, interop);
+}
+
 void dvt_stream_release(dvt_stream *stream) {
+  if (stream->stream != stream->own)
+    (void)work_on(stream, stream->own, stream->own_interop);
   pthread_mutex_lock(&lock);
   stream->next = free_streams[stream->ordinal];
   free_streams[stream->ordinal] = stream;
@@ -405,6 +435,16 @@ davit_status dvt_stream_use(dvt_stream *stream) {
 void *dvt_stream_native(dvt_stream *stream) {
   (void)stream;
   return NULL;
+}
+
+void *dvt_stream_interop(dvt_stream *stream) {
+  (void)stream;
+  return NULL;
+}
+
+davit_status dvt_stream_adopt(dvt_stream *stream, void *interop, void *native) {
+  (void)stream, (void)interop, (void)native;
+  return none();
 }
 
 davit_status dvt_stream_synchronize(dvt_stream *stream) {

@@ -29,8 +29,14 @@ int dvt_stream_ordinal(const dvt_stream *stream);
 /* Makes the stream's device current for the calling thread, as vendor calls need it. */
 davit_status dvt_stream_use(dvt_stream *stream);
 
-/* The device runtime's own stream (a cudaStream_t). */
+/* The device runtime's own stream (a cudaStream_t), and the OpenMP interop object that has it (an omp_interop_t); NULL:
+ * there is none. */
 void *dvt_stream_native(dvt_stream *stream);
+void *dvt_stream_interop(dvt_stream *stream);
+
+/* Until it is released the stream is that of the program's interop object, or its `native` one where that is NULL. Fails
+ * if that is no stream of the device. */
+davit_status dvt_stream_adopt(dvt_stream *stream, void *interop, void *native);
 
 /* Blocks until the stream is idle. */
 davit_status dvt_stream_synchronize(dvt_stream *stream);

@@ -18,7 +18,7 @@ typedef struct dvt_backend {
   davit_status (*start)(void);
   void (*stop)(void);                   /* all lanes are closed */
   void (*leave)(void);                  /* the process ends with lanes open: leave what runs alone */
-  davit_status (*open)(dvt_lane *lane); /* sets stream, marks_records, backend */
+  davit_status (*open)(dvt_lane *lane); /* sets marks_records, backend; the stream is there */
   void (*close)(dvt_lane *lane);        /* the lane is drained */
   void (*submit)(dvt_command *command); /* takes the command; any thread */
   bool (*drain)(

@@ -76,10 +76,12 @@ static bool find_segment(dvt_lane *lane, dvt_segment *s) {
   dvt_command *c = pass_waits(lane, &s->last, &known, &there);
   if (!there)
     return false;
-  const bool regions = c && c->kind == DVT_REGION && known;
-  if (dvt_track_hold(lane, regions && !t->certain ? 0 : WINDOW - 1))
+  const bool regions = c && c->kind == DVT_REGION && known, shared = atomic_load(&lane->shared);
+  const bool after = regions && (shared || !t->certain);
+  if (dvt_track_hold(lane, after ? 0 : WINDOW - 1))
     return false;
-  if (regions && t->in_stream && !t->certain) {
+  if (after && (shared ? t->drained != t->first : t->in_stream)) {
+    t->drained = t->first;
     dvt_task_drain(lane);
     if (dvt_track_hold(lane, 0))
       return false;
@@ -141,6 +143,7 @@ static void advance(dvt_lane *lane, int *left) {
     if (!find_segment(lane, &s))
       return;
     t->first = s.last->next;
+    t->drained = NULL;
     s.last->next = NULL;
     for (const dvt_command *c = s.first; c; c = c->next)
       s.first->commands = c == s.first ? 1 : s.first->commands + 1;
@@ -294,14 +297,7 @@ static davit_status open_lane(dvt_lane *lane) {
   dvt_track *made = dvt_allocate(1, sizeof *made);
   if (!made)
     return DAVIT_OUT_OF_HOST_MEMORY;
-  if (dvt_lane_wants_stream(lane)) {
-    davit_status status = dvt_stream_acquire(lane->device, &lane->stream);
-    if (status != DAVIT_SUCCESS) {
-      free(made);
-      return status;
-    }
-    lane->marks_records = true;
-  }
+  lane->marks_records = lane->stream != NULL;
   made->end = &made->first;
   atomic_store(&made->held, -1);
   lane->backend = made;
@@ -310,8 +306,6 @@ static davit_status open_lane(dvt_lane *lane) {
 
 static void close_lane(dvt_lane *lane) {
   dvt_track_end(lane);
-  if (lane->stream)
-    dvt_stream_release(lane->stream);
   free(lane->backend);
 }
 

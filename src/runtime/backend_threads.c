@@ -39,19 +39,32 @@ static dvt_command *take(lane_thread *self) {
   return command;
 }
 
+/* The calling thread is inside. */
+static void drain(dvt_lane *lane) {
+  const davit_status status = dvt_stream_synchronize(lane->stream);
+  if (status != DAVIT_SUCCESS)
+    dvt_lane_fail(lane, status, davit_last_error());
+}
+
 static void run_streamed(dvt_command *command) {
-  dvt_lane *lane = command->lane;
   dvt_ending_enter();
   dvt_command_work(command);
-  if (!atomic_load(&lane->failed)) {
-    davit_status status = dvt_stream_synchronize(lane->stream);
-    if (status != DAVIT_SUCCESS)
-      dvt_lane_fail(lane, status, davit_last_error());
-  }
+  if (!atomic_load(&command->lane->failed))
+    drain(command->lane);
+  dvt_ending_leave();
+}
+
+/* What the program has put on the stream comes before what the host does. */
+static void drain_shared(const dvt_command *command) {
+  if (!atomic_load(&command->lane->shared) || command->kind == DVT_STREAMED || command->kind == DVT_STAGED)
+    return;
+  dvt_ending_enter();
+  drain(command->lane);
   dvt_ending_leave();
 }
 
 void dvt_command_run(dvt_command *command) {
+  drain_shared(command);
   switch (command->kind) {
   case DVT_STREAMED:
   case DVT_STAGED:
@@ -115,13 +128,6 @@ static davit_status open_lane(dvt_lane *lane) {
   lane_thread *self = dvt_allocate(1, sizeof *self);
   if (!self)
     return DAVIT_OUT_OF_HOST_MEMORY;
-  if (dvt_lane_wants_stream(lane)) {
-    davit_status status = dvt_stream_acquire(lane->device, &lane->stream);
-    if (status != DAVIT_SUCCESS) {
-      free(self);
-      return status;
-    }
-  }
   pthread_mutex_init(&self->lock, NULL);
   pthread_cond_init(&self->changed, NULL);
   self->tail = &self->head;
@@ -130,8 +136,6 @@ static davit_status open_lane(dvt_lane *lane) {
   const davit_status status = dvt_pool_run(loop, self);
   if (status == DAVIT_SUCCESS)
     return status;
-  if (lane->stream)
-    dvt_stream_release(lane->stream);
   sem_destroy(&self->left);
   pthread_mutex_destroy(&self->lock);
   pthread_cond_destroy(&self->changed);
@@ -147,8 +151,6 @@ static void close_lane(dvt_lane *lane) {
   pthread_mutex_unlock(&self->lock);
   while (sem_wait(&self->left) != 0) {
   }
-  if (lane->stream)
-    dvt_stream_release(lane->stream);
   sem_destroy(&self->left);
   pthread_mutex_destroy(&self->lock);
   pthread_cond_destroy(&self->changed);

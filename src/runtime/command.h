@@ -53,9 +53,9 @@ struct dvt_command {
   dvt_form work;
   const char *name; /* of the work, a fixed text */
   uint64_t range;   /* of a STAGED command that has begun, for profilers */
-  bool stream;    /* the work sees the lane's stream */
-  bool beside;    /* given to the graph while somebody placed another command of the lane */
-  dvt_span *span; /* in a trace; NULL: in none */
+  bool stream;      /* the work sees the lane's stream */
+  bool beside;      /* given to the graph while somebody placed another command of the lane */
+  dvt_span *span;   /* in a trace; NULL: in none */
   /* Kept by the task graph in the first command of a segment. */
   dvt_command *last;
   int commands;
@@ -78,6 +78,7 @@ struct dvt_lane {
   int device;
   int threads;        /* of the host that one command may use */
   dvt_stream *stream; /* NULL: the lane works on host threads alone */
+  atomic_bool shared; /* the program may put work on the stream, too: it is never known to be idle */
   bool marks_records; /* its records pass through ISSUED */
   char token;         /* the address that orders the lane's tasks */
   atomic_int regions; /* groups of regions in the task graph */

@@ -154,7 +154,8 @@ davit_status dvt_lanes_synchronize(dvt_lane *const *lanes, int count) {
     for (int i = 0; i < n; i++) {
       dvt_lane *lane = lanes[begin + i];
       upto[i] = atomic_load(&lane->enqueued);
-      bool idle = upto[i] == atomic_load(&lane->synchronised) && !atomic_load(&lane->failed);
+      bool idle = upto[i] == atomic_load(&lane->synchronised) && !atomic_load(&lane->failed) &&
+                  !atomic_load(&lane->shared);
       if (!idle)
         dvt_error_keep(&first, dvt_lane_record(lane, false, &records[i]));
     }
@@ -169,6 +170,19 @@ davit_status dvt_lanes_synchronize(dvt_lane *const *lanes, int count) {
     }
   }
   return dvt_wait_end(&wait, dvt_error_report(&first));
+}
+
+davit_status dvt_lane_share(dvt_lane *lane) {
+  DVT_UNCANCELLED;
+  dvt_record *record;
+  DVT_TRY(dvt_may_wait());
+  if (!lane->stream)
+    return davit_fail(DAVIT_UNSUPPORTED, "device %d has no streams to share", lane->device);
+  atomic_store(&lane->shared, true);
+  DVT_TRY(dvt_lane_record(lane, false, &record));
+  dvt_record_wait_issued(record);
+  dvt_record_drop(record);
+  return DAVIT_SUCCESS;
 }
 
 /* ---- scratch memory ---- */
@@ -250,24 +264,43 @@ static void lane_free(dvt_lane *lane) {
   free(lane);
 }
 
-static davit_status open_in_backend(dvt_lane *lane) {
+static void close_in_backend(dvt_lane *lane) {
+  dvt_backend_running()->close(lane);
+  if (lane->stream)
+    dvt_stream_release(lane->stream);
+}
+
+static davit_status take_stream(dvt_lane *lane, void *interop, void *native) {
+  if (!dvt_lane_wants_stream(lane))
+    return DAVIT_SUCCESS;
+  DVT_TRY(dvt_stream_acquire(lane->device, &lane->stream));
+  const bool shared = interop || native;
+  atomic_store(&lane->shared, shared);
+  return shared ? dvt_stream_adopt(lane->stream, interop, native) : DAVIT_SUCCESS;
+}
+
+static davit_status open_in_backend(dvt_lane *lane, void *interop, void *native) {
   const bool guarded = dvt_lane_is_gpu(lane);
   if (guarded)
     dvt_ending_enter();
-  const davit_status status = dvt_backend_running()->open(lane);
+  davit_status status = take_stream(lane, interop, native);
+  if (status == DAVIT_SUCCESS)
+    status = dvt_backend_running()->open(lane);
+  if (status != DAVIT_SUCCESS && lane->stream)
+    dvt_stream_release(lane->stream);
   if (guarded)
     dvt_ending_leave();
   return status;
 }
 
-static davit_status lane_prepare(dvt_lane *lane) {
-  DVT_TRY(open_in_backend(lane));
+static davit_status lane_prepare(dvt_lane *lane, void *interop, void *native) {
+  DVT_TRY(open_in_backend(lane, interop, native));
   lane->last_command = command_new(lane, DVT_RECORD, 0);
   if (lane->last_command)
     lane->last_command->record = dvt_record_new(lane->device, lane->marks_records, false);
   if (lane->last_command && lane->last_command->record)
     return DAVIT_SUCCESS;
-  dvt_backend_running()->close(lane);
+  close_in_backend(lane);
   return DAVIT_OUT_OF_HOST_MEMORY;
 }
 
@@ -284,6 +317,10 @@ davit_status dvt_may_wait(void) {
 }
 
 davit_status dvt_lane_open(int device, dvt_lane **lane) {
+  return dvt_lane_open_on(device, NULL, NULL, lane);
+}
+
+davit_status dvt_lane_open_on(int device, void *interop, void *native, dvt_lane **lane) {
   DVT_UNCANCELLED;
   DVT_TRY(dvt_may_wait());
   DVT_TRY(dvt_start());
@@ -299,7 +336,7 @@ davit_status dvt_lane_open(int device, dvt_lane **lane) {
                           .counters = counters_of};
   pthread_mutex_init(&made->lock, NULL);
   dvt_backend_hold();
-  davit_status status = lane_prepare(made);
+  davit_status status = lane_prepare(made, interop, native);
   if (status != DAVIT_SUCCESS) {
     dvt_backend_drop();
     lane_free(made);
@@ -329,7 +366,7 @@ void dvt_lane_release(dvt_lane *lane) {
   if (lane->abandoned)
     return;
   dvt_trail_end(&lane->trail);
-  dvt_backend_running()->close(lane);
+  close_in_backend(lane);
   scratch_free(lane);
   lane_free(lane);
   dvt_backend_drop();

@@ -7,6 +7,13 @@
 
 davit_status dvt_lane_open(int device, dvt_lane **lane);
 
+/* On the stream of the program's interop object, or its `native` one where that is NULL. */
+davit_status dvt_lane_open_on(int device, void *interop, void *native, dvt_lane **lane);
+
+/* Shares its stream with the program, which may use it on the return: waits until what is enqueued now is placed there,
+ * or over. DAVIT_UNSUPPORTED: it has none. */
+davit_status dvt_lane_share(dvt_lane *lane);
+
 /* Whether the calling thread may wait for lanes: everywhere but in the function of a DVT_REGION command. */
 davit_status dvt_may_wait(void);
 

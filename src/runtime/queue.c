@@ -174,16 +174,30 @@ static void drop(davit_queue *queue) {
     free_queue(queue);
 }
 
-davit_status davit_queue_create(int device, davit_queue **queue, const davit_queue_options *options) {
+static davit_status check_options(const davit_queue_options *o) {
   enum { MAX_SUBQUEUES = 64 };
-  const int subqueues = options && options->subqueues ? options->subqueues : 1;
-  DVT_TRY(dvt_check_pointer("queue", queue));
-  DVT_TRY(DVT_CHECK_OPTIONS(options));
-  if (subqueues < 1 || subqueues > MAX_SUBQUEUES)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "options->subqueues is %d, not 1 to %d", subqueues,
+  DVT_TRY(DVT_CHECK_OPTIONS(o));
+  if (o->subqueues < 0 || o->subqueues > MAX_SUBQUEUES)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "options->subqueues is %d, not 1 to %d", o->subqueues,
                       MAX_SUBQUEUES);
+  if (o->interop && o->stream)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "options->interop and options->stream are both set");
+  if (o->subqueues > 1 && (o->interop || o->stream))
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "options->subqueues is %d, but options->%s is one stream",
+                      o->subqueues, o->interop ? "interop" : "stream");
+  return DAVIT_SUCCESS;
+}
+
+davit_status davit_queue_create(int device, davit_queue **queue, const davit_queue_options *options) {
+  const davit_queue_options o = options ? *options : (davit_queue_options){.subqueues = 1};
+  const int subqueues = o.subqueues ? o.subqueues : 1;
+  DVT_TRY(dvt_check_pointer("queue", queue));
+  DVT_TRY(check_options(&o));
   DVT_TRY(dvt_start());
   DVT_TRY(dvt_resolve_device(device, &device));
+  if ((o.interop || o.stream) && !dvt_lane_has_stream(device))
+    return davit_fail(DAVIT_UNSUPPORTED, "device %d has no streams, but options->%s is set", device,
+                      o.interop ? "interop" : "stream");
   davit_queue *made = dvt_allocate(1, sizeof *made + (size_t)subqueues * sizeof(dvt_lane *));
   if (!made)
     return DAVIT_OUT_OF_HOST_MEMORY;
@@ -197,7 +211,7 @@ davit_status davit_queue_create(int device, davit_queue **queue, const davit_que
   atomic_store(&made->badge->references, 1);
   const int number = dvt_trail_queue();
   for (; made->subqueues < subqueues; made->subqueues++) {
-    davit_status status = dvt_lane_open(device, &made->lanes[made->subqueues]);
+    davit_status status = dvt_lane_open_on(device, o.interop, o.stream, &made->lanes[made->subqueues]);
     if (status != DAVIT_SUCCESS) {
       free_queue(made);
       return status;
@@ -259,6 +273,20 @@ davit_status davit_queue_synchronize(davit_queue *queue) {
     return davit_fail(DAVIT_WOULD_DEADLOCK, "a queue's own work cannot wait for the queue");
   const dvt_wait wait = dvt_wait_begin("davit_queue_synchronize");
   return dvt_wait_end(&wait, dvt_lanes_synchronize(queue->lanes, queue->subqueues));
+}
+
+davit_status davit_queue_interop(davit_queue *queue, void **interop) {
+  DVT_TRY(check(queue));
+  DVT_TRY(dvt_check_pointer("interop", interop));
+  if (inside(queue))
+    return davit_fail(DAVIT_WOULD_DEADLOCK, "a queue's own work cannot wait for the queue");
+  dvt_lane *lane = dvt_queue_lane(queue);
+  DVT_TRY(dvt_lane_share(lane));
+  void *const found = dvt_stream_interop(lane->stream);
+  if (!found)
+    return davit_fail(DAVIT_UNSUPPORTED, "the queue's stream does not come from an interop object of OpenMP");
+  *interop = found;
+  return DAVIT_SUCCESS;
 }
 
 /* ---- sub-queues ---- */

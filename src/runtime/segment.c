@@ -90,6 +90,8 @@ static void end_commands(dvt_command *first) {
  * now, because the task depended on them. */
 static void begin(dvt_command *first) {
   dvt_lane *lane = first->lane;
+  if (atomic_load(&lane->shared))
+    dvt_track_of(lane)->in_stream = true;
   for (dvt_command *c = first; c && c->kind == DVT_WAIT; c = c->next) {
     if (lane->stream && dvt_record_known(c->record) == DVT_RECORD_ISSUED && c->record->mark) {
       dvt_track_of(lane)->in_stream = true;
@@ -253,7 +255,7 @@ bool dvt_track_drain(dvt_lane *lane) {
   unsigned long long given;
   if (!is_drained(t, &given))
     return false;
-  if (t->in_stream)
+  if (t->in_stream || atomic_load(&lane->shared))
     dvt_poll(dvt_lane_stream_is_idle, lane);
   dvt_order_after(lane);
   return true;
@@ -330,7 +332,7 @@ static void go_on_staging(dvt_command *first, dvt_command *c) {
 static void when_drained(dvt_lane *lane, dvt_notify then, void *argument) {
   dvt_track *t = dvt_track_of(lane);
   dvt_mark *mark = NULL;
-  bool drained = !t->in_stream;
+  bool drained = !t->in_stream && !atomic_load(&lane->shared);
   davit_status status = DAVIT_SUCCESS;
   if (!drained)
     status = dvt_stream_query(lane->stream, &drained);

@@ -21,6 +21,7 @@
  * else that of whoever places a command. */
 typedef struct dvt_track {
   dvt_command *first, **end; /* not generated yet */
+  dvt_command *drained;      /* the first one, if the stream has been waited for before it */
   dvt_lane *next;            /* in one list: active, parked at a record, or released */
   bool listed;               /* it is in one of them */
   bool certain;              /* the newest task is a region, whose outcome is known: it cannot fail */
