@@ -91,6 +91,10 @@ davit_status dvt_atax_kernel(int device, dvt_stream *stream, dvt_kernel_fit *fit
   return dvt_atax_fit(stream, &(dvt_atax){.type = DAVIT_DOUBLE, .trans = 'T', .m = 8192, .n = 8192}, fit);
 }
 
+static davit_status use_mapped(dvt_atax *g, const davit_atax_options *options, int device) {
+  return DVT_USE_MAPPED(options, device, {"a", &g->a}, {"x", &g->x}, {"tmp", &g->tmp}, {"y", &g->y});
+}
+
 davit_status davit_queue_atax(davit_queue *queue, davit_type type, char trans, int64_t m, int64_t n,
                               const void *a, int64_t lda, const void *x, void *tmp, void *y,
                               const davit_atax_options *options) {
@@ -100,6 +104,7 @@ davit_status davit_queue_atax(davit_queue *queue, davit_type type, char trans, i
   DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
   dvt_atax g = {type, trans, m, n, a, lda, x, tmp, y, false, 0};
   DVT_TRY(check(&g));
+  DVT_TRY(use_mapped(&g, options, lane->device));
   return submit(lane, &g);
 }
 
@@ -225,19 +230,21 @@ davit_status davit_atax(davit_type type, char trans, int64_t m, int64_t n, const
   int chosen[DVT_MAX_DEVICES], count;
   dvt_atax g = {type, trans, m, n, a, lda, x, tmp, y, false, 0};
   DVT_TRY(check(&g));
-  DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));
+  DVT_TRY(DVT_CHOOSE_WITH_MAPPED(options, chosen, &count));
+  DVT_TRY(use_mapped(&g, options, chosen[0]));
   if (m == 0 || n == 0) {
     size_t bytes = davit_type_bytes(g.type);
-    DVT_TRY(dvt_atax_outer(&g) > 0 ? davit_fill((size_t)dvt_atax_outer(&g) * bytes, 0, y) : DAVIT_SUCCESS);
-    return tmp && dvt_atax_inner(&g) > 0 ? davit_fill((size_t)dvt_atax_inner(&g) * bytes, 0, tmp)
-                                         : DAVIT_SUCCESS;
+    DVT_TRY(dvt_atax_outer(&g) > 0 ? davit_fill((size_t)dvt_atax_outer(&g) * bytes, 0, g.y) : DAVIT_SUCCESS);
+    return g.tmp && dvt_atax_inner(&g) > 0 ? davit_fill((size_t)dvt_atax_inner(&g) * bytes, 0, g.tmp)
+                                           : DAVIT_SUCCESS;
   }
-  if (dvt_spread_is_home(chosen, count, options && options->devices, 4, (const void *[]){a, x, tmp, y}))
+  if (dvt_spread_is_home(chosen, count, options && options->devices, 4,
+                         (const void *[]){g.a, g.x, g.tmp, g.y}))
     return run_at_home(&g, chosen[0], count > 1 ? dvt_threads() : 0);
-  if (count == 1 && dvt_place_reached(chosen[0], dvt_place_of(a)) &&
-      dvt_place_reached(chosen[0], dvt_place_of(x)) &&
-      (!tmp || dvt_place_reached(chosen[0], dvt_place_of(tmp))) &&
-      dvt_place_reached(chosen[0], dvt_place_of(y)))
+  if (count == 1 && dvt_place_reached(chosen[0], dvt_place_of(g.a)) &&
+      dvt_place_reached(chosen[0], dvt_place_of(g.x)) &&
+      (!g.tmp || dvt_place_reached(chosen[0], dvt_place_of(g.tmp))) &&
+      dvt_place_reached(chosen[0], dvt_place_of(g.y)))
     return run_alone(&g, chosen[0]);
   return spread(&g, chosen, count);
 }

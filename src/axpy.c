@@ -28,6 +28,20 @@ static const dvt_operation operation = {.name = "axpy",
                                         .region_on_host = true,
                                         .serial = true};
 
+static davit_status use_mapped(dvt_axpy *g, const davit_axpy_options *options, int device) {
+  return DVT_USE_MAPPED(options, device, {"x", &g->x}, {"y", &g->y});
+}
+
+static davit_status enqueue(davit_queue *queue, dvt_axpy *g, const davit_axpy_options *options) {
+  dvt_lane *lane = dvt_queue_lane(queue);
+  if (!lane)
+    return DAVIT_INVALID_ARGUMENT;
+  DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
+  DVT_TRY(check(g));
+  DVT_TRY(use_mapped(g, options, lane->device));
+  return dvt_operation_submit(lane, &operation, g, 0);
+}
+
 /* ---- over several devices ---- */
 
 enum { CHUNK = 1 << 20 };
@@ -66,12 +80,13 @@ static davit_status run_all(dvt_spread *run, const dvt_axpy *g) {
   return DAVIT_SUCCESS;
 }
 
-static davit_status spread(const dvt_axpy *g, const davit_axpy_options *options) {
+static davit_status spread(dvt_axpy *g, const davit_axpy_options *options) {
   int chosen[DVT_MAX_DEVICES], count;
-  DVT_TRY(operation.check((void *)(uintptr_t)g));
+  DVT_TRY(check(g));
   if (dvt_vectors_overlap(g->x, g->n, g->incx, g->y, g->n, g->incy, davit_type_bytes(g->type)))
     return davit_fail(DAVIT_INVALID_ARGUMENT, "y overlaps x");
-  DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));
+  DVT_TRY(DVT_CHOOSE_WITH_MAPPED(options, chosen, &count));
+  DVT_TRY(use_mapped(g, options, chosen[0]));
   if (g->n == 0 || g->alpha == 0)
     return DAVIT_SUCCESS;
   if (dvt_spread_is_short(&operation, chosen, count, options && options->devices, 2,
@@ -92,9 +107,7 @@ static davit_status spread(const dvt_axpy *g, const davit_axpy_options *options)
   }                                                                                                          \
   davit_status davit_queue_##p##axpy(davit_queue *queue, int64_t n, T alpha, const T *x, int64_t incx, T *y, \
                                      int64_t incy, const davit_axpy_options *options) {                      \
-    DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));                                                               \
-    return dvt_operation_enqueue(queue, &operation,                                                          \
-                                 &(dvt_axpy){TYPE, n, (double _Complex)alpha, x, incx, y, incy});            \
+    return enqueue(queue, &(dvt_axpy){TYPE, n, (double _Complex)alpha, x, incx, y, incy}, options);          \
   }
 DEFINE(d, double, DAVIT_DOUBLE)
 DEFINE(s, float, DAVIT_FLOAT)

@@ -348,13 +348,14 @@ typedef struct places {
 /* p->threads too. */
 static davit_status find_places(dvt_closest_problem *p, const davit_closest_pair_options *options,
                                 places *w) {
-  DVT_TRY(DVT_CHOOSE_DEVICES(options, w->chosen, &w->count));
+  DVT_TRY(DVT_CHOOSE_WITH_MAPPED(options, w->chosen, &w->count));
+  DVT_TRY(DVT_USE_MAPPED(options, w->chosen[0], {"points", &p->points}));
   w->device = DAVIT_HOST;
   w->alone = p->algorithm == DAVIT_CLOSEST_PAIR_DIVIDE && dvt_place_is_host(dvt_place_of(p->points));
   if (w->alone)
     return DAVIT_SUCCESS;
-  w->alone = dvt_monoid_home(&p->points, 1, w->chosen, w->count, !options || !options->devices, &w->device,
-                             &p->threads);
+  w->alone = dvt_monoid_home(&p->points, 1, w->chosen, w->count,
+                             !options || (!options->devices && !options->mapped), &w->device, &p->threads);
   if (!w->alone)
     p->threads = 0;
   return DAVIT_SUCCESS;
@@ -372,7 +373,9 @@ davit_status dvt_closest_submit(davit_queue *queue, const dvt_closest_problem *p
   if (!lane)
     return DAVIT_INVALID_ARGUMENT;
   DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
-  return dvt_lane_submit(lane, DVT_BLOCKING, run_here, p, sizeof *p);
+  dvt_closest_problem there = *p;
+  DVT_TRY(DVT_USE_MAPPED(options, lane->device, {"points", &there.points}));
+  return dvt_lane_submit(lane, DVT_BLOCKING, run_here, &there, sizeof there);
 }
 
 davit_status dvt_closest_plan(dvt_closest_problem *p, const davit_closest_pair_options *options,

@@ -198,17 +198,24 @@ davit_status dvt_covariance_kernel(int device, dvt_stream *stream, dvt_kernel_fi
   return dvt_centre_fit(stream, DAVIT_DOUBLE, fit);
 }
 
+static davit_status use_mapped(dvt_covariance *g, const davit_covariance_options *options, int device) {
+  return DVT_USE_MAPPED(options, device, {"d", &g->d}, {"mean", &g->mean}, {"centred", &g->centred},
+                        {"s", &g->s});
+}
+
 davit_status davit_queue_covariance(davit_queue *queue, davit_type type, char trans, int64_t rows,
                                     int64_t cols, const void *d, int64_t ldd, void *mean, void *centred,
                                     int64_t ldc, void *s, int64_t lds,
                                     const davit_covariance_options *options) {
   dvt_covariance g = arguments_of(type, trans, rows, cols, d, ldd, mean, centred, ldc, s, lds, options);
-  const dvt_lane *lane = dvt_queue_lane(queue);
+  dvt_lane *lane = dvt_queue_lane(queue);
   if (!lane)
     return DAVIT_INVALID_ARGUMENT;
   DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
   g.teams = teams_on(lane->device);
-  return dvt_operation_enqueue(queue, &operation, &g);
+  DVT_TRY(check(&g));
+  DVT_TRY(use_mapped(&g, options, lane->device));
+  return dvt_operation_submit(lane, &operation, &g, 0);
 }
 
 /* ---- over several devices ---- */
@@ -634,7 +641,8 @@ davit_status davit_covariance(davit_type type, char trans, int64_t rows, int64_t
   int chosen[DVT_MAX_DEVICES], count;
   dvt_covariance g = arguments_of(type, trans, rows, cols, d, ldd, mean, centred, ldc, s, lds, options);
   DVT_TRY(check(&g));
-  DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));
+  DVT_TRY(DVT_CHOOSE_WITH_MAPPED(options, chosen, &count));
+  DVT_TRY(use_mapped(&g, options, chosen[0]));
   if (cols == 0)
     return DAVIT_SUCCESS;
   g.teams = teams_on(chosen[0]);

@@ -45,6 +45,20 @@ static const dvt_operation operation = {.name = "gemv",
                                         .region_on_host = true,
                                         .serial = true};
 
+static davit_status use_mapped(dvt_gemv *g, const davit_gemv_options *options, int device) {
+  return DVT_USE_MAPPED(options, device, {"a", &g->a}, {"x", &g->x}, {"y", &g->y});
+}
+
+static davit_status enqueue(davit_queue *queue, dvt_gemv *g, const davit_gemv_options *options) {
+  dvt_lane *lane = dvt_queue_lane(queue);
+  if (!lane)
+    return DAVIT_INVALID_ARGUMENT;
+  DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
+  DVT_TRY(check(g));
+  DVT_TRY(use_mapped(g, options, lane->device));
+  return dvt_operation_submit(lane, &operation, g, 0);
+}
+
 /* ---- over several devices ---- */
 
 /* A lane owns a range of y and walks along x for it, so that sums stay on the lane and ascend. A chunk of A
@@ -121,7 +135,8 @@ static davit_status run_all(dvt_spread *run, const dvt_gemv *g) {
 static davit_status spread(dvt_gemv *g, const davit_gemv_options *options) {
   int chosen[DVT_MAX_DEVICES], count;
   DVT_TRY(check(g));
-  DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));
+  DVT_TRY(DVT_CHOOSE_WITH_MAPPED(options, chosen, &count));
+  DVT_TRY(use_mapped(g, options, chosen[0]));
   if (g->m == 0 || g->n == 0)
     return DAVIT_SUCCESS;
   if (dvt_spread_is_short(&operation, chosen, count, options && options->devices, 3,
@@ -147,10 +162,10 @@ static davit_status spread(dvt_gemv *g, const davit_gemv_options *options) {
   davit_status davit_queue_##p##gemv(davit_queue *queue, char trans, int64_t m, int64_t n, T alpha,          \
                                      const T *a, int64_t lda, const T *x, int64_t incx, T beta, T *y,        \
                                      int64_t incy, const davit_gemv_options *options) {                      \
-    DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));                                                               \
-    return dvt_operation_enqueue(queue, &operation,                                                          \
-                                 &(dvt_gemv){TYPE, trans, m, n, (double _Complex)alpha, a, lda, x, incx,     \
-                                             (double _Complex)beta, y, incy});                               \
+    return enqueue(queue,                                                                                    \
+                   &(dvt_gemv){TYPE, trans, m, n, (double _Complex)alpha, a, lda, x, incx,                   \
+                               (double _Complex)beta, y, incy},                                              \
+                   options);                                                                                 \
   }
 DEFINE(d, double, DAVIT_DOUBLE)
 DEFINE(s, float, DAVIT_FLOAT)

@@ -16,13 +16,23 @@ static const char *member_of_tiles(const davit_level3_options *options) {
                                     : NULL;
 }
 
+static davit_status use_mapped(dvt_level3 *g, const davit_level3_options *options, int device) {
+  return DVT_USE_MAPPED(options, device, {"a", &g->a}, {"b", &g->b}, {"c", &g->c});
+}
+
 static davit_status enqueue(davit_queue *queue, dvt_level3 *g, const davit_level3_options *options) {
   DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
   const char *member = options ? member_of_tiles(options) : NULL;
   if (member)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "options->%s is set, but a queue does one product as a whole",
                       member);
-  return dvt_operation_enqueue(queue, &dvt_level3_operations[g->routine], g);
+  const dvt_operation *operation = &dvt_level3_operations[g->routine];
+  dvt_lane *lane = dvt_queue_lane(queue);
+  if (!lane)
+    return DAVIT_INVALID_ARGUMENT;
+  DVT_TRY(operation->check(g));
+  DVT_TRY(use_mapped(g, options, lane->device));
+  return dvt_operation_submit(lane, operation, g, 0);
 }
 
 /* What the planner has to know: how long the sums are. Of a square A they are its order; where nothing is to
@@ -49,8 +59,9 @@ static davit_status run(dvt_level3 *g, const davit_level3_options *given) {
   DVT_TRY(DVT_CHECK_OPTIONS(given));
   DVT_TRY(dvt_check_length("options->tile", options.tile));
   int devices[DVT_MAX_DEVICES];
-  const bool any_device = !options.devices;
-  DVT_TRY(dvt_choose_devices(options.devices, options.device_count, devices, &options.device_count));
+  const bool any_device = !options.devices && !options.mapped;
+  DVT_TRY(DVT_CHOOSE_WITH_MAPPED(given, devices, &options.device_count));
+  DVT_TRY(use_mapped(g, given, devices[0]));
   options.devices = devices;
   describe_sums(g);
   return dvt_level3_run(g, &options, any_device);

@@ -28,12 +28,17 @@ static const dvt_operation operation = {.name = "norm",
                                         .region_on_host = true,
                                         .serial = true};
 
+static davit_status use_mapped(dvt_norm *g, const davit_norm_options *options, int device) {
+  return DVT_USE_MAPPED(options, device, {"x", &g->x});
+}
+
 static davit_status enqueue(davit_queue *queue, dvt_norm *g, const davit_norm_options *options) {
   dvt_lane *lane = dvt_queue_lane(queue);
   if (!lane)
     return DAVIT_INVALID_ARGUMENT;
   DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
   DVT_TRY(check(g));
+  DVT_TRY(use_mapped(g, options, lane->device));
   g->on_device = !dvt_place_is_host(lane->device) && dvt_place_of(g->result) == lane->device;
   return dvt_operation_submit_result(lane, &operation, g, 0, &g->result,
                                      davit_type_bytes(dvt_real_type(g->type)));
@@ -76,7 +81,8 @@ static davit_status run_all(dvt_spread *run, const dvt_norm *g, char *norms, int
 static davit_status spread(dvt_norm *g, const davit_norm_options *options) {
   int chosen[DVT_MAX_DEVICES], count;
   DVT_TRY(check(g));
-  DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));
+  DVT_TRY(DVT_CHOOSE_WITH_MAPPED(options, chosen, &count));
+  DVT_TRY(use_mapped(g, options, chosen[0]));
   const int64_t chunks = (g->n + CHUNK - 1) / CHUNK;
   const davit_type real = dvt_real_type(g->type);
   void *norms = NULL;

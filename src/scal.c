@@ -26,6 +26,20 @@ static const dvt_operation operation = {.name = "scal",
                                         .region_on_host = true,
                                         .serial = true};
 
+static davit_status use_mapped(dvt_scal *g, const davit_scal_options *options, int device) {
+  return DVT_USE_MAPPED(options, device, {"x", &g->x});
+}
+
+static davit_status enqueue(davit_queue *queue, dvt_scal *g, const davit_scal_options *options) {
+  dvt_lane *lane = dvt_queue_lane(queue);
+  if (!lane)
+    return DAVIT_INVALID_ARGUMENT;
+  DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
+  DVT_TRY(check(g));
+  DVT_TRY(use_mapped(g, options, lane->device));
+  return dvt_operation_submit(lane, &operation, g, 0);
+}
+
 /* ---- over several devices ---- */
 
 enum { CHUNK = 1 << 20 };
@@ -58,7 +72,8 @@ static davit_status run_all(dvt_spread *run, const dvt_scal *g) {
 static davit_status spread(dvt_scal *g, const davit_scal_options *options) {
   int chosen[DVT_MAX_DEVICES], count;
   DVT_TRY(check(g));
-  DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));
+  DVT_TRY(DVT_CHOOSE_WITH_MAPPED(options, chosen, &count));
+  DVT_TRY(use_mapped(g, options, chosen[0]));
   if (g->n == 0 || g->alpha == 1)
     return DAVIT_SUCCESS;
   if (dvt_spread_is_short(&operation, chosen, count, options && options->devices, 1, (const void *[]){g->x},
@@ -77,8 +92,7 @@ static davit_status spread(dvt_scal *g, const davit_scal_options *options) {
   }                                                                                                          \
   davit_status davit_queue_##p##scal(davit_queue *queue, int64_t n, T alpha, T *x, int64_t incx,             \
                                      const davit_scal_options *options) {                                    \
-    DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));                                                               \
-    return dvt_operation_enqueue(queue, &operation, &(dvt_scal){TYPE, n, (double _Complex)alpha, x, incx});  \
+    return enqueue(queue, &(dvt_scal){TYPE, n, (double _Complex)alpha, x, incx}, options);                   \
   }
 DEFINE(d, double, DAVIT_DOUBLE)
 DEFINE(s, float, DAVIT_FLOAT)

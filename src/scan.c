@@ -44,6 +44,7 @@ davit_status davit_queue_monoid_scan(davit_queue *queue, const davit_monoid *mon
     return DAVIT_INVALID_ARGUMENT;
   DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
   DVT_TRY(check(monoid, kind, n, x, flags, y));
+  DVT_TRY(DVT_USE_MAPPED(options, lane->device, {"x", &x}, {"flags", &flags}, {"y", &y}));
   if (n == 0)
     return DAVIT_SUCCESS;
   const dvt_scan scan = {.monoid = monoid, .kind = kind, .n = n, .x = x, .flags = flags, .y = y};
@@ -114,12 +115,14 @@ davit_status davit_monoid_scan(const davit_monoid *monoid, davit_scan_kind kind,
                                const uint8_t *flags, void *y, const davit_scan_options *options) {
   int chosen[DVT_MAX_DEVICES], count, device, threads;
   DVT_TRY(check(monoid, kind, n, x, flags, y));
-  DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));
+  DVT_TRY(DVT_CHOOSE_WITH_MAPPED(options, chosen, &count));
+  DVT_TRY(DVT_USE_MAPPED(options, chosen[0], {"x", &x}, {"flags", &flags}, {"y", &y}));
   if (n == 0)
     return DAVIT_SUCCESS;
   dvt_scan scan = {.monoid = monoid, .kind = kind, .n = n, .x = x, .flags = flags, .y = y};
   const void *const arrays[] = {x, y, flags};
-  if (dvt_monoid_home(arrays, flags ? 3 : 2, chosen, count, !options || !options->devices, &device, &threads))
+  if (dvt_monoid_home(arrays, flags ? 3 : 2, chosen, count,
+                      !options || (!options->devices && !options->mapped), &device, &threads))
     return dvt_scan_now(device, &scan, threads);
   return streamed(&scan, chosen, count);
 }

@@ -87,6 +87,7 @@ davit_status davit_queue_stencil(davit_queue *queue, davit_type type, int64_t ro
   dvt_stencil s;
   DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
   DVT_TRY(make(&s, type, rows, cols, a, lda, coefficients, border_of(options), b, ldb));
+  DVT_TRY(DVT_USE_MAPPED(options, lane->device, {"a", &s.a}, {"b", &s.b}));
   return submit(lane, &s);
 }
 
@@ -184,10 +185,11 @@ davit_status davit_stencil(davit_type type, int64_t rows, int64_t cols, const vo
   int chosen[DVT_MAX_DEVICES], count;
   dvt_stencil s;
   DVT_TRY(make(&s, type, rows, cols, a, lda, coefficients, border_of(options), b, ldb));
-  DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));
+  DVT_TRY(DVT_CHOOSE_WITH_MAPPED(options, chosen, &count));
+  DVT_TRY(DVT_USE_MAPPED(options, chosen[0], {"a", &s.a}, {"b", &s.b}));
   if (rows == 0 || cols == 0)
     return DAVIT_SUCCESS;
-  if (dvt_spread_is_home(chosen, count, options && options->devices, 2, (const void *[]){a, b}) &&
+  if (dvt_spread_is_home(chosen, count, options && options->devices, 2, (const void *[]){s.a, s.b}) &&
       dvt_operation_runs_here(chosen[0], &operation, 0))
     return dvt_operation_run_here(chosen[0], &operation, &s, count > 1 ? dvt_threads() : 0);
   dvt_spread run;

@@ -20,6 +20,7 @@ extern "C" {
 typedef struct davit_axpy_options {
   const int *devices;   /* device numbers, DAVIT_HOST allowed; NULL: davit_device_defaults() */
   int device_count;     /* 0 with devices = NULL */
+  bool mapped;          /* operands are mapped by OpenMP: docs/openmp.md */
   uint64_t reserved[4]; /* 0 */
 } davit_axpy_options;
 

@@ -34,7 +34,8 @@ typedef struct davit_closest_pair_options {
   const int *devices; /* device numbers, DAVIT_HOST allowed; NULL: davit_device_defaults() */
   int device_count;   /* 0 with devices = NULL */
   davit_closest_pair_algorithm algorithm;
-  uint64_t reserved[4]; /* 0 */
+  bool mapped;          /* operands are mapped by OpenMP: docs/openmp.md */
+  uint64_t reserved[3]; /* 0 */
 } davit_closest_pair_options;
 
 typedef struct davit_closest_pair_result {

@@ -35,6 +35,7 @@ typedef struct davit_covariance_options {
   double mean_divisor; /* 0: rows */
   double divisor;      /* 0: rows - 1 (1 for fewer than 2 rows) */
   davit_covariance_form form;
+  bool mapped;          /* operands are mapped by OpenMP: docs/openmp.md */
   uint64_t reserved[4]; /* 0 */
 } davit_covariance_options;
 

@@ -22,6 +22,7 @@ extern "C" {
 typedef struct davit_gemv_options {
   const int *devices;   /* device numbers, DAVIT_HOST allowed; NULL: davit_device_defaults() */
   int device_count;     /* 0 with devices = NULL */
+  bool mapped;          /* operands are mapped by OpenMP: docs/openmp.md */
   uint64_t reserved[4]; /* 0 */
 } davit_gemv_options;
 

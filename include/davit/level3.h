@@ -45,6 +45,7 @@ typedef void (*davit_level3_progress)(void *context, int64_t done, int64_t all);
 typedef struct davit_level3_options {
   const int *devices; /* device numbers, DAVIT_HOST allowed; NULL: davit_device_defaults() */
   int device_count;   /* 0 with devices = NULL */
+  bool mapped;        /* operands are mapped by OpenMP: docs/openmp.md */
   /* The queue form reads none of the members below; they must be 0 there. */
   int64_t tile;         /* rows and columns of a tile; 0: chosen from the shape and the devices */
   size_t cache_bytes;   /* maximum memory to use on each device; 0: 80 % of what is free, 1 GiB where that is

@@ -29,6 +29,7 @@ typedef enum davit_scan_kind { DAVIT_SCAN_INCLUSIVE, DAVIT_SCAN_EXCLUSIVE } davi
 typedef struct davit_scan_options {
   const int *devices;   /* device numbers, DAVIT_HOST allowed; NULL: davit_device_defaults() */
   int device_count;     /* 0 with devices = NULL */
+  bool mapped;          /* operands are mapped by OpenMP: docs/openmp.md */
   uint64_t reserved[4]; /* 0 */
 } davit_scan_options;
 

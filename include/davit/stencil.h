@@ -31,7 +31,8 @@ typedef struct davit_stencil_options {
   const int *devices; /* device numbers, DAVIT_HOST allowed; NULL: davit_device_defaults() */
   int device_count;   /* 0 with devices = NULL */
   davit_stencil_border border;
-  uint64_t reserved[4]; /* 0 */
+  bool mapped;          /* operands are mapped by OpenMP: docs/openmp.md */
+  uint64_t reserved[3]; /* 0 */
 } davit_stencil_options;
 
 /* The nine coefficients used for NULL: rows 0.2 0.5 -0.8, -0.3 0.6 -0.9, 0.4 0.7 0.1 (PolyBench's 2DCONV). */

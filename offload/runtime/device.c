@@ -462,6 +462,10 @@ bool dvt_device_peers(const dvt_device *from, const dvt_device *to) {
 #endif
 }
 
+void *dvt_device_mapped(int device, const void *pointer) {
+  return device == DAVIT_HOST ? (void *)(uintptr_t)pointer : omp_get_mapped_ptr(pointer, device);
+}
+
 davit_status dvt_device_error(const dvt_device *device) {
 #ifdef DAVIT_WITH_CUDA
   if (device->ordinal >= 0) {

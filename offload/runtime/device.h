@@ -56,6 +56,9 @@ bool dvt_peers_check(void);
  * each and go on sooner. The check as above. */
 bool dvt_wait_check(void);
 
+/* The device's copy of what OpenMP has mapped at this address of the host; NULL: it is not mapped there. */
+void *dvt_device_mapped(int device, const void *pointer);
+
 /* An error the device's runtime has already met, without waiting. */
 davit_status dvt_device_error(const dvt_device *device);
 

@@ -42,6 +42,28 @@ davit_status dvt_choose_devices(const int *devices, int device_count, int *chose
   return DAVIT_SUCCESS;
 }
 
+davit_status dvt_choose_mapped(const int *devices, int device_count, int *chosen, int *count) {
+  static const int current = DAVIT_CURRENT;
+  if (devices && device_count > 1)
+    return davit_fail(DAVIT_INVALID_ARGUMENT,
+                      "options->mapped is set, but options->device_count is %d, not 1", device_count);
+  const bool named = devices || device_count;
+  return dvt_choose_devices(named ? devices : &current, named ? device_count : 1, chosen, count);
+}
+
+davit_status dvt_use_mapped(int device, size_t count, const dvt_mappable *operands) {
+  for (size_t i = 0; i < count; i++) {
+    void *pointer;
+    memcpy(&pointer, operands[i].pointer, sizeof pointer);
+    void *const mapped = pointer ? dvt_device_mapped(device, pointer) : NULL;
+    if (pointer && !mapped)
+      return davit_fail(DAVIT_INVALID_ARGUMENT, "options->mapped is set, but %s is not mapped on device %d",
+                        operands[i].name, device);
+    memcpy(operands[i].pointer, &mapped, sizeof mapped);
+  }
+  return DAVIT_SUCCESS;
+}
+
 davit_status dvt_check_no_devices(const int *devices, int device_count) {
   if (devices || device_count)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "options->%s is set, but the queue has its device",
@@ -187,12 +209,4 @@ davit_status dvt_operation_submit_result(dvt_lane *lane, const dvt_operation *op
   return dvt_lane_submit_work(lane, DVT_BLOCKING,
                               &(dvt_work){.form = run_staged, .name = operation->name, .stream = true}, &s,
                               sizeof s);
-}
-
-davit_status dvt_operation_enqueue(davit_queue *queue, const dvt_operation *operation, void *arguments) {
-  dvt_lane *lane = dvt_queue_lane(queue);
-  if (!lane)
-    return DAVIT_INVALID_ARGUMENT;
-  DVT_TRY(operation->check(arguments));
-  return dvt_operation_submit(lane, operation, arguments, 0);
 }

@@ -18,6 +18,29 @@ enum { DVT_MAX_DEVICES = 16 };
                             chosen, count))
 davit_status dvt_choose_devices(const int *devices, int device_count, int *chosen, int *count);
 
+/* The same where options->mapped may say that OpenMP has mapped the operands: on one device, which is named or the
+ * calling thread's current one. */
+#define DVT_CHOOSE_WITH_MAPPED(options, chosen, count)                                                       \
+  (!(options) || !(options)->mapped ? DVT_CHOOSE_DEVICES(options, chosen, count)                             \
+   : DVT_CHECK_OPTIONS(options) != DAVIT_SUCCESS                                                             \
+       ? DAVIT_INVALID_ARGUMENT                                                                              \
+       : dvt_choose_mapped((options)->devices, (options)->device_count, chosen, count))
+davit_status dvt_choose_mapped(const int *devices, int device_count, int *chosen, int *count);
+
+/* An operand that may be mapped: its name, and the address of the pointer to it. */
+typedef struct dvt_mappable {
+  const char *name;
+  void *pointer;
+} dvt_mappable;
+
+/* Where options->mapped is set, the pointers that follow become those of the device's copies; NULL stays. */
+#define DVT_USE_MAPPED(options, device, ...)                                                                 \
+  (!(options) || !(options)->mapped                                                                          \
+       ? DAVIT_SUCCESS                                                                                       \
+       : dvt_use_mapped(device, sizeof(dvt_mappable[]){__VA_ARGS__} / sizeof(dvt_mappable),                  \
+                        (const dvt_mappable[]){__VA_ARGS__}))
+davit_status dvt_use_mapped(int device, size_t count, const dvt_mappable *operands);
+
 /* Options of a queue form: reserved words are 0 and no devices are named. */
 #define DVT_CHECK_QUEUE_OPTIONS(options)                                                                     \
   (DVT_CHECK_OPTIONS(options) != DAVIT_SUCCESS ? DAVIT_INVALID_ARGUMENT                                      \
@@ -67,8 +90,5 @@ davit_status dvt_operation_run(const dvt_site *site, const dvt_operation *operat
 bool dvt_operation_runs_here(int device, const dvt_operation *operation, int threads);
 davit_status dvt_operation_run_here(int device, const dvt_operation *operation, const void *arguments,
                                     int threads);
-
-/* Checks the arguments and enqueues the operation on the calling thread's lane of the queue. */
-davit_status dvt_operation_enqueue(davit_queue *queue, const dvt_operation *operation, void *arguments);
 
 #endif
