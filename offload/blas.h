@@ -17,6 +17,10 @@ davit_status dvt_scal_stream(const dvt_site *site, const void *scal);
 davit_status dvt_norm_stream(const dvt_site *site, const void *norm);
 
 davit_status dvt_level3_region(const dvt_site *site, const void *level3);
+
+/* The real product as a task. */
+bool dvt_gemm_has_tasks(int device, const void *level3);
+davit_status dvt_gemm_tasks(const dvt_site *site, const void *level3);
 davit_status dvt_add_region(const dvt_site *site, const void *add);
 davit_status dvt_gemv_region(const dvt_site *site, const void *gemv);
 davit_status dvt_axpy_region(const dvt_site *site, const void *axpy);

@@ -42,9 +42,13 @@ static bool fits(const int64_t *lengths, int count) {
 }
 #define FIT(...) fits((const int64_t[]){__VA_ARGS__}, (int)(sizeof(int64_t[]){__VA_ARGS__} / sizeof(int64_t)))
 
-static bool begin(int device, bool result_on_device, dvt_hip_work *work) {
+bool dvt_hip_is_used(int device) {
   const char *forced = dvt_environment("DAVIT_BLAS");
-  return !(forced && strcmp(forced, "target") == 0) &&
+  return !(forced && strcmp(forced, "target") == 0) && dvt_device_find(device)->hip_ordinal >= 0;
+}
+
+static bool begin(int device, bool result_on_device, dvt_hip_work *work) {
+  return dvt_hip_is_used(device) &&
          dvt_hip_begin(dvt_device_find(device)->hip_ordinal, result_on_device, work);
 }
 

@@ -7,6 +7,9 @@
 
 #include "ref/blas.h"
 
+/* Whether they may take any on the device. */
+bool dvt_hip_is_used(int device);
+
 bool dvt_level3_hip(int device, const dvt_level3 *g, davit_status *status);
 bool dvt_gemv_hip(int device, const dvt_gemv *g, davit_status *status);
 bool dvt_axpy_hip(int device, const dvt_axpy *g, davit_status *status);

@@ -46,6 +46,23 @@ static inline int smaller(int64_t value, int most) {
 #define EACH "offload/gemm.inc"
 #include "offload/each_floating.inc"
 
+#define TARGET(...) DVT_PRAGMA(__VA_ARGS__)
+#define REGION gemm
+#define ORDERED
+#define EACH "offload/gemm_region.inc"
+#include "offload/each_floating.inc"
+#undef REGION
+#undef ORDERED
+
+#define REGION gemm_task
+#define ORDERED nowait depend(inout : *order)
+#define EACH "offload/gemm_region.inc"
+#include "offload/each_floating.inc"
+
 void dvt_gemm_region(int device, const dvt_level3 *g) {
-  g->type == DAVIT_DOUBLE ? double_gemm(device, g) : float_gemm(device, g);
+  (g->type == DAVIT_DOUBLE ? double_gemm : float_gemm)(device, NULL, g);
+}
+
+void dvt_gemm_task(int device, char *order, const dvt_level3 *g) {
+  (g->type == DAVIT_DOUBLE ? double_gemm_task : float_gemm_task)(device, order, g);
 }

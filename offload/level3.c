@@ -41,6 +41,18 @@ static operand operand_of(char trans, int64_t ld) {
 #define EACH "offload/level3.inc"
 #include "offload/each_blas.inc"
 
+bool dvt_gemm_has_tasks(int device, const void *level3) {
+  const dvt_level3 *g = level3;
+  return (g->type == DAVIT_DOUBLE || g->type == DAVIT_FLOAT) && !dvt_hip_is_used(device);
+}
+
+davit_status dvt_gemm_tasks(const dvt_site *site, const void *level3) {
+  const dvt_level3 settled = dvt_level3_settled(level3), *g = &settled;
+  if (!dvt_level3_is_done(g))
+    dvt_gemm_task(site->device, site->order, g);
+  return DAVIT_SUCCESS;
+}
+
 davit_status dvt_level3_region(const dvt_site *site, const void *level3) {
   const dvt_level3 settled = dvt_level3_settled(level3), *g = &settled;
   if (dvt_level3_is_done(g))

@@ -177,6 +177,32 @@ CASE(products_are_traced) {
   assert_string_equal(the_event(&t, 'X', "gemm")->category, "compute");
 }
 
+/* Without a vendor's BLAS the steps of a real product are regions in the graph; of a complex one they are waited for. */
+CASE(products_are_tasks) {
+  enum { M = 96 };
+  int devices[2];
+  if (!two_devices(devices))
+    skip();
+  davit_complex_double *a = kept_zeros(M * M * sizeof *a), *c = kept_zeros(M * M * sizeof *c);
+  double *x = kept_zeros(M * M * sizeof *x), *z = kept_zeros(M * M * sizeof *z);
+  davit_level3_options options = {.devices = devices, .device_count = 2, .tile = 32, .separate_memory = true};
+  assert_int_equal(setenv("DAVIT_BLAS", "target", 1), 0);
+  for (int complex = 0; complex < 2; complex++) {
+    int products = 0, tasks = 0;
+    CHECK(davit_trace_start(file()));
+    CHECK(complex ? davit_zgemm('N', 'N', M, M, M, 1, a, M, a, M, 0, c, M, &options)
+                  : davit_dgemm('N', 'N', M, M, M, 1, x, M, x, M, 0, z, M, &options));
+    const trace t = stop_and_read();
+    for (int i = 0; i < t.count; i++) {
+      products += strcmp(t.event[i].operation, "gemm") == 0;
+      tasks += strcmp(t.event[i].operation, "gemm") == 0 && strcmp(t.event[i].category, "region") == 0;
+    }
+    assert_true(products >= 27);
+    assert_int_equal(tasks, complex ? 0 : products);
+  }
+  unsetenv("DAVIT_BLAS");
+}
+
 CASE(a_stopped_lane_skips_its_commands_in_the_trace) {
   davit_queue *queue = new_queue(DAVIT_HOST, 1);
   CHECK(davit_trace_start(file()));

@@ -100,7 +100,7 @@ static davit_status check(void *arguments) {
   return DAVIT_SUCCESS;
 }
 
-#define ROW(routine)                                                                                         \
+#define ROW(routine, ...)                                                                                    \
   {.name = routine,                                                                                          \
    .bytes = sizeof(dvt_level3),                                                                              \
    .check = check,                                                                                           \
@@ -108,8 +108,15 @@ static davit_status check(void *arguments) {
    .host = dvt_level3_host,                                                                                  \
    .region = dvt_level3_region,                                                                              \
    .region_on_host = true,                                                                                   \
-   .prepare = dvt_blas_prepare}
+   .prepare = dvt_blas_prepare,                                                                              \
+   __VA_ARGS__}
 const dvt_operation dvt_level3_operations[DVT_ROUTINES] = {
-    [DVT_GEMM] = ROW("gemm"),   [DVT_SYMM] = ROW("symm"), [DVT_HEMM] = ROW("hemm"),
-    [DVT_SYRK] = ROW("syrk"),   [DVT_HERK] = ROW("herk"), [DVT_SYR2K] = ROW("syr2k"),
-    [DVT_HER2K] = ROW("her2k"), [DVT_TRMM] = ROW("trmm"), [DVT_TRSM] = ROW("trsm")};
+    [DVT_GEMM] = ROW("gemm", .tasks = dvt_gemm_tasks, .has_tasks = dvt_gemm_has_tasks),
+    [DVT_SYMM] = ROW("symm"),
+    [DVT_HEMM] = ROW("hemm"),
+    [DVT_SYRK] = ROW("syrk"),
+    [DVT_HERK] = ROW("herk"),
+    [DVT_SYR2K] = ROW("syr2k"),
+    [DVT_HER2K] = ROW("her2k"),
+    [DVT_TRMM] = ROW("trmm"),
+    [DVT_TRSM] = ROW("trsm")};

@@ -14,6 +14,7 @@
 #include "src/base/inject.h"
 #include "src/base/team.h"
 #include "src/base/thread.h"
+#include "src/runtime/backend_openmp.h"
 #include "src/runtime/memory.h"
 #include "src/runtime/tuning.h"
 
@@ -98,6 +99,16 @@ static int host_threads(int device, const dvt_operation *operation, int wanted, 
   return operation->tuned_threads ? (int)dvt_tuned(device, (dvt_tunable)operation->tuned_threads, all) : all;
 }
 
+/* Where there can be no generator, the region form waits on a thread of its own. */
+static bool can_be_tasks(const dvt_lane *lane, const dvt_operation *operation, const void *arguments) {
+  if (!operation->tasks || !operation->has_tasks(lane->device, arguments))
+    return false;
+  const bool can = dvt_region_prepare() == DAVIT_SUCCESS;
+  if (!can)
+    dvt_error_clear();
+  return can;
+}
+
 davit_status dvt_operation_submit(dvt_lane *lane, const dvt_operation *operation, const void *arguments,
                                   int threads) {
   const bool shares = dvt_device_find(lane->device)->shares_host_memory;
@@ -112,6 +123,10 @@ davit_status dvt_operation_submit(dvt_lane *lane, const dvt_operation *operation
         lane, DVT_BLOCKING, &(dvt_work){.form = operation->host, .name = operation->name, .threads = threads},
         arguments, operation->bytes);
   default:
+    if (can_be_tasks(lane, operation, arguments))
+      return dvt_lane_submit_work(lane, DVT_REGION,
+                                  &(dvt_work){.form = operation->tasks, .name = operation->name}, arguments,
+                                  operation->bytes);
     return dvt_lane_submit_work(lane, shares ? DVT_BLOCKING : DVT_TRANSFER,
                                 &(dvt_work){.form = operation->region, .name = operation->name}, arguments,
                                 operation->bytes);
