@@ -10,6 +10,7 @@
 #include "offload/blas_hip.h"
 #include "offload/gemm.h"
 #include "offload/kernel/instance.h"
+#include "offload/runtime/device.h"
 
 /* An operand as op() shows it: element (i, j) is x[i row + j col], of the other half's mirror image if it
  * lies outside of the stored one. */
@@ -42,8 +43,12 @@ static operand operand_of(char trans, int64_t ld) {
 #include "offload/each_blas.inc"
 
 bool dvt_gemm_has_tasks(int device, const void *level3) {
+  const double flops_of_a_task =
+      1e10; /* an H200 takes 1 ms for them; short ones are over sooner if a thread waits */
   const dvt_level3 *g = level3;
-  return (g->type == DAVIT_DOUBLE || g->type == DAVIT_FLOAT) && !dvt_hip_is_used(device);
+  return (g->type == DAVIT_DOUBLE || g->type == DAVIT_FLOAT) && !dvt_hip_is_used(device) &&
+         (dvt_device_find(device)->shares_host_memory ||
+          2 * (double)g->m * (double)g->n * (double)g->k >= flops_of_a_task);
 }
 
 davit_status dvt_gemm_tasks(const dvt_site *site, const void *level3) {

@@ -259,11 +259,19 @@ CALL(davit_queue_synchronize, Q)
 CALL(davit_queue_request_subqueue, Q, P(&a.counted))
 CALL(davit_queue_set_subqueue, Q, I(0))
 CALL(davit_queue_subqueue, Q, P(&a.counted), P(&a.device))
-ROW(davit_queue_interop) { /* a queue of the host has none */
-  const davit_status status = davit_queue_interop(Q, P(&a.out));
+/* A queue of the host has none. */
+static davit_status none(davit_status status) {
   if (status == DAVIT_UNSUPPORTED)
     dvt_error_clear();
   return status == DAVIT_UNSUPPORTED ? DAVIT_SUCCESS : status;
+}
+
+ROW(davit_queue_interop) {
+  return none(davit_queue_interop(Q, P(&a.out)));
+}
+
+ROW(davit_queue_stream) {
+  return none(davit_queue_stream(Q, P(&a.out)));
 }
 
 CALL(davit_queue_host_function, Q, F(nothing), P(&a))

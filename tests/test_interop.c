@@ -32,6 +32,8 @@ CASE(the_host_has_no_interop) {
   davit_queue *queue = new_queue(DAVIT_HOST, 1);
   REFUSED(davit_queue_interop(NULL, &interop), "queue is NULL");
   REFUSED(davit_queue_interop(queue, NULL), "interop is NULL");
+  REFUSED(davit_queue_stream(queue, NULL), "stream is NULL");
+  CHECK_FAILS(davit_queue_stream(queue, &interop), DAVIT_UNSUPPORTED, "device -1 has no streams to share");
   CHECK_FAILS(davit_queue_interop(queue, &interop), DAVIT_UNSUPPORTED, "device -1 has no streams to share");
   assert_ptr_equal(interop, &somewhere);
   finish(queue);
@@ -65,16 +67,17 @@ static davit_status double_first(void *bytes) {
 }
 
 /* davit fills, CUDA fills the half, davit copies both ends home, the host changes one, and so on. */
-static void take_turns(davit_queue *queue, int device, cudaStream_t own) {
+static void take_turns(davit_queue *queue, int device, bool by_interop) {
   char *x = kept_at(BYTES, device);
   unsigned char *home = kept_at(2, DAVIT_PINNED);
   for (int i = 1; i <= ROUNDS; i++) {
-    cudaStream_t stream = own;
-    void *interop;
+    void *stream, *interop;
     CHECK(davit_queue_fill(queue, BYTES, i, x));
-    if (!own) {
+    if (by_interop) {
       CHECK(davit_queue_interop(queue, &interop));
       stream = omp_get_interop_ptr(interop, omp_ipr_targetsync, &(int){0});
+    } else {
+      CHECK(davit_queue_stream(queue, &stream));
     }
     assert_int_equal(cudaMemsetAsync(x, 2 * i, BYTES / 2, stream), cudaSuccess);
     CHECK(davit_queue_copy(queue, 1, x + BYTES / 2 - 1, home));
@@ -90,13 +93,21 @@ static void take_turns(davit_queue *queue, int device, cudaStream_t own) {
   assert_int_equal(home[0], 4 * ROUNDS);
 }
 
+static bool same_stream(davit_queue *queue, cudaStream_t stream) {
+  void *given, *interop;
+  CHECK(davit_queue_stream(queue, &given));
+  CHECK_FAILS(davit_queue_interop(queue, &interop), DAVIT_UNSUPPORTED,
+              "does not come from an interop object");
+  return given == stream;
+}
+
 CASE(cuda_takes_turns_with_davit) {
   if (!has_gpu(0))
     skip();
   davit_queue *queue = new_queue(0, 3);
   for (int i = 0; i < 3; i++) {
     CHECK(davit_queue_set_subqueue(queue, i));
-    take_turns(queue, 0, NULL);
+    take_turns(queue, 0, true);
   }
   finish(queue);
 }
@@ -109,13 +120,14 @@ CASE(a_queue_works_on_a_stream_of_cudas) {
   assert_int_equal(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
   for (int i = 0; i < 3; i++) { /* the handle of cuBLAS goes from one stream to the other */
     CHECK(davit_queue_create(0, &queue, &(davit_queue_options){.stream = stream}));
-    take_turns(queue, 0, stream);
+    take_turns(queue, 0, false);
+    assert_true(same_stream(queue, stream));
     double *x = kept_at(100 * sizeof *x, 0), sum = 0;
     CHECK(davit_fill(100 * sizeof *x, 0, x));
     CHECK(davit_queue_dasum(queue, 100, x, 1, &sum, NULL));
     finish(queue);
     CHECK(davit_queue_create(0, &queue, NULL));
-    take_turns(queue, 0, NULL);
+    take_turns(queue, 0, true);
     CHECK(davit_queue_dasum(queue, 100, x, 1, &sum, NULL));
     finish(queue);
   }
@@ -132,7 +144,7 @@ CASE(a_queue_works_on_an_interop_object) {
   CHECK(davit_queue_create(0, &queue, &(davit_queue_options){.interop = interop}));
   CHECK(davit_queue_interop(queue, &same));
   assert_ptr_equal(same, interop);
-  take_turns(queue, 0, NULL);
+  take_turns(queue, 0, true);
   finish(queue);
 }
 
@@ -149,7 +161,7 @@ CASE(streams_are_of_their_device) {
   REFUSED(davit_queue_create(0, &queue, &(davit_queue_options){.stream = stream}),
           "options->stream is not of device 0");
   CHECK(davit_queue_create(1, &queue, &(davit_queue_options){.stream = stream}));
-  take_turns(queue, 1, stream);
+  take_turns(queue, 1, false);
   finish(queue);
   assert_int_equal(cudaStreamDestroy(stream), cudaSuccess);
 }

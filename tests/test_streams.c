@@ -54,7 +54,7 @@ static void enqueue(davit_queue *queue, davit_event *event, int kind, step *s) {
     break;
   default: {
     void *interop;
-    CHECK(davit_queue_interop(queue, &interop));
+    CHECK((s->factor % 2 ? davit_queue_interop : davit_queue_stream)(queue, &interop));
     push(interop, (item){.run = multiply, .argument = s});
   }
   }

@@ -78,16 +78,17 @@ DAVIT_API davit_status davit_queue_device(const davit_queue *queue, int *device)
 /* Waits until everything enqueued before the call, on all sub-queues, has finished. */
 DAVIT_API davit_status davit_queue_synchronize(davit_queue *queue);
 
-/* The OpenMP interop object (an omp_interop_t, which is a pointer; with targetsync) of the stream that the calling
- * thread's sub-queue works on, for work that the program enqueues there itself: by cuBLAS, cuFFT, CUDA. The object is
- * the library's: it must not be destroyed, and ends with the queue.
+/* The stream that the calling thread's sub-queue works on, for work that the program enqueues there itself: by cuBLAS,
+ * cuFFT, CUDA. As an OpenMP interop object (an omp_interop_t, which is a pointer; with targetsync), and as a
+ * cudaStream_t. They are the library's: they must not be destroyed, and end with the queue.
  *
  * What was enqueued on the sub-queue before this call comes before what the program then puts on the stream. What is
- * enqueued after that follows it, and synchronising the sub-queue or an event on it waits for it as well. So call this
- * before each such piece of work. The call does not wait for the device. It waits for host functions, regions and copies
- * of pageable memory that were enqueued before; a queue's own work that calls it is DAVIT_WOULD_DEADLOCK.
- * DAVIT_UNSUPPORTED: the queue is not on an NVIDIA GPU, or works on options->stream. */
+ * enqueued after that follows it, and synchronising the sub-queue or an event on it waits for it as well. So call one of
+ * these before each such piece of work. The call does not wait for the device. It waits for host functions, regions and
+ * copies of pageable memory that were enqueued before; a queue's own work that calls it is DAVIT_WOULD_DEADLOCK.
+ * DAVIT_UNSUPPORTED: the queue is not on an NVIDIA GPU; or, of the interop object, it works on options->stream. */
 DAVIT_API davit_status davit_queue_interop(davit_queue *queue, void **interop);
+DAVIT_API davit_status davit_queue_stream(davit_queue *queue, void **stream);
 
 /* The calling thread's current sub-queue in this queue: `request` selects the next one in turn and returns
  * its number, `set` selects the given one, `subqueue` returns the current one and how many there are. */

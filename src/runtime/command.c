@@ -135,11 +135,8 @@ static davit_status work(dvt_command *command, const dvt_site *site) {
   if (dvt_injected(DVT_INJECT_RUN))
     return davit_fail(DAVIT_DEVICE_LOST, "device %d does not answer", command->lane->device);
   atomic_fetch_add_explicit(&command->lane->tried, 1, memory_order_relaxed);
-  dvt_profile_push(command->name);
-  const davit_status status = is_host_form(command) ? dvt_host_form(command->work, site, command->arguments)
-                                                    : command->work(site, command->arguments);
-  dvt_profile_pop();
-  return status;
+  return is_host_form(command) ? dvt_host_form(command->work, site, command->arguments)
+                               : command->work(site, command->arguments);
 }
 
 static void end_span(dvt_command *command, dvt_stream *stream, bool skipped) {
@@ -172,7 +169,9 @@ static void work_in_trace(dvt_command *command) {
   if (span)
     dvt_span_begin(span, traced);
   dvt_error_clear();
+  dvt_profile_push(command->name);
   davit_status status = work(command, &site);
+  dvt_profile_pop();
   dvt_order_before(lane);
   current = outer;
   if (status != DAVIT_SUCCESS)
