@@ -262,11 +262,11 @@ def table():
         line(label, 1, row, row["median_us"], peer and f"{peer} {time_text(row['peer_us'])}", benchmark)
     lines += ["", "| commands of queues, µs each | davit | the bare runtime, in the same run |", "|" + 3 * " --- |"]
     for label, test, queues, bare, bare_test, name in QUEUES:
-        rows = [find(newest("queue_openmp", "4xh200"), {"backend": backend, "device": 0, "test": t, "queues": queues})
+        rows = [find(newest("queue_openmp", "h200"), {"backend": backend, "device": 0, "test": t, "queues": queues})
                 for backend, t in (("openmp", test), (bare, bare_test))]
         lines.append(f"| {label} | {digits(rows[0]['us'])} | {digits(rows[1]['us'])}, {name} |")
     files = {newest(b, "h200").name for _, b, _, _ in KERNELS + OTHERS}
-    files |= {newest(b, "4xh200").name for b in ("gemm", "queue_openmp")}
+    files |= {newest("gemm", "4xh200").name, newest("queue_openmp", "h200").name}
     return "\n".join(lines + ["", "Files in `bench/results/`:", ",\n".join(f"`{f}`" for f in sorted(files)) + "."])
 
 
