@@ -80,10 +80,8 @@ davit_status davit_occupancy_card_describe(int device, davit_occupancy_card *car
   DVT_TRY(dvt_check_pointer("card", card));
   DVT_TRY(dvt_start());
   DVT_TRY(dvt_resolve_device(device, &device));
-  dvt_ending_enter();
-  const davit_status status = dvt_device_card(dvt_device_find(device), card);
-  dvt_ending_leave();
-  return status;
+  DVT_INSIDE;
+  return dvt_device_card(dvt_device_find(device), card);
 }
 
 /* ---- the rule ---- */

@@ -24,15 +24,13 @@ enum { KERNELS = sizeof kernels / sizeof *kernels };
 
 static davit_status fit_on_stream(int which, int device, dvt_kernel_fit *fit) {
   dvt_stream *stream;
-  dvt_ending_enter();
-  const int current = dvt_cuda_current();
+  DVT_INSIDE;
+  DVT_KEEP_CURRENT;
   davit_status status = dvt_stream_acquire(device, &stream);
   if (status == DAVIT_SUCCESS) {
     status = kernels[which].fit(device, stream, fit);
     dvt_stream_release(stream);
   }
-  dvt_cuda_restore(current);
-  dvt_ending_leave();
   return status;
 }
 

@@ -68,6 +68,14 @@ davit_status dvt_device_error(const dvt_device *device);
 int dvt_cuda_current(void);
 void dvt_cuda_restore(int current);
 
+static inline void dvt_cuda_restore_at_end(const int *current) {
+  dvt_cuda_restore(*current);
+}
+
+/* It is put back at the end of the block. */
+#define DVT_KEEP_CURRENT                                                                                     \
+  __attribute__((cleanup(dvt_cuda_restore_at_end), unused)) const int dvt_current = dvt_cuda_current()
+
 #ifdef DAVIT_WITH_CUDA
 /* What became of a CUDA runtime call, whose result is an unsigned here, so that no vendor type shows. CUDA
  * keeps the last failure of a thread; each of davit's is cleared where it is met, so that nobody finds it

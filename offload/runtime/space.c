@@ -125,20 +125,18 @@ static cudaError_t select_place(int place) {
 
 static void *cuda_alloc(size_t bytes, int place, bool *mapped) {
   void *pointer = NULL;
-  const int current = dvt_cuda_current();
+  DVT_KEEP_CURRENT;
   cudaError_t result = select_place(place);
   if (result == cudaSuccess)
     result = place >= 0 ? cudaMalloc(&pointer, bytes) : pinned_alloc(bytes, &pointer, mapped);
   const bool done = dvt_cuda_ok(result);
-  dvt_cuda_restore(current);
   return done ? pointer : NULL;
 }
 
 static void cuda_free(void *pointer, size_t bytes, int place, bool mapped) {
-  const int current = dvt_cuda_current();
+  DVT_KEEP_CURRENT;
   if (dvt_cuda_ok(select_place(place)))
     (void)dvt_cuda_ok(place >= 0 ? cudaFree(pointer) : pinned_free(pointer, bytes, mapped));
-  dvt_cuda_restore(current);
 }
 #endif
 
@@ -255,13 +253,12 @@ davit_status dvt_space_map(const unsigned char handle[DVT_SPACE_HANDLE], int dev
   if (is_nvidia(device)) {
     cudaIpcMemHandle_t native;
     memcpy(&native, handle, sizeof native);
-    const int current = dvt_cuda_current();
+    DVT_KEEP_CURRENT;
     cudaError_t result = cudaSetDevice(dvt_device_find(device)->ordinal);
     if (result == cudaSuccess)
       result = cudaIpcOpenMemHandle(pointer, native, cudaIpcMemLazyEnablePeerAccess);
     const char *reason = cudaGetErrorString(result);
     const davit_status status = dvt_cuda_status(result, "importing memory");
-    dvt_cuda_restore(current);
     return status == DAVIT_DEVICE_ERROR
                ? davit_fail(DAVIT_UNSUPPORTED, "device %d does not reach the memory of the handle: %s",
                             device, reason)
@@ -275,10 +272,9 @@ davit_status dvt_space_map(const unsigned char handle[DVT_SPACE_HANDLE], int dev
 
 void dvt_space_unmap(void *pointer, int device) {
 #ifdef DAVIT_WITH_CUDA
-  const int current = dvt_cuda_current();
+  DVT_KEEP_CURRENT;
   if (dvt_cuda_ok(cudaSetDevice(dvt_device_find(device)->ordinal)))
     (void)dvt_cuda_ok(cudaIpcCloseMemHandle(pointer));
-  dvt_cuda_restore(current);
 #else
   (void)pointer, (void)device;
 #endif
@@ -298,7 +294,7 @@ static davit_status host_copy(char *destination, size_t destination_pitch, const
 /* On the calling thread's own stream, so that concurrent callers do not wait for each other. */
 static davit_status cuda_copy(void *destination, size_t destination_pitch, const void *source,
                               size_t source_pitch, size_t row_bytes, size_t cols, int device) {
-  const int current = dvt_cuda_current();
+  DVT_KEEP_CURRENT;
   (void)dvt_cuda_ok(cudaSetDevice(dvt_device_find(device)->ordinal)); /* the copy fails then, too */
   bool linear = cols == 1 || (destination_pitch == row_bytes && source_pitch == row_bytes);
   cudaError_t result =
@@ -307,7 +303,6 @@ static davit_status cuda_copy(void *destination, size_t destination_pitch, const
                                  cudaMemcpyDefault, cudaStreamPerThread);
   if (result == cudaSuccess)
     result = cudaStreamSynchronize(cudaStreamPerThread);
-  dvt_cuda_restore(current);
   return dvt_cuda_status(result, "copy");
 }
 #endif
@@ -350,12 +345,11 @@ davit_status dvt_space_fill(void *pointer, int place, int value, size_t bytes) {
   }
 #ifdef DAVIT_WITH_CUDA
   if (is_nvidia(place)) {
-    const int current = dvt_cuda_current();
+    DVT_KEEP_CURRENT;
     (void)dvt_cuda_ok(cudaSetDevice(dvt_device_find(place)->ordinal)); /* the fill fails then, too */
     cudaError_t result = cudaMemsetAsync(pointer, value, bytes, cudaStreamPerThread);
     if (result == cudaSuccess)
       result = cudaStreamSynchronize(cudaStreamPerThread);
-    dvt_cuda_restore(current);
     return dvt_cuda_status(result, "fill");
   }
 #endif
@@ -368,7 +362,7 @@ davit_status dvt_space_fill(void *pointer, int place, int value, size_t bytes) {
  * written, the generator's ten rounds cost about 60 integer operations a block. */
 static davit_status random_double(double *pointer, int place, int64_t count, uint64_t seed) {
   int64_t blocks = (count + 1) / 2;
-  const int current = dvt_cuda_current();
+  DVT_KEEP_CURRENT;
 #pragma omp target teams distribute parallel for device(place) is_device_ptr(pointer)
   for (int64_t block = 0; block < blocks; block++) {
     double values[2];
@@ -377,13 +371,12 @@ static davit_status random_double(double *pointer, int place, int64_t count, uin
     if (2 * block + 1 < count)
       pointer[2 * block + 1] = values[1];
   }
-  dvt_cuda_restore(current);
   return DAVIT_SUCCESS;
 }
 
 static davit_status random_float(float *pointer, int place, int64_t count, uint64_t seed) {
   int64_t blocks = (count + 3) / 4;
-  const int current = dvt_cuda_current();
+  DVT_KEEP_CURRENT;
 #pragma omp target teams distribute parallel for device(place) is_device_ptr(pointer)
   for (int64_t block = 0; block < blocks; block++) {
     float values[4];
@@ -392,7 +385,6 @@ static davit_status random_float(float *pointer, int place, int64_t count, uint6
       if (4 * block + i < count)
         pointer[4 * block + i] = values[i];
   }
-  dvt_cuda_restore(current);
   return DAVIT_SUCCESS;
 }
 

@@ -123,9 +123,8 @@ davit_status dvt_stream_acquire(int device, dvt_stream **stream) {
     free_streams[found->ordinal] = taken->next;
   pthread_mutex_unlock(&lock);
   if (!taken) {
-    const int current = dvt_cuda_current();
+    DVT_KEEP_CURRENT;
     davit_status status = make(found, &taken);
-    dvt_cuda_restore(current);
     if (status != DAVIT_SUCCESS)
       return status;
   }
@@ -186,7 +185,7 @@ davit_status dvt_stream_query(dvt_stream *stream, bool *idle) {
 }
 
 static davit_status new_mark(dvt_stream *stream, bool timed, dvt_mark **mark) {
-  const int current = dvt_cuda_current();
+  DVT_KEEP_CURRENT;
   dvt_mark *made = dvt_allocate(1, sizeof *made);
   if (!made)
     return DAVIT_OUT_OF_HOST_MEMORY;
@@ -195,7 +194,6 @@ static davit_status new_mark(dvt_stream *stream, bool timed, dvt_mark **mark) {
     status = dvt_cuda_status(
         cudaEventCreateWithFlags(&made->event, timed ? cudaEventDefault : cudaEventDisableTiming),
         "making a device event");
-  dvt_cuda_restore(current);
   if (status != DAVIT_SUCCESS) {
     free(made);
     return status;
@@ -292,11 +290,10 @@ static davit_status notify(dvt_mark *mark, dvt_notify function, void *argument) 
 
 /* Whoever waits for an event may come here. */
 davit_status dvt_mark_notify(dvt_mark *mark, dvt_notify function, void *argument) {
-  const int current = dvt_cuda_current();
+  DVT_KEEP_CURRENT;
   davit_status status = use(mark->stream->ordinal);
   if (status == DAVIT_SUCCESS)
     status = notify(mark, function, argument);
-  dvt_cuda_restore(current);
   return status;
 }
 

@@ -74,6 +74,22 @@ static inline void dvt_ending_leave(void) {
     dvt_ending_go_out();
 }
 
+/* Inside until the end of the block. */
+static inline bool dvt_ending_inside(bool enters) {
+  if (enters)
+    dvt_ending_enter();
+  return enters;
+}
+
+static inline void dvt_ending_outside(const bool *entered) {
+  if (*entered)
+    dvt_ending_leave();
+}
+
+#define DVT_INSIDE DVT_INSIDE_IF(true)
+#define DVT_INSIDE_IF(condition)                                                                             \
+  __attribute__((cleanup(dvt_ending_outside), unused)) const bool dvt_inside = dvt_ending_inside(condition)
+
 /* Enters however late it is: for a thread that works for one who is inside and waits for it. */
 void dvt_ending_follow(void);
 

@@ -407,16 +407,12 @@ davit_status dvt_level3_run(const dvt_level3 *g, const davit_level3_options *opt
       return DAVIT_OUT_OF_HOST_MEMORY;
     s->call = &call;
     dvt_backend_hold();
-    const bool guarded = has_gpu(options);
-    if (guarded)
-      dvt_ending_enter();
+    DVT_INSIDE_IF(has_gpu(options));
     set_up(s);
     loading cublas;
     begin_loading(&cublas, s);
     status = run_best(s, &report);
     end_loading(&cublas);
-    if (guarded)
-      dvt_ending_leave();
     dvt_backend_drop();
     free(s);
     report.seconds = 1e-9 * (double)(dvt_now_ns() - start);

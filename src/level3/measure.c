@@ -353,13 +353,11 @@ davit_status davit_level3_measure(const davit_level3_measure_options *options) {
   for (int i = 0; i < count; i++)
     if (dvt_device_find(chosen[i])->ordinal >= 0)
       b.devices[b.count++] = chosen[i];
-  dvt_ending_enter();
-  const int current = dvt_cuda_current();
+  DVT_INSIDE;
+  DVT_KEEP_CURRENT;
   davit_status status = open_bench(&b);
   if (status == DAVIT_SUCCESS)
     status = measure_all(&b);
   close_bench(&b);
-  dvt_cuda_restore(current);
-  dvt_ending_leave();
   return status;
 }

@@ -176,7 +176,7 @@ void dvt_backend_drop(void) {
 
 davit_status davit_finalize(void) {
   DVT_UNCANCELLED;
-  dvt_ending_enter();
+  DVT_INSIDE;
   pthread_mutex_lock(&start_lock);
   const dvt_backend *backend = atomic_load(&running);
   davit_status status = DAVIT_SUCCESS;
@@ -191,6 +191,5 @@ davit_status davit_finalize(void) {
   if (status == DAVIT_SUCCESS)
     status = dvt_trace_finish();
   pthread_mutex_unlock(&start_lock);
-  dvt_ending_leave();
   return status;
 }

@@ -47,20 +47,18 @@ static void drain(dvt_lane *lane) {
 }
 
 static void run_streamed(dvt_command *command) {
-  dvt_ending_enter();
+  DVT_INSIDE;
   dvt_command_work(command);
   if (!atomic_load(&command->lane->failed))
     drain(command->lane);
-  dvt_ending_leave();
 }
 
 /* What the program has put on the stream comes before what the host does. */
 static void drain_shared(const dvt_command *command) {
   if (!atomic_load(&command->lane->shared) || command->kind == DVT_STREAMED || command->kind == DVT_STAGED)
     return;
-  dvt_ending_enter();
+  DVT_INSIDE;
   drain(command->lane);
-  dvt_ending_leave();
 }
 
 void dvt_command_run(dvt_command *command) {

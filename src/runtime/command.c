@@ -69,9 +69,8 @@ bool dvt_lane_is_gpu(const dvt_lane *lane) {
 bool dvt_lane_stream_is_idle(void *argument) {
   dvt_lane *lane = argument;
   bool idle = false;
-  dvt_ending_enter();
+  DVT_INSIDE;
   const davit_status status = dvt_stream_query(lane->stream, &idle);
-  dvt_ending_leave();
   if (status != DAVIT_SUCCESS)
     dvt_lane_fail(lane, status, davit_last_error());
   return idle || status != DAVIT_SUCCESS;
@@ -186,12 +185,8 @@ void dvt_command_work(dvt_command *command) {
     end_span(command, NULL, true);
     return;
   }
-  const bool guarded = is_for_gpu(command);
-  if (guarded)
-    dvt_ending_enter();
+  DVT_INSIDE_IF(is_for_gpu(command));
   work_in_trace(command);
-  if (guarded)
-    dvt_ending_leave();
 }
 
 void dvt_command_function_ended(void) {

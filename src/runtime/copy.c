@@ -34,10 +34,8 @@ static davit_status run_on_team(dvt_form form, const void *arguments, size_t byt
 
 /* A device's form on the calling thread. */
 static davit_status run_guarded(dvt_form form, const void *arguments) {
-  dvt_ending_enter();
-  const davit_status status = form(NULL, arguments);
-  dvt_ending_leave();
-  return status;
+  DVT_INSIDE;
+  return form(NULL, arguments);
 }
 
 static davit_status submit_host(dvt_lane *lane, const char *name, dvt_form form, const void *arguments,
@@ -141,7 +139,7 @@ static int staging_device(const dvt_copy *c) {
 
 static davit_status stage_here(const dvt_copy *c, int device) {
   dvt_stream *stream;
-  const int current = dvt_cuda_current();
+  DVT_KEEP_CURRENT;
   davit_status status = dvt_stream_acquire(device, &stream);
   if (status == DAVIT_SUCCESS) {
     status = dvt_stage(stream, c);
@@ -149,7 +147,6 @@ static davit_status stage_here(const dvt_copy *c, int device) {
     status = status == DAVIT_SUCCESS ? end : status;
     dvt_stream_release(stream);
   }
-  dvt_cuda_restore(current);
   return status;
 }
 
@@ -165,10 +162,8 @@ davit_status dvt_copy_now(const dvt_copy *c) {
     return run_on_team(copy_host, c, c->row_bytes * c->cols);
   if (dvt_place_is_host(c->destination_place) && dvt_place_is_host(c->source_place))
     return copy_here(c);
-  dvt_ending_enter();
-  const davit_status status = copy_here(c);
-  dvt_ending_leave();
-  return status;
+  DVT_INSIDE;
+  return copy_here(c);
 }
 
 static davit_status run_stream(const dvt_site *site, const void *arguments) {

@@ -45,10 +45,8 @@ davit_status davit_device_memory(int device, size_t *free_bytes, size_t *total_b
   DVT_TRY(dvt_start());
   DVT_TRY(dvt_resolve_device(device, &device));
   size_t unused = 0, total = 0;
-  dvt_ending_enter();
-  const davit_status status = dvt_device_memory(dvt_device_find(device), &unused, &total);
-  dvt_ending_leave();
-  DVT_TRY(status);
+  DVT_INSIDE;
+  DVT_TRY(dvt_device_memory(dvt_device_find(device), &unused, &total));
   *free_bytes = unused + dvt_memory_kept(device);
   *total_bytes = total;
   return DAVIT_SUCCESS;
@@ -65,9 +63,8 @@ davit_status davit_device_link(int from, int to, davit_link_kind *link) {
     *link = DAVIT_LINK_SAME;
     return DAVIT_SUCCESS;
   }
-  dvt_ending_enter();
+  DVT_INSIDE;
   *link = dvt_device_peers(a, b) ? DAVIT_LINK_PEER : DAVIT_LINK_STAGED;
-  dvt_ending_leave();
   return DAVIT_SUCCESS;
 }
 

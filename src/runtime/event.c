@@ -94,9 +94,8 @@ davit_status davit_event_record(davit_event *event, davit_queue *queue) {
   davit_status status = DAVIT_SUCCESS;
   if (queue && !lane)
     return DAVIT_INVALID_ARGUMENT;
-  const bool guarded = lane && dvt_lane_is_gpu(lane);
-  if (guarded)
-    dvt_ending_enter(); /* the record may be placed at once, and nobody enters with a lock */
+  DVT_INSIDE_IF(lane &&
+                dvt_lane_is_gpu(lane)); /* the record may be placed at once, and nobody enters with a lock */
   pthread_mutex_lock(&event->lock);
   if (!lane) {
     replace(event, NULL, true);
@@ -110,8 +109,6 @@ davit_status davit_event_record(davit_event *event, davit_queue *queue) {
       replace(event, record, false);
   }
   pthread_mutex_unlock(&event->lock);
-  if (guarded)
-    dvt_ending_leave();
   return status;
 }
 

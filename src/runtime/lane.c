@@ -222,10 +222,8 @@ static davit_status workspace(const dvt_site *site, size_t bytes, void **pointer
 
 davit_status dvt_lane_reserve(dvt_lane *lane, size_t bytes) {
   void *memory;
-  dvt_ending_enter();
-  const davit_status status = workspace(&lane->site, bytes, &memory);
-  dvt_ending_leave();
-  return status;
+  DVT_INSIDE;
+  return workspace(&lane->site, bytes, &memory);
 }
 
 static davit_status counters_of(const dvt_site *site, uint32_t **counters) {
@@ -280,16 +278,12 @@ static davit_status take_stream(dvt_lane *lane, void *interop, void *native) {
 }
 
 static davit_status open_in_backend(dvt_lane *lane, void *interop, void *native) {
-  const bool guarded = dvt_lane_is_gpu(lane);
-  if (guarded)
-    dvt_ending_enter();
+  DVT_INSIDE_IF(dvt_lane_is_gpu(lane));
   davit_status status = take_stream(lane, interop, native);
   if (status == DAVIT_SUCCESS)
     status = dvt_backend_running()->open(lane);
   if (status != DAVIT_SUCCESS && lane->stream)
     dvt_stream_release(lane->stream);
-  if (guarded)
-    dvt_ending_leave();
   return status;
 }
 

@@ -244,9 +244,8 @@ davit_status dvt_malloc(size_t bytes, int place, void **pointer) {
 }
 
 static void end_import(block *one) {
-  dvt_ending_enter();
+  DVT_INSIDE;
   dvt_space_unmap(one->base, one->place);
-  dvt_ending_leave();
   free(one);
 }
 
@@ -299,10 +298,8 @@ davit_status davit_memory_export(const void *pointer, davit_memory_handle *handl
     return davit_fail(DAVIT_INVALID_ARGUMENT, "pointer %p is not the start of a block of davit_malloc",
                       pointer);
   memcpy(content.kind, handle_kind, sizeof content.kind);
-  dvt_ending_enter();
-  const davit_status status = dvt_space_export(pointer, place, content.native);
-  dvt_ending_leave();
-  DVT_TRY(status);
+  DVT_INSIDE;
+  DVT_TRY(dvt_space_export(pointer, place, content.native));
   *handle = (davit_memory_handle){{0}};
   memcpy(handle->bytes, &content, sizeof content);
   return DAVIT_SUCCESS;
@@ -321,9 +318,8 @@ davit_status davit_memory_import(const davit_memory_handle *handle, int device, 
   if (!made)
     return DAVIT_OUT_OF_HOST_MEMORY;
   void *base = NULL;
-  dvt_ending_enter();
+  DVT_INSIDE;
   const davit_status status = dvt_space_map(content.native, device, &base);
-  dvt_ending_leave();
   if (status != DAVIT_SUCCESS) {
     free(made);
     return status;
@@ -374,12 +370,10 @@ int dvt_place_of(const void *pointer) {
   block *found = find(pointer);
   int place = found ? found->place : DAVIT_PAGEABLE;
   pthread_rwlock_unlock(&lock);
-  if (!found) {
-    dvt_ending_enter();
-    place = dvt_space_place(pointer);
-    dvt_ending_leave();
-  }
-  return place;
+  if (found)
+    return place;
+  DVT_INSIDE;
+  return dvt_space_place(pointer);
 }
 
 davit_status davit_pointer_place(const void *pointer, int *place) {
@@ -395,10 +389,8 @@ davit_status davit_pin(void *pointer, size_t bytes) {
     return davit_fail(DAVIT_INVALID_ARGUMENT, pointer ? "bytes is 0" : "pointer is NULL");
   DVT_TRY(dvt_check_bytes(bytes));
   DVT_TRY(dvt_start());
-  dvt_ending_enter();
-  const davit_status status = dvt_space_pin(pointer, bytes);
-  dvt_ending_leave();
-  return status;
+  DVT_INSIDE;
+  return dvt_space_pin(pointer, bytes);
 }
 
 davit_status davit_unpin(void *pointer) {
@@ -411,8 +403,6 @@ davit_status davit_unpin(void *pointer) {
   release();
   if (stays)
     return davit_fail(DAVIT_INVALID_STATE, "memory of davit_malloc() is pinned until davit_free()");
-  dvt_ending_enter();
-  const davit_status status = dvt_space_unpin(pointer);
-  dvt_ending_leave();
-  return status;
+  DVT_INSIDE;
+  return dvt_space_unpin(pointer);
 }

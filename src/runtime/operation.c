@@ -138,12 +138,9 @@ davit_status dvt_operation_prepare(dvt_lane *lane, const dvt_operation *operatio
   if (!operation->prepare || dvt_path_of(lane, operation) != DVT_ON_STREAM)
     return DAVIT_SUCCESS;
   site.stream = lane->stream;
-  dvt_ending_enter();
-  const int current = dvt_cuda_current();
-  const davit_status status = operation->prepare(&site);
-  dvt_cuda_restore(current);
-  dvt_ending_leave();
-  return status;
+  DVT_INSIDE;
+  DVT_KEEP_CURRENT;
+  return operation->prepare(&site);
 }
 
 davit_status dvt_operation_run(const dvt_site *site, const dvt_operation *operation, const void *arguments) {

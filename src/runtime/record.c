@@ -165,18 +165,14 @@ void dvt_record_fail_at(dvt_record *record, dvt_mark *mark, davit_status status,
 /* The calls that ask a device. */
 static davit_status query(dvt_mark *mark, bool *is_reached) {
   dvt_count_add(DVT_COUNT_BACKEND_CALLS, 1);
-  dvt_ending_enter();
-  const davit_status status = dvt_mark_query(mark, is_reached);
-  dvt_ending_leave();
-  return status;
+  DVT_INSIDE;
+  return dvt_mark_query(mark, is_reached);
 }
 
 static davit_status notify(dvt_record *record) {
   dvt_count_add(DVT_COUNT_BACKEND_CALLS, 1);
-  dvt_ending_enter();
-  const davit_status status = dvt_mark_notify(record->mark, reached, record);
-  dvt_ending_leave();
-  return status;
+  DVT_INSIDE;
+  return dvt_mark_notify(record->mark, reached, record);
 }
 
 void dvt_record_issue(dvt_record *record, dvt_mark *mark) {
@@ -326,7 +322,7 @@ static void join_device(dvt_record *const *records, int count) {
   const int device = records[0]->device;
   dvt_stream *stream = NULL;
   dvt_record *joined = NULL;
-  dvt_ending_enter();
+  DVT_INSIDE;
   davit_status status = dvt_stream_acquire(device, &stream);
   if (status == DAVIT_SUCCESS) {
     status = join_in(stream, records, count, &joined);
@@ -337,7 +333,6 @@ static void join_device(dvt_record *const *records, int count) {
     dvt_record_drop(joined);
     dvt_stream_release(stream);
   }
-  dvt_ending_leave();
   for (int i = 0; i < count && status == DAVIT_SUCCESS; i++)
     if (is_issued(records[i]) && records[i]->device == device)
       dvt_record_finish(records[i], DAVIT_SUCCESS, ""); /* a doomed one fails */

@@ -231,12 +231,10 @@ static bool try_to_place(dvt_command *command) {
 
 /* What works on a stream may leave another device current. */
 static bool place_on_gpu(dvt_command *command) {
-  DVT_UNCANCELLED;
-  dvt_ending_enter();
+  DVT_INSIDE;
   const int current = command->kind == DVT_STREAMED ? dvt_cuda_current() : -1;
   const bool placed = try_to_place(command);
   dvt_cuda_restore(current);
-  dvt_ending_leave();
   return placed;
 }
 

@@ -65,10 +65,8 @@ davit_status davit_timer_stop(davit_timer *timer, davit_queue *queue) {
 }
 
 static davit_status elapsed_between(dvt_mark *start, dvt_mark *stop, double *milliseconds) {
-  dvt_ending_enter();
-  const davit_status status = dvt_mark_elapsed(start, stop, milliseconds);
-  dvt_ending_leave();
-  return status;
+  DVT_INSIDE;
+  return dvt_mark_elapsed(start, stop, milliseconds);
 }
 
 davit_status davit_timer_elapsed(davit_timer *timer, double *milliseconds) {
