@@ -95,7 +95,6 @@ static bool is_bound(void) {
 void dvt_thread_begin(void) {
   is_own = true;
   (void)dvt_cancelling_disable();
-  (void)omp_get_max_threads(); /* makes OpenMP's runtime know the thread (src/runtime/pool.c) */
   if (!is_bound())
     return;
   kmp_affinity_mask_t mask;
