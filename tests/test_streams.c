@@ -107,6 +107,27 @@ CASE(a_queue_works_on_a_stream_of_the_programs) {
   }
 }
 
+static void count_late(void *ran) {
+  sleep_ms(1);
+  atomic_fetch_add((atomic_int *)ran, 1);
+}
+
+/* A queue that has nothing of its own to do waits for its stream all the same. */
+CASE(a_queue_waits_for_a_stream_of_the_programs) {
+  dvt_stream *own = new_stream();
+  davit_queue *queue;
+  atomic_int ran = 0;
+  CHECK(davit_queue_create(DAVIT_HOST, &queue, &(davit_queue_options){.stream = own}));
+  for (int i = 1; i <= 20; i++) {
+    push(own, (item){.run = count_late, .argument = &ran});
+    CHECK(davit_queue_synchronize(queue));
+    assert_int_equal(ran, i);
+  }
+  push(own, (item){.run = count_late, .argument = &ran});
+  CHECK(davit_queue_destroy(queue));
+  assert_int_equal(ran, 21);
+}
+
 /* ---- calls of the device ---- */
 
 static int64_t backend_calls(void) {
