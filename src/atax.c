@@ -92,7 +92,9 @@ davit_status dvt_atax_kernel(int device, dvt_stream *stream, dvt_kernel_fit *fit
 }
 
 static davit_status use_mapped(dvt_atax *g, const davit_atax_options *options, int device) {
-  return DVT_USE_MAPPED(options, device, {"a", &g->a}, {"x", &g->x}, {"tmp", &g->tmp}, {"y", &g->y});
+  const bool unread = g->m == 0 || g->n == 0;
+  return DVT_USE_MAPPED(options, device, {"a", &g->a, unread}, {"x", &g->x, unread},
+                        {"tmp", &g->tmp, dvt_atax_inner(g) == 0}, {"y", &g->y, dvt_atax_outer(g) == 0});
 }
 
 davit_status davit_queue_atax(davit_queue *queue, davit_type type, char trans, int64_t m, int64_t n,

@@ -29,7 +29,7 @@ static const dvt_operation operation = {.name = "axpy",
                                         .serial = true};
 
 static davit_status use_mapped(dvt_axpy *g, const davit_axpy_options *options, int device) {
-  return DVT_USE_MAPPED(options, device, {"x", &g->x}, {"y", &g->y});
+  return DVT_USE_MAPPED(options, device, {"x", &g->x, g->n == 0}, {"y", &g->y, g->n == 0});
 }
 
 static davit_status enqueue(davit_queue *queue, dvt_axpy *g, const davit_axpy_options *options) {

@@ -199,8 +199,9 @@ davit_status dvt_covariance_kernel(int device, dvt_stream *stream, dvt_kernel_fi
 }
 
 static davit_status use_mapped(dvt_covariance *g, const davit_covariance_options *options, int device) {
-  return DVT_USE_MAPPED(options, device, {"d", &g->d}, {"mean", &g->mean}, {"centred", &g->centred},
-                        {"s", &g->s});
+  return DVT_USE_MAPPED(options, device, {"d", &g->d, g->rows == 0 || g->cols == 0},
+                        {"mean", &g->mean, g->cols == 0},
+                        {"centred", &g->centred, g->rows == 0 || g->cols == 0}, {"s", &g->s, g->cols == 0});
 }
 
 davit_status davit_queue_covariance(davit_queue *queue, davit_type type, char trans, int64_t rows,

@@ -31,7 +31,7 @@ static const dvt_operation operation = {.name = "dot",
                                         .serial = true};
 
 static davit_status use_mapped(dvt_dot *g, const davit_dot_options *options, int device) {
-  return DVT_USE_MAPPED(options, device, {"x", &g->x}, {"y", &g->y});
+  return DVT_USE_MAPPED(options, device, {"x", &g->x, g->n == 0}, {"y", &g->y, g->n == 0});
 }
 
 static davit_status enqueue(davit_queue *queue, dvt_dot *g, const davit_dot_options *options) {

@@ -46,7 +46,8 @@ static const dvt_operation operation = {.name = "gemv",
                                         .serial = true};
 
 static davit_status use_mapped(dvt_gemv *g, const davit_gemv_options *options, int device) {
-  return DVT_USE_MAPPED(options, device, {"a", &g->a}, {"x", &g->x}, {"y", &g->y});
+  const bool nothing = g->m == 0 || g->n == 0, unread = nothing || g->alpha == 0;
+  return DVT_USE_MAPPED(options, device, {"a", &g->a, unread}, {"x", &g->x, unread}, {"y", &g->y, nothing});
 }
 
 static davit_status enqueue(davit_queue *queue, dvt_gemv *g, const davit_gemv_options *options) {

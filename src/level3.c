@@ -17,7 +17,8 @@ static const char *member_of_tiles(const davit_level3_options *options) {
 }
 
 static davit_status use_mapped(dvt_level3 *g, const davit_level3_options *options, int device) {
-  return DVT_USE_MAPPED(options, device, {"a", &g->a}, {"b", &g->b}, {"c", &g->c});
+  const bool nothing = g->m == 0 || g->n == 0, unread = nothing || dvt_level3_vanishes(g);
+  return DVT_USE_MAPPED(options, device, {"a", &g->a, unread}, {"b", &g->b, unread}, {"c", &g->c, nothing});
 }
 
 static davit_status enqueue(davit_queue *queue, dvt_level3 *g, const davit_level3_options *options) {

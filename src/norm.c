@@ -29,7 +29,7 @@ static const dvt_operation operation = {.name = "norm",
                                         .serial = true};
 
 static davit_status use_mapped(dvt_norm *g, const davit_norm_options *options, int device) {
-  return DVT_USE_MAPPED(options, device, {"x", &g->x});
+  return DVT_USE_MAPPED(options, device, {"x", &g->x, g->n == 0});
 }
 
 static davit_status enqueue(davit_queue *queue, dvt_norm *g, const davit_norm_options *options) {

@@ -27,7 +27,7 @@ static const dvt_operation operation = {.name = "scal",
                                         .serial = true};
 
 static davit_status use_mapped(dvt_scal *g, const davit_scal_options *options, int device) {
-  return DVT_USE_MAPPED(options, device, {"x", &g->x});
+  return DVT_USE_MAPPED(options, device, {"x", &g->x, g->n == 0});
 }
 
 static davit_status enqueue(davit_queue *queue, dvt_scal *g, const davit_scal_options *options) {

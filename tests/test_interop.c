@@ -132,6 +132,8 @@ CASE(a_queue_works_on_a_stream_of_cudas) {
     finish(queue);
   }
   assert_int_equal(cudaStreamDestroy(stream), cudaSuccess);
+  REFUSED(davit_queue_create(0, &queue, &(davit_queue_options){.stream = cudaStreamPerThread}),
+          "stream per thread");
 }
 
 CASE(a_queue_works_on_an_interop_object) {
@@ -160,7 +162,11 @@ CASE(streams_are_of_their_device) {
   assert_int_equal(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
   REFUSED(davit_queue_create(0, &queue, &(davit_queue_options){.stream = stream}),
           "options->stream is not of device 0");
+  int current = -1;
+  assert_int_equal(cudaSetDevice(0), cudaSuccess);
   CHECK(davit_queue_create(1, &queue, &(davit_queue_options){.stream = stream}));
+  assert_int_equal(cudaGetDevice(&current), cudaSuccess);
+  assert_int_equal(current, 0);
   take_turns(queue, 1, false);
   finish(queue);
   assert_int_equal(cudaStreamDestroy(stream), cudaSuccess);

@@ -147,6 +147,13 @@ CASE(what_is_not_mapped_is_refused) {
     REFUSED(calls[i].f(NULL, &device, true), "options->mapped is set, but");
     REFUSED(calls[i].f(queue, &device, true), "is not mapped on device 0");
   }
+  /* What is not touched need not be mapped. */
+  const davit_level3_options mapped = {.mapped = true};
+  CHECK(davit_device_select(0));
+  CHECK(davit_daxpy(0, 1, x, 1, y, 1, &(davit_axpy_options){.mapped = true}));
+  CHECK(davit_queue_dgemm(queue, 'N', 'N', 0, N, N, 1, a, N, b, N, 0, c, 1,
+                          &(davit_level3_options){.mapped = true}));
+  REFUSED(davit_dgemm('N', 'N', N, N, 0, 1, a, N, b, 1, 0, c, N, &mapped), "c is not mapped on device 0");
   REFUSED(davit_ddot(N, NULL, 1, y, 1, &number, &(davit_dot_options){.mapped = true}), "x is NULL");
   finish(queue);
 }

@@ -202,7 +202,7 @@ CASE(products_are_tasks) {
       tasks += strcmp(t.event[i].operation, "gemm") == 0 && strcmp(t.event[i].category, "region") == 0;
     }
     assert_true(products >= 27);
-    assert_int_equal(tasks, complex ? 0 : products);
+    assert_int_equal(tasks, complex || strcmp(davit_backend_string(), "openmp") ? 0 : products);
   }
   unsetenv("DAVIT_BLAS");
 }

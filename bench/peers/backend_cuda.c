@@ -38,7 +38,7 @@ static void check(dvt_lane *lane, davit_status status) {
 static bool issue_record(dvt_command *command) {
   dvt_lane *lane = command->lane;
   bool failed = atomic_load(&lane->failed);
-  if (failed && ((cuda_lane *)lane->backend)->busy)
+  if (failed && (((cuda_lane *)lane->backend)->busy || atomic_load(&lane->shared)))
     return false;
   if (lane->stream && !failed) {
     dvt_mark *mark = NULL;
@@ -132,7 +132,7 @@ static void drained(void *argument, davit_status status) {
  * the lane. */
 static bool wait_for_stream(dvt_lane *lane) {
   cuda_lane *self = lane->backend;
-  if (!needs_host(self->head) || !self->busy || atomic_load(&lane->failed))
+  if (!needs_host(self->head) || (!self->busy && !atomic_load(&lane->shared)) || atomic_load(&lane->failed))
     return false;
   self->busy = false;
   dvt_mark *mark = NULL;

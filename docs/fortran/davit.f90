@@ -22,12 +22,14 @@ module davit
   type, bind(c) :: davit_options ! of gemv, axpy, dot, reduce, scan and atax
     type(c_ptr) :: devices = c_null_ptr
     integer(c_int) :: device_count = 0
+    logical(c_bool) :: mapped = .false.
     integer(c_int64_t) :: reserved(4) = 0
   end type
 
   type, bind(c) :: davit_level3_options
     type(c_ptr) :: devices = c_null_ptr
     integer(c_int) :: device_count = 0
+    logical(c_bool) :: mapped = .false.
     integer(c_int64_t) :: tile = 0
     integer(c_size_t) :: cache_bytes = 0
     logical(c_bool) :: separate_memory = .false.
@@ -42,7 +44,8 @@ module davit
     type(c_ptr) :: devices = c_null_ptr
     integer(c_int) :: device_count = 0
     integer(c_int) :: border = davit_stencil_border_untouched
-    integer(c_int64_t) :: reserved(4) = 0
+    logical(c_bool) :: mapped = .false.
+    integer(c_int64_t) :: reserved(3) = 0
   end type
 
   type, bind(c) :: davit_covariance_options
@@ -51,6 +54,7 @@ module davit
     real(c_double) :: mean_divisor = 0
     real(c_double) :: divisor = 0
     integer(c_int) :: form = davit_covariance_full
+    logical(c_bool) :: mapped = .false.
     integer(c_int64_t) :: reserved(4) = 0
   end type
 
@@ -58,7 +62,8 @@ module davit
     type(c_ptr) :: devices = c_null_ptr
     integer(c_int) :: device_count = 0
     integer(c_int) :: algorithm = 0
-    integer(c_int64_t) :: reserved(4) = 0
+    logical(c_bool) :: mapped = .false.
+    integer(c_int64_t) :: reserved(3) = 0
   end type
 
   type, bind(c) :: davit_closest_pair_result

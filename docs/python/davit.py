@@ -17,7 +17,7 @@ import collections
 import ctypes
 import math
 import os
-from ctypes import POINTER, c_char, c_char_p, c_double, c_float, c_int, c_int32, c_int64, c_size_t, c_uint8, c_uint64, c_void_p
+from ctypes import POINTER, c_bool, c_char, c_char_p, c_double, c_float, c_int, c_int32, c_int64, c_size_t, c_uint8, c_uint64, c_void_p
 
 import numpy as np
 
@@ -65,15 +65,15 @@ _LETTERS = {np.dtype("f4"): ("s", c_float), np.dtype("f8"): ("d", c_double), np.
             np.dtype("c16"): ("z", _Double)}
 
 _WHERE = ("devices", POINTER(c_int)), ("device_count", c_int)
-_OPTIONS = {name: _struct(f"davit_{name}_options", *_WHERE, ("reserved", c_uint64 * 4))
+_OPTIONS = {name: _struct(f"davit_{name}_options", *_WHERE, ("mapped", c_bool), ("reserved", c_uint64 * 4))
             for name in ("gemv", "axpy", "dot", "reduce", "scan", "atax")}
-_OPTIONS["level3"] = _struct("davit_level3_options", *_WHERE, ("tile", c_int64), ("cache_bytes", c_size_t),
-                             ("separate_memory", ctypes.c_bool), ("report", c_void_p), ("explanation", c_void_p),
+_OPTIONS["level3"] = _struct("davit_level3_options", *_WHERE, ("mapped", c_bool), ("tile", c_int64), ("cache_bytes", c_size_t),
+                             ("separate_memory", c_bool), ("report", c_void_p), ("explanation", c_void_p),
                              ("progress", c_void_p), ("progress_context", c_void_p), ("reserved", c_uint64 * 3))
-_OPTIONS["stencil"] = _struct("davit_stencil_options", *_WHERE, ("border", c_int), ("reserved", c_uint64 * 4))
+_OPTIONS["stencil"] = _struct("davit_stencil_options", *_WHERE, ("border", c_int), ("mapped", c_bool), ("reserved", c_uint64 * 3))
 _OPTIONS["covariance"] = _struct("davit_covariance_options", *_WHERE, ("mean_divisor", c_double), ("divisor", c_double),
-                                 ("form", c_int), ("reserved", c_uint64 * 4))
-_OPTIONS["closest_pair"] = _struct("davit_closest_pair_options", *_WHERE, ("algorithm", c_int), ("reserved", c_uint64 * 4))
+                                 ("form", c_int), ("mapped", c_bool), ("reserved", c_uint64 * 4))
+_OPTIONS["closest_pair"] = _struct("davit_closest_pair_options", *_WHERE, ("algorithm", c_int), ("mapped", c_bool), ("reserved", c_uint64 * 3))
 _OPTIONS["features"] = _struct("davit_features_options", ("rate", c_double), ("frame", c_int64), ("binning", c_int),
                                ("reserved", c_uint64 * 4))
 _DeviceInfo = _struct("davit_device_info", ("device", c_int), ("kind", c_int), ("name", c_char * 96), ("memory_bytes", c_size_t),

@@ -132,30 +132,43 @@ davit_status dvt_stream_acquire(int device, dvt_stream **stream) {
   return DAVIT_SUCCESS;
 }
 
-/* The handle of cuBLAS, if there is one, follows. */
-static davit_status work_on(dvt_stream *stream, cudaStream_t native, omp_interop_t interop) {
+/* The handle of cuBLAS, if there is one, follows; or it is made anew when it is needed. */
+static void work_on(dvt_stream *stream, cudaStream_t native, omp_interop_t interop) {
   stream->stream = native;
   stream->interop = interop;
-  return stream->cublas ? dvt_cublas_move(stream->cublas, native) : DAVIT_SUCCESS;
+  if (!stream->cublas || dvt_cublas_move(stream->cublas, native) == DAVIT_SUCCESS)
+    return;
+  dvt_error_clear();
+  dvt_cublas_destroy(stream->cublas);
+  stream->cublas = NULL;
 }
 
 davit_status dvt_stream_adopt(dvt_stream *stream, void *interop, void *native) {
   int result = 0, ordinal = -1;
+  DVT_KEEP_CURRENT;
   DVT_TRY(use(stream->ordinal));
   if (interop)
     native = omp_get_interop_ptr(interop, omp_ipr_targetsync, &result);
   if (!native)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "options->interop has no stream; init it with targetsync");
+  if (native == cudaStreamPerThread)
+    return davit_fail(DAVIT_INVALID_ARGUMENT,
+                      "options->%s is the stream per thread, which is another one in each thread",
+                      interop ? "interop" : "stream");
   DVT_TRY(dvt_cuda_status(cudaStreamGetDevice(native, &ordinal), "asking a stream for its device"));
   if (ordinal != stream->ordinal)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "options->%s is not of device %d",
                       interop ? "interop" : "stream", stream->device);
-  return work_on(stream, native, interop);
+  work_on(stream, native, interop);
+  return DAVIT_SUCCESS;
 }
 
 void dvt_stream_release(dvt_stream *stream) {
-  if (stream->stream != stream->own)
-    (void)work_on(stream, stream->own, stream->own_interop);
+  if (stream->stream != stream->own) {
+    DVT_KEEP_CURRENT;
+    (void)use(stream->ordinal);
+    work_on(stream, stream->own, stream->own_interop);
+  }
   pthread_mutex_lock(&lock);
   stream->next = free_streams[stream->ordinal];
   free_streams[stream->ordinal] = stream;

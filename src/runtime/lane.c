@@ -264,6 +264,7 @@ static void lane_free(dvt_lane *lane) {
 
 static void close_in_backend(dvt_lane *lane) {
   dvt_backend_running()->close(lane);
+  DVT_INSIDE_IF(lane->stream && dvt_lane_is_gpu(lane));
   if (lane->stream)
     dvt_stream_release(lane->stream);
 }

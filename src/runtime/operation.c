@@ -53,11 +53,18 @@ davit_status dvt_choose_mapped(const int *devices, int device_count, int *chosen
 }
 
 davit_status dvt_use_mapped(int device, size_t count, const dvt_mappable *operands) {
+  const dvt_device *found = dvt_device_find(device);
+  if (!found->shares_host_memory && found->ordinal < 0) /* whose addresses nothing tells from the host's */
+    return davit_fail(DAVIT_UNSUPPORTED,
+                      "options->mapped is set, but device %d is a GPU that is not NVIDIA's", device);
+  DVT_INSIDE;
   for (size_t i = 0; i < count; i++) {
     void *pointer;
     memcpy(&pointer, operands[i].pointer, sizeof pointer);
-    void *const mapped = pointer ? dvt_device_mapped(device, pointer) : NULL;
-    if (pointer && !mapped)
+    if (!pointer || operands[i].unused)
+      continue;
+    void *const mapped = dvt_device_mapped(device, pointer);
+    if (!mapped)
       return davit_fail(DAVIT_INVALID_ARGUMENT, "options->mapped is set, but %s is not mapped on device %d",
                         operands[i].name, device);
     memcpy(operands[i].pointer, &mapped, sizeof mapped);
@@ -101,7 +108,8 @@ static int host_threads(int device, const dvt_operation *operation, int wanted, 
 
 /* Where there can be no generator, the region form waits on a thread of its own. */
 static bool can_be_tasks(const dvt_lane *lane, const dvt_operation *operation, const void *arguments) {
-  if (!operation->tasks || !operation->has_tasks(lane->device, arguments))
+  if (!operation->tasks || dvt_backend_running() != &dvt_backend_openmp ||
+      !operation->has_tasks(lane->device, arguments))
     return false;
   const bool can = dvt_region_prepare() == DAVIT_SUCCESS;
   if (!can)

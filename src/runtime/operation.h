@@ -27,10 +27,11 @@ davit_status dvt_choose_devices(const int *devices, int device_count, int *chose
        : dvt_choose_mapped((options)->devices, (options)->device_count, chosen, count))
 davit_status dvt_choose_mapped(const int *devices, int device_count, int *chosen, int *count);
 
-/* An operand that may be mapped: its name, and the address of the pointer to it. */
+/* An operand that may be mapped: its name, the address of the pointer to it, and whether the call leaves it alone. */
 typedef struct dvt_mappable {
   const char *name;
   void *pointer;
+  bool unused;
 } dvt_mappable;
 
 /* Where options->mapped is set, the pointers that follow become those of the device's copies; NULL stays. */

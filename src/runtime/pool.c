@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include "src/runtime/pool.h"
 
 #include <errno.h>
@@ -210,6 +213,8 @@ void dvt_pool_stop(void) {
   const pthread_t last = newest_gone;
   any_gone = any_gone && !all;
   pthread_mutex_unlock(&lock);
-  if (all)
+  if (all && dvt_ending_is_here())
+    (void)pthread_timedjoin_np(last, NULL, dvt_ending_deadline());
+  else if (all)
     pthread_join(last, NULL);
 }

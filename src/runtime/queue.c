@@ -275,31 +275,28 @@ davit_status davit_queue_synchronize(davit_queue *queue) {
   return dvt_wait_end(&wait, dvt_lanes_synchronize(queue->lanes, queue->subqueues));
 }
 
-/* `name` is that of the argument which the caller fills. */
-static davit_status share(davit_queue *queue, const char *name, const void *argument, dvt_lane **lane) {
+/* `name` is that of the argument which the caller fills, by what `member` gives. */
+static davit_status share(davit_queue *queue, const char *name, void **argument,
+                          void *(*member)(dvt_stream *stream)) {
   DVT_TRY(check(queue));
   DVT_TRY(dvt_check_pointer(name, argument));
   if (inside(queue))
     return davit_fail(DAVIT_WOULD_DEADLOCK, "a queue's own work cannot wait for the queue");
-  *lane = dvt_queue_lane(queue);
-  return dvt_lane_share(*lane);
+  dvt_lane *lane = dvt_queue_lane(queue);
+  void *const found = lane->stream ? member(lane->stream) : NULL;
+  if (lane->stream && !found)
+    return davit_fail(DAVIT_UNSUPPORTED, "the queue's stream does not come from an interop object of OpenMP");
+  DVT_TRY(dvt_lane_share(lane));
+  *argument = found;
+  return DAVIT_SUCCESS;
 }
 
 davit_status davit_queue_interop(davit_queue *queue, void **interop) {
-  dvt_lane *lane;
-  DVT_TRY(share(queue, "interop", interop, &lane));
-  void *const found = dvt_stream_interop(lane->stream);
-  if (!found)
-    return davit_fail(DAVIT_UNSUPPORTED, "the queue's stream does not come from an interop object of OpenMP");
-  *interop = found;
-  return DAVIT_SUCCESS;
+  return share(queue, "interop", interop, dvt_stream_interop);
 }
 
 davit_status davit_queue_stream(davit_queue *queue, void **stream) {
-  dvt_lane *lane;
-  DVT_TRY(share(queue, "stream", stream, &lane));
-  *stream = dvt_stream_native(lane->stream);
-  return DAVIT_SUCCESS;
+  return share(queue, "stream", stream, dvt_stream_native);
 }
 
 /* ---- sub-queues ---- */
