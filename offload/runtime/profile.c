@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "offload/runtime/profile.h"
 
-#ifdef DAVIT_WITH_CUDA
+/* A toolkit may be installed without its part NVTX. */
+#if defined(DAVIT_WITH_CUDA) && __has_include(<nvtx3/nvToolsExt.h>)
 #include <pthread.h>
 #include <stdlib.h>
 
