@@ -6,6 +6,7 @@
 #include "ref/blas.h"
 
 void dvt_gemm_region(int device, const dvt_level3 *g);
-void dvt_gemm_task(int device, char *order, const dvt_level3 *g); /* in the generator: nowait depend(inout: *order) */
+void dvt_gemm_task(int device, char *order,
+                   const dvt_level3 *g); /* in the generator: nowait depend(inout: *order) */
 
 #endif

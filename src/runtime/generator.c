@@ -48,9 +48,10 @@ static int process; /* that made the generator */
 /* A yield runs one task, if it finds one: of the thread's own list, or else of another one that it draws. This counts
  * the tasks of davit's that have begun. */
 static atomic_ullong bodies;
-static atomic_long deferred;         /* tasks generated, and not begun */
-static atomic_int regions;           /* lanes with regions of the program's under way */
-static atomic_bool regions_are_over; /* the last of those has ended, and the generator has not seen that yet */
+static atomic_long deferred; /* tasks generated, and not begun */
+static atomic_int regions;   /* lanes with regions of the program's under way */
+static atomic_bool
+    regions_are_over; /* the last of those has ended, and the generator has not seen that yet */
 
 void dvt_generator_defer(void) {
   atomic_fetch_add_explicit(&deferred, 1, memory_order_relaxed);

@@ -232,7 +232,8 @@ static void lone_ended(void *argument) {
 
 void dvt_task_alone(dvt_lone_region *lone) {
   dvt_command *region = lone->command;
-  emit(&(emission){.lane = region->lane, .at = region, .count = 1, .end = lone_ended, .argument = lone}, NULL, 0);
+  emit(&(emission){.lane = region->lane, .at = region, .count = 1, .end = lone_ended, .argument = lone}, NULL,
+       0);
 }
 
 static void unfinished_ended(void *lane) {
