@@ -6,7 +6,8 @@
 #include "ref/blas.h"
 
 void dvt_gemm_region(int device, const dvt_level3 *g);
-void dvt_gemm_task(int device, char *order,
-                   const dvt_level3 *g); /* in the generator: nowait depend(inout: *order) */
+
+/* In the generator: nowait depend(inout: *order). */
+void dvt_gemm_task(int device, char *order, const dvt_level3 *g);
 
 #endif

@@ -91,9 +91,9 @@ davit_status dvt_atax_kernel(int device, dvt_stream *stream, dvt_kernel_fit *fit
   return dvt_atax_fit(stream, &(dvt_atax){.type = DAVIT_DOUBLE, .trans = 'T', .m = 8192, .n = 8192}, fit);
 }
 
-static davit_status use_mapped(dvt_atax *g, const davit_atax_options *options, int device) {
+static davit_status use_mapped(dvt_atax *g, int device) {
   const bool unread = g->m == 0 || g->n == 0;
-  return DVT_USE_MAPPED(options, device, {"a", &g->a, unread}, {"x", &g->x, unread},
+  return DVT_USE_MAPPED(device, {"a", &g->a, unread}, {"x", &g->x, unread},
                         {"tmp", &g->tmp, dvt_atax_inner(g) == 0}, {"y", &g->y, dvt_atax_outer(g) == 0});
 }
 
@@ -106,7 +106,8 @@ davit_status davit_queue_atax(davit_queue *queue, davit_type type, char trans, i
   DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
   dvt_atax g = {type, trans, m, n, a, lda, x, tmp, y, false, 0};
   DVT_TRY(check(&g));
-  DVT_TRY(use_mapped(&g, options, lane->device));
+  if (DVT_MAPPED(options))
+    DVT_TRY(use_mapped(&g, lane->device));
   return submit(lane, &g);
 }
 
@@ -233,7 +234,8 @@ davit_status davit_atax(davit_type type, char trans, int64_t m, int64_t n, const
   dvt_atax g = {type, trans, m, n, a, lda, x, tmp, y, false, 0};
   DVT_TRY(check(&g));
   DVT_TRY(DVT_CHOOSE_WITH_MAPPED(options, chosen, &count));
-  DVT_TRY(use_mapped(&g, options, chosen[0]));
+  if (DVT_MAPPED(options))
+    DVT_TRY(use_mapped(&g, chosen[0]));
   if (m == 0 || n == 0) {
     size_t bytes = davit_type_bytes(g.type);
     DVT_TRY(dvt_atax_outer(&g) > 0 ? davit_fill((size_t)dvt_atax_outer(&g) * bytes, 0, g.y) : DAVIT_SUCCESS);

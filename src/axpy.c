@@ -18,6 +18,11 @@ static davit_status check(void *arguments) {
   return DAVIT_SUCCESS;
 }
 
+static davit_status use_mapped(void *arguments, int device) {
+  dvt_axpy *g = arguments;
+  return DVT_USE_MAPPED(device, {"x", &g->x, g->n == 0}, {"y", &g->y, g->n == 0});
+}
+
 static const dvt_operation operation = {.name = "axpy",
                                         .bytes = sizeof(dvt_axpy),
                                         .check = check,
@@ -26,21 +31,8 @@ static const dvt_operation operation = {.name = "axpy",
                                         .host = dvt_axpy_host,
                                         .region = dvt_axpy_region,
                                         .region_on_host = true,
-                                        .serial = true};
-
-static davit_status use_mapped(dvt_axpy *g, const davit_axpy_options *options, int device) {
-  return DVT_USE_MAPPED(options, device, {"x", &g->x, g->n == 0}, {"y", &g->y, g->n == 0});
-}
-
-static davit_status enqueue(davit_queue *queue, dvt_axpy *g, const davit_axpy_options *options) {
-  dvt_lane *lane = dvt_queue_lane(queue);
-  if (!lane)
-    return DAVIT_INVALID_ARGUMENT;
-  DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
-  DVT_TRY(check(g));
-  DVT_TRY(use_mapped(g, options, lane->device));
-  return dvt_operation_submit(lane, &operation, g, 0);
-}
+                                        .serial = true,
+                                        .use_mapped = use_mapped};
 
 /* ---- over several devices ---- */
 
@@ -86,7 +78,8 @@ static davit_status spread(dvt_axpy *g, const davit_axpy_options *options) {
   if (dvt_vectors_overlap(g->x, g->n, g->incx, g->y, g->n, g->incy, davit_type_bytes(g->type)))
     return davit_fail(DAVIT_INVALID_ARGUMENT, "y overlaps x");
   DVT_TRY(DVT_CHOOSE_WITH_MAPPED(options, chosen, &count));
-  DVT_TRY(use_mapped(g, options, chosen[0]));
+  if (DVT_MAPPED(options))
+    DVT_TRY(use_mapped(g, chosen[0]));
   if (g->n == 0 || g->alpha == 0)
     return DAVIT_SUCCESS;
   if (dvt_spread_is_short(&operation, chosen, count, options && options->devices, 2,
@@ -107,7 +100,10 @@ static davit_status spread(dvt_axpy *g, const davit_axpy_options *options) {
   }                                                                                                          \
   davit_status davit_queue_##p##axpy(davit_queue *queue, int64_t n, T alpha, const T *x, int64_t incx, T *y, \
                                      int64_t incy, const davit_axpy_options *options) {                      \
-    return enqueue(queue, &(dvt_axpy){TYPE, n, (double _Complex)alpha, x, incx, y, incy}, options);          \
+    DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));                                                               \
+    return dvt_operation_enqueue(queue, &operation,                                                          \
+                                 &(dvt_axpy){TYPE, n, (double _Complex)alpha, x, incx, y, incy},             \
+                                 DVT_MAPPED(options));                                                       \
   }
 DEFINE(d, double, DAVIT_DOUBLE)
 DEFINE(s, float, DAVIT_FLOAT)

@@ -349,7 +349,8 @@ typedef struct places {
 static davit_status find_places(dvt_closest_problem *p, const davit_closest_pair_options *options,
                                 places *w) {
   DVT_TRY(DVT_CHOOSE_WITH_MAPPED(options, w->chosen, &w->count));
-  DVT_TRY(DVT_USE_MAPPED(options, w->chosen[0], {"points", &p->points, p->n == 0}));
+  if (DVT_MAPPED(options))
+    DVT_TRY(DVT_USE_MAPPED(w->chosen[0], {"points", &p->points, p->n == 0}));
   w->device = DAVIT_HOST;
   w->alone = p->algorithm == DAVIT_CLOSEST_PAIR_DIVIDE && dvt_place_is_host(dvt_place_of(p->points));
   if (w->alone)
@@ -374,7 +375,8 @@ davit_status dvt_closest_submit(davit_queue *queue, const dvt_closest_problem *p
     return DAVIT_INVALID_ARGUMENT;
   DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
   dvt_closest_problem there = *p;
-  DVT_TRY(DVT_USE_MAPPED(options, lane->device, {"points", &there.points, there.n == 0}));
+  if (DVT_MAPPED(options))
+    DVT_TRY(DVT_USE_MAPPED(lane->device, {"points", &there.points, there.n == 0}));
   return dvt_lane_submit(lane, DVT_BLOCKING, run_here, &there, sizeof there);
 }
 

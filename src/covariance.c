@@ -158,13 +158,20 @@ static davit_status run(const dvt_site *site, const void *arguments) {
              : dvt_transpose(site, g.type, g.cols, g.cols, square, ld, square, ld, true);
 }
 
+static davit_status use_mapped(void *arguments, int device) {
+  dvt_covariance *g = arguments;
+  return DVT_USE_MAPPED(device, {"d", &g->d, g->rows == 0 || g->cols == 0}, {"mean", &g->mean, g->cols == 0},
+                        {"centred", &g->centred, g->rows == 0 || g->cols == 0}, {"s", &g->s, g->cols == 0});
+}
+
 static const dvt_operation operation = {.name = "covariance",
                                         .bytes = sizeof(dvt_covariance),
                                         .check = check,
                                         .stream = run,
                                         .prepare = dvt_blas_prepare,
                                         .host = run,
-                                        .region = run};
+                                        .region = run,
+                                        .use_mapped = use_mapped};
 
 /* The arguments with the defaults of the options filled in. */
 static dvt_covariance arguments_of(davit_type type, char trans, int64_t rows, int64_t cols, const void *d,
@@ -198,25 +205,17 @@ davit_status dvt_covariance_kernel(int device, dvt_stream *stream, dvt_kernel_fi
   return dvt_centre_fit(stream, DAVIT_DOUBLE, fit);
 }
 
-static davit_status use_mapped(dvt_covariance *g, const davit_covariance_options *options, int device) {
-  return DVT_USE_MAPPED(options, device, {"d", &g->d, g->rows == 0 || g->cols == 0},
-                        {"mean", &g->mean, g->cols == 0},
-                        {"centred", &g->centred, g->rows == 0 || g->cols == 0}, {"s", &g->s, g->cols == 0});
-}
-
 davit_status davit_queue_covariance(davit_queue *queue, davit_type type, char trans, int64_t rows,
                                     int64_t cols, const void *d, int64_t ldd, void *mean, void *centred,
                                     int64_t ldc, void *s, int64_t lds,
                                     const davit_covariance_options *options) {
   dvt_covariance g = arguments_of(type, trans, rows, cols, d, ldd, mean, centred, ldc, s, lds, options);
-  dvt_lane *lane = dvt_queue_lane(queue);
+  const dvt_lane *lane = dvt_queue_lane(queue);
   if (!lane)
     return DAVIT_INVALID_ARGUMENT;
   DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
   g.teams = teams_on(lane->device);
-  DVT_TRY(check(&g));
-  DVT_TRY(use_mapped(&g, options, lane->device));
-  return dvt_operation_submit(lane, &operation, &g, 0);
+  return dvt_operation_enqueue(queue, &operation, &g, DVT_MAPPED(options));
 }
 
 /* ---- over several devices ---- */
@@ -643,7 +642,8 @@ davit_status davit_covariance(davit_type type, char trans, int64_t rows, int64_t
   dvt_covariance g = arguments_of(type, trans, rows, cols, d, ldd, mean, centred, ldc, s, lds, options);
   DVT_TRY(check(&g));
   DVT_TRY(DVT_CHOOSE_WITH_MAPPED(options, chosen, &count));
-  DVT_TRY(use_mapped(&g, options, chosen[0]));
+  if (DVT_MAPPED(options))
+    DVT_TRY(use_mapped(&g, chosen[0]));
   if (cols == 0)
     return DAVIT_SUCCESS;
   g.teams = teams_on(chosen[0]);

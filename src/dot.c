@@ -30,8 +30,9 @@ static const dvt_operation operation = {.name = "dot",
                                         .region_on_host = true,
                                         .serial = true};
 
-static davit_status use_mapped(dvt_dot *g, const davit_dot_options *options, int device) {
-  return DVT_USE_MAPPED(options, device, {"x", &g->x, g->n == 0}, {"y", &g->y, g->n == 0});
+static davit_status use_mapped(void *arguments, int device) {
+  dvt_dot *g = arguments;
+  return DVT_USE_MAPPED(device, {"x", &g->x, g->n == 0}, {"y", &g->y, g->n == 0});
 }
 
 static davit_status enqueue(davit_queue *queue, dvt_dot *g, const davit_dot_options *options) {
@@ -40,7 +41,8 @@ static davit_status enqueue(davit_queue *queue, dvt_dot *g, const davit_dot_opti
     return DAVIT_INVALID_ARGUMENT;
   DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
   DVT_TRY(check(g));
-  DVT_TRY(use_mapped(g, options, lane->device));
+  if (DVT_MAPPED(options))
+    DVT_TRY(use_mapped(g, lane->device));
   g->on_device = !dvt_place_is_host(lane->device) && dvt_place_of(g->result) == lane->device;
   return dvt_operation_submit_result(lane, &operation, g, 0, &g->result, davit_type_bytes(g->type));
 }
@@ -103,7 +105,8 @@ static davit_status spread(dvt_dot *g, const davit_dot_options *options) {
   int chosen[DVT_MAX_DEVICES], count;
   DVT_TRY(check(g));
   DVT_TRY(DVT_CHOOSE_WITH_MAPPED(options, chosen, &count));
-  DVT_TRY(use_mapped(g, options, chosen[0]));
+  if (DVT_MAPPED(options))
+    DVT_TRY(use_mapped(g, chosen[0]));
   int64_t chunks = g->n > 0 ? (g->n + CHUNK - 1) / CHUNK : 0;
   size_t element = davit_type_bytes(g->type);
   void *sums = NULL;

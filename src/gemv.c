@@ -35,6 +35,12 @@ static davit_status check(void *arguments) {
   return DAVIT_SUCCESS;
 }
 
+static davit_status use_mapped(void *arguments, int device) {
+  dvt_gemv *g = arguments;
+  const bool nothing = g->m == 0 || g->n == 0, unread = nothing || g->alpha == 0;
+  return DVT_USE_MAPPED(device, {"a", &g->a, unread}, {"x", &g->x, unread}, {"y", &g->y, nothing});
+}
+
 static const dvt_operation operation = {.name = "gemv",
                                         .bytes = sizeof(dvt_gemv),
                                         .check = check,
@@ -43,22 +49,8 @@ static const dvt_operation operation = {.name = "gemv",
                                         .host = dvt_gemv_host,
                                         .region = dvt_gemv_region,
                                         .region_on_host = true,
-                                        .serial = true};
-
-static davit_status use_mapped(dvt_gemv *g, const davit_gemv_options *options, int device) {
-  const bool nothing = g->m == 0 || g->n == 0, unread = nothing || g->alpha == 0;
-  return DVT_USE_MAPPED(options, device, {"a", &g->a, unread}, {"x", &g->x, unread}, {"y", &g->y, nothing});
-}
-
-static davit_status enqueue(davit_queue *queue, dvt_gemv *g, const davit_gemv_options *options) {
-  dvt_lane *lane = dvt_queue_lane(queue);
-  if (!lane)
-    return DAVIT_INVALID_ARGUMENT;
-  DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
-  DVT_TRY(check(g));
-  DVT_TRY(use_mapped(g, options, lane->device));
-  return dvt_operation_submit(lane, &operation, g, 0);
-}
+                                        .serial = true,
+                                        .use_mapped = use_mapped};
 
 /* ---- over several devices ---- */
 
@@ -137,7 +129,8 @@ static davit_status spread(dvt_gemv *g, const davit_gemv_options *options) {
   int chosen[DVT_MAX_DEVICES], count;
   DVT_TRY(check(g));
   DVT_TRY(DVT_CHOOSE_WITH_MAPPED(options, chosen, &count));
-  DVT_TRY(use_mapped(g, options, chosen[0]));
+  if (DVT_MAPPED(options))
+    DVT_TRY(use_mapped(g, chosen[0]));
   if (g->m == 0 || g->n == 0)
     return DAVIT_SUCCESS;
   if (dvt_spread_is_short(&operation, chosen, count, options && options->devices, 3,
@@ -163,10 +156,11 @@ static davit_status spread(dvt_gemv *g, const davit_gemv_options *options) {
   davit_status davit_queue_##p##gemv(davit_queue *queue, char trans, int64_t m, int64_t n, T alpha,          \
                                      const T *a, int64_t lda, const T *x, int64_t incx, T beta, T *y,        \
                                      int64_t incy, const davit_gemv_options *options) {                      \
-    return enqueue(queue,                                                                                    \
-                   &(dvt_gemv){TYPE, trans, m, n, (double _Complex)alpha, a, lda, x, incx,                   \
-                               (double _Complex)beta, y, incy},                                              \
-                   options);                                                                                 \
+    DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));                                                               \
+    return dvt_operation_enqueue(queue, &operation,                                                          \
+                                 &(dvt_gemv){TYPE, trans, m, n, (double _Complex)alpha, a, lda, x, incx,     \
+                                             (double _Complex)beta, y, incy},                                \
+                                 DVT_MAPPED(options));                                                       \
   }
 DEFINE(d, double, DAVIT_DOUBLE)
 DEFINE(s, float, DAVIT_FLOAT)

@@ -16,24 +16,13 @@ static const char *member_of_tiles(const davit_level3_options *options) {
                                     : NULL;
 }
 
-static davit_status use_mapped(dvt_level3 *g, const davit_level3_options *options, int device) {
-  const bool nothing = g->m == 0 || g->n == 0, unread = nothing || dvt_level3_vanishes(g);
-  return DVT_USE_MAPPED(options, device, {"a", &g->a, unread}, {"b", &g->b, unread}, {"c", &g->c, nothing});
-}
-
 static davit_status enqueue(davit_queue *queue, dvt_level3 *g, const davit_level3_options *options) {
   DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
   const char *member = options ? member_of_tiles(options) : NULL;
   if (member)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "options->%s is set, but a queue does one product as a whole",
                       member);
-  const dvt_operation *operation = &dvt_level3_operations[g->routine];
-  dvt_lane *lane = dvt_queue_lane(queue);
-  if (!lane)
-    return DAVIT_INVALID_ARGUMENT;
-  DVT_TRY(operation->check(g));
-  DVT_TRY(use_mapped(g, options, lane->device));
-  return dvt_operation_submit(lane, operation, g, 0);
+  return dvt_operation_enqueue(queue, &dvt_level3_operations[g->routine], g, DVT_MAPPED(options));
 }
 
 /* What the planner has to know: how long the sums are. Of a square A they are its order; where nothing is to
@@ -62,7 +51,8 @@ static davit_status run(dvt_level3 *g, const davit_level3_options *given) {
   int devices[DVT_MAX_DEVICES];
   const bool any_device = !options.devices && !options.mapped;
   DVT_TRY(DVT_CHOOSE_WITH_MAPPED(given, devices, &options.device_count));
-  DVT_TRY(use_mapped(g, given, devices[0]));
+  if (DVT_MAPPED(given))
+    DVT_TRY(dvt_level3_operations[g->routine].use_mapped(g, devices[0]));
   options.devices = devices;
   describe_sums(g);
   return dvt_level3_run(g, &options, any_device);

@@ -28,8 +28,9 @@ static const dvt_operation operation = {.name = "norm",
                                         .region_on_host = true,
                                         .serial = true};
 
-static davit_status use_mapped(dvt_norm *g, const davit_norm_options *options, int device) {
-  return DVT_USE_MAPPED(options, device, {"x", &g->x, g->n == 0});
+static davit_status use_mapped(void *arguments, int device) {
+  dvt_norm *g = arguments;
+  return DVT_USE_MAPPED(device, {"x", &g->x, g->n == 0});
 }
 
 static davit_status enqueue(davit_queue *queue, dvt_norm *g, const davit_norm_options *options) {
@@ -38,7 +39,8 @@ static davit_status enqueue(davit_queue *queue, dvt_norm *g, const davit_norm_op
     return DAVIT_INVALID_ARGUMENT;
   DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
   DVT_TRY(check(g));
-  DVT_TRY(use_mapped(g, options, lane->device));
+  if (DVT_MAPPED(options))
+    DVT_TRY(use_mapped(g, lane->device));
   g->on_device = !dvt_place_is_host(lane->device) && dvt_place_of(g->result) == lane->device;
   return dvt_operation_submit_result(lane, &operation, g, 0, &g->result,
                                      davit_type_bytes(dvt_real_type(g->type)));
@@ -82,7 +84,8 @@ static davit_status spread(dvt_norm *g, const davit_norm_options *options) {
   int chosen[DVT_MAX_DEVICES], count;
   DVT_TRY(check(g));
   DVT_TRY(DVT_CHOOSE_WITH_MAPPED(options, chosen, &count));
-  DVT_TRY(use_mapped(g, options, chosen[0]));
+  if (DVT_MAPPED(options))
+    DVT_TRY(use_mapped(g, chosen[0]));
   const int64_t chunks = (g->n + CHUNK - 1) / CHUNK;
   const davit_type real = dvt_real_type(g->type);
   void *norms = NULL;

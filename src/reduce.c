@@ -30,7 +30,8 @@ davit_status davit_queue_monoid_reduce(davit_queue *queue, const davit_monoid *m
     return DAVIT_INVALID_ARGUMENT;
   DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
   DVT_TRY(check(monoid, n, x, result));
-  DVT_TRY(DVT_USE_MAPPED(options, lane->device, {"x", &x, n == 0}));
+  if (DVT_MAPPED(options))
+    DVT_TRY(DVT_USE_MAPPED(lane->device, {"x", &x, n == 0}));
   if (n == 0)
     return davit_queue_copy(queue, monoid->bytes, monoid->identity, result);
   return dvt_reduce_submit(lane, &(dvt_reduce){monoid, n, x, .values = 0, .result = result}, 0);
@@ -81,7 +82,8 @@ davit_status davit_monoid_reduce(const davit_monoid *monoid, int64_t n, const vo
   int chosen[DVT_MAX_DEVICES], count, device, threads;
   DVT_TRY(check(monoid, n, x, result));
   DVT_TRY(DVT_CHOOSE_WITH_MAPPED(options, chosen, &count));
-  DVT_TRY(DVT_USE_MAPPED(options, chosen[0], {"x", &x, n == 0}));
+  if (DVT_MAPPED(options))
+    DVT_TRY(DVT_USE_MAPPED(chosen[0], {"x", &x, n == 0}));
   if (n == 0)
     return davit_copy(monoid->bytes, monoid->identity, result);
   if (dvt_monoid_home(&x, 1, chosen, count, !options || (!options->devices && !options->mapped), &device,

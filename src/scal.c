@@ -16,6 +16,11 @@ static davit_status check(void *arguments) {
   return g->n > 0 ? dvt_check_pointer("x", g->x) : DAVIT_SUCCESS;
 }
 
+static davit_status use_mapped(void *arguments, int device) {
+  dvt_scal *g = arguments;
+  return DVT_USE_MAPPED(device, {"x", &g->x, g->n == 0});
+}
+
 static const dvt_operation operation = {.name = "scal",
                                         .bytes = sizeof(dvt_scal),
                                         .check = check,
@@ -24,21 +29,8 @@ static const dvt_operation operation = {.name = "scal",
                                         .host = dvt_scal_host,
                                         .region = dvt_scal_region,
                                         .region_on_host = true,
-                                        .serial = true};
-
-static davit_status use_mapped(dvt_scal *g, const davit_scal_options *options, int device) {
-  return DVT_USE_MAPPED(options, device, {"x", &g->x, g->n == 0});
-}
-
-static davit_status enqueue(davit_queue *queue, dvt_scal *g, const davit_scal_options *options) {
-  dvt_lane *lane = dvt_queue_lane(queue);
-  if (!lane)
-    return DAVIT_INVALID_ARGUMENT;
-  DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
-  DVT_TRY(check(g));
-  DVT_TRY(use_mapped(g, options, lane->device));
-  return dvt_operation_submit(lane, &operation, g, 0);
-}
+                                        .serial = true,
+                                        .use_mapped = use_mapped};
 
 /* ---- over several devices ---- */
 
@@ -73,7 +65,8 @@ static davit_status spread(dvt_scal *g, const davit_scal_options *options) {
   int chosen[DVT_MAX_DEVICES], count;
   DVT_TRY(check(g));
   DVT_TRY(DVT_CHOOSE_WITH_MAPPED(options, chosen, &count));
-  DVT_TRY(use_mapped(g, options, chosen[0]));
+  if (DVT_MAPPED(options))
+    DVT_TRY(use_mapped(g, chosen[0]));
   if (g->n == 0 || g->alpha == 1)
     return DAVIT_SUCCESS;
   if (dvt_spread_is_short(&operation, chosen, count, options && options->devices, 1, (const void *[]){g->x},
@@ -92,7 +85,9 @@ static davit_status spread(dvt_scal *g, const davit_scal_options *options) {
   }                                                                                                          \
   davit_status davit_queue_##p##scal(davit_queue *queue, int64_t n, T alpha, T *x, int64_t incx,             \
                                      const davit_scal_options *options) {                                    \
-    return enqueue(queue, &(dvt_scal){TYPE, n, (double _Complex)alpha, x, incx}, options);                   \
+    DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));                                                               \
+    return dvt_operation_enqueue(queue, &operation, &(dvt_scal){TYPE, n, (double _Complex)alpha, x, incx},   \
+                                 DVT_MAPPED(options));                                                       \
   }
 DEFINE(d, double, DAVIT_DOUBLE)
 DEFINE(s, float, DAVIT_FLOAT)

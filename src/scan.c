@@ -44,8 +44,8 @@ davit_status davit_queue_monoid_scan(davit_queue *queue, const davit_monoid *mon
     return DAVIT_INVALID_ARGUMENT;
   DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
   DVT_TRY(check(monoid, kind, n, x, flags, y));
-  DVT_TRY(
-      DVT_USE_MAPPED(options, lane->device, {"x", &x, n == 0}, {"flags", &flags, n == 0}, {"y", &y, n == 0}));
+  if (DVT_MAPPED(options))
+    DVT_TRY(DVT_USE_MAPPED(lane->device, {"x", &x, n == 0}, {"flags", &flags, n == 0}, {"y", &y, n == 0}));
   if (n == 0)
     return DAVIT_SUCCESS;
   const dvt_scan scan = {.monoid = monoid, .kind = kind, .n = n, .x = x, .flags = flags, .y = y};
@@ -117,8 +117,8 @@ davit_status davit_monoid_scan(const davit_monoid *monoid, davit_scan_kind kind,
   int chosen[DVT_MAX_DEVICES], count, device, threads;
   DVT_TRY(check(monoid, kind, n, x, flags, y));
   DVT_TRY(DVT_CHOOSE_WITH_MAPPED(options, chosen, &count));
-  DVT_TRY(
-      DVT_USE_MAPPED(options, chosen[0], {"x", &x, n == 0}, {"flags", &flags, n == 0}, {"y", &y, n == 0}));
+  if (DVT_MAPPED(options))
+    DVT_TRY(DVT_USE_MAPPED(chosen[0], {"x", &x, n == 0}, {"flags", &flags, n == 0}, {"y", &y, n == 0}));
   if (n == 0)
     return DAVIT_SUCCESS;
   dvt_scan scan = {.monoid = monoid, .kind = kind, .n = n, .x = x, .flags = flags, .y = y};

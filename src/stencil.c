@@ -87,8 +87,9 @@ davit_status davit_queue_stencil(davit_queue *queue, davit_type type, int64_t ro
   dvt_stencil s;
   DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
   DVT_TRY(make(&s, type, rows, cols, a, lda, coefficients, border_of(options), b, ldb));
-  DVT_TRY(DVT_USE_MAPPED(options, lane->device, {"a", &s.a, rows == 0 || cols == 0},
-                         {"b", &s.b, rows == 0 || cols == 0}));
+  if (DVT_MAPPED(options))
+    DVT_TRY(DVT_USE_MAPPED(lane->device, {"a", &s.a, rows == 0 || cols == 0},
+                           {"b", &s.b, rows == 0 || cols == 0}));
   return submit(lane, &s);
 }
 
@@ -187,8 +188,9 @@ davit_status davit_stencil(davit_type type, int64_t rows, int64_t cols, const vo
   dvt_stencil s;
   DVT_TRY(make(&s, type, rows, cols, a, lda, coefficients, border_of(options), b, ldb));
   DVT_TRY(DVT_CHOOSE_WITH_MAPPED(options, chosen, &count));
-  DVT_TRY(DVT_USE_MAPPED(options, chosen[0], {"a", &s.a, rows == 0 || cols == 0},
-                         {"b", &s.b, rows == 0 || cols == 0}));
+  if (DVT_MAPPED(options))
+    DVT_TRY(
+        DVT_USE_MAPPED(chosen[0], {"a", &s.a, rows == 0 || cols == 0}, {"b", &s.b, rows == 0 || cols == 0}));
   if (rows == 0 || cols == 0)
     return DAVIT_SUCCESS;
   if (dvt_spread_is_home(chosen, count, options && options->devices, 2, (const void *[]){s.a, s.b}) &&

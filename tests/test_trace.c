@@ -177,7 +177,8 @@ CASE(products_are_traced) {
   assert_string_equal(the_event(&t, 'X', "gemm")->category, "compute");
 }
 
-/* Without a vendor's BLAS the steps of a real product are regions in the graph; of a complex one they are waited for. */
+/* Without a vendor's BLAS the steps of a real product are regions in the graph; those of a complex one are waited
+ * for. */
 CASE(products_are_tasks) {
   enum { M = 96 };
   int devices[2];

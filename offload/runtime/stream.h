@@ -34,8 +34,8 @@ davit_status dvt_stream_use(dvt_stream *stream);
 void *dvt_stream_native(dvt_stream *stream);
 void *dvt_stream_interop(dvt_stream *stream);
 
-/* Until it is released the stream is that of the program's interop object, or its `native` one where that is NULL. Fails
- * if that is no stream of the device. */
+/* Until it is released the stream is that of the program's interop object, or its `native` one where that is NULL.
+ * Fails if that is no stream of the device. */
 davit_status dvt_stream_adopt(dvt_stream *stream, void *interop, void *native);
 
 /* Blocks until the stream is idle. */

@@ -8,8 +8,8 @@
  *   stream   enqueues on site->stream and returns at once; if it waits, dvt_operation_run() is its only caller
  *   host     computes on site->threads threads of the host, in memory that the host reaches
  *   region   runs target regions on site->device and returns when they are done
- *   tasks    generates regions `target … nowait depend(inout: *site->order)` on site->device and returns: tasks of the
- *            graph. Where a region form is due and has_tasks() holds
+ *   tasks    generates regions `target … nowait depend(inout: *site->order)` on site->device and returns: tasks of
+ *            the graph. Where a region form is due and has_tasks() holds
  *
  * A site is where one command runs. site->stream is set for a stream form only, site->threads for a host form
  * only. */
@@ -54,6 +54,8 @@ typedef struct dvt_operation {
   davit_status (*check)(void *arguments); /* may normalise them, as in 't' to 'T' */
   dvt_form stream, host, region, tasks;   /* stream and tasks may be NULL: there is none */
   bool (*has_tasks)(int device, const void *arguments);
+  davit_status (*use_mapped)(void *arguments,
+                             int device); /* operands become the device's copies of what is mapped */
   davit_status (*prepare)(
       const dvt_site *site); /* what the first stream form on a stream would take long for; or NULL */
   bool

@@ -100,6 +100,12 @@ static davit_status check(void *arguments) {
   return DAVIT_SUCCESS;
 }
 
+static davit_status use_mapped(void *arguments, int device) {
+  dvt_level3 *g = arguments;
+  const bool nothing = g->m == 0 || g->n == 0, unread = nothing || dvt_level3_vanishes(g);
+  return DVT_USE_MAPPED(device, {"a", &g->a, unread}, {"b", &g->b, unread}, {"c", &g->c, nothing});
+}
+
 #define ROW(routine, ...)                                                                                    \
   {.name = routine,                                                                                          \
    .bytes = sizeof(dvt_level3),                                                                              \
@@ -109,6 +115,7 @@ static davit_status check(void *arguments) {
    .region = dvt_level3_region,                                                                              \
    .region_on_host = true,                                                                                   \
    .prepare = dvt_blas_prepare,                                                                              \
+   .use_mapped = use_mapped,                                                                                 \
    __VA_ARGS__}
 const dvt_operation dvt_level3_operations[DVT_ROUTINES] = {
     [DVT_GEMM] = ROW("gemm", .tasks = dvt_gemm_tasks, .has_tasks = dvt_gemm_has_tasks),

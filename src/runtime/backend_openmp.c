@@ -80,7 +80,7 @@ static bool find_segment(dvt_lane *lane, dvt_segment *s) {
   const bool after = regions && (shared || !t->certain);
   if (dvt_track_hold(lane, after ? 0 : WINDOW - 1))
     return false;
-  if (after && (shared ? t->drained != t->first : t->in_stream)) {
+  if (after && (shared || t->in_stream) && t->drained != t->first) {
     t->drained = t->first;
     dvt_task_drain(lane);
     if (dvt_track_hold(lane, 0))

@@ -106,15 +106,10 @@ static int host_threads(int device, const dvt_operation *operation, int wanted, 
   return operation->tuned_threads ? (int)dvt_tuned(device, (dvt_tunable)operation->tuned_threads, all) : all;
 }
 
-/* Where there can be no generator, the region form waits on a thread of its own. */
+/* Where the process ends nothing of the graph begins: the region form waits on a thread of its own. */
 static bool can_be_tasks(const dvt_lane *lane, const dvt_operation *operation, const void *arguments) {
-  if (!operation->tasks || dvt_backend_running() != &dvt_backend_openmp ||
-      !operation->has_tasks(lane->device, arguments))
-    return false;
-  const bool can = dvt_region_prepare() == DAVIT_SUCCESS;
-  if (!can)
-    dvt_error_clear();
-  return can;
+  return operation->tasks && dvt_backend_running() == &dvt_backend_openmp && !dvt_thread_is_last() &&
+         operation->has_tasks(lane->device, arguments);
 }
 
 davit_status dvt_operation_submit(dvt_lane *lane, const dvt_operation *operation, const void *arguments,
@@ -229,4 +224,15 @@ davit_status dvt_operation_submit_result(dvt_lane *lane, const dvt_operation *op
   return dvt_lane_submit_work(lane, DVT_BLOCKING,
                               &(dvt_work){.form = run_staged, .name = operation->name, .stream = true}, &s,
                               sizeof s);
+}
+
+davit_status dvt_operation_enqueue(davit_queue *queue, const dvt_operation *operation, void *arguments,
+                                   bool mapped) {
+  dvt_lane *lane = dvt_queue_lane(queue);
+  if (!lane)
+    return DAVIT_INVALID_ARGUMENT;
+  DVT_TRY(operation->check(arguments));
+  if (mapped)
+    DVT_TRY(operation->use_mapped(arguments, lane->device));
+  return dvt_operation_submit(lane, operation, arguments, 0);
 }

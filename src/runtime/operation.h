@@ -20,8 +20,9 @@ davit_status dvt_choose_devices(const int *devices, int device_count, int *chose
 
 /* The same where options->mapped may say that OpenMP has mapped the operands: on one device, which is named or the
  * calling thread's current one. */
+#define DVT_MAPPED(options) ((options) && (options)->mapped)
 #define DVT_CHOOSE_WITH_MAPPED(options, chosen, count)                                                       \
-  (!(options) || !(options)->mapped ? DVT_CHOOSE_DEVICES(options, chosen, count)                             \
+  (!DVT_MAPPED(options) ? DVT_CHOOSE_DEVICES(options, chosen, count)                                         \
    : DVT_CHECK_OPTIONS(options) != DAVIT_SUCCESS                                                             \
        ? DAVIT_INVALID_ARGUMENT                                                                              \
        : dvt_choose_mapped((options)->devices, (options)->device_count, chosen, count))
@@ -34,12 +35,10 @@ typedef struct dvt_mappable {
   bool unused;
 } dvt_mappable;
 
-/* Where options->mapped is set, the pointers that follow become those of the device's copies; NULL stays. */
-#define DVT_USE_MAPPED(options, device, ...)                                                                 \
-  (!(options) || !(options)->mapped                                                                          \
-       ? DAVIT_SUCCESS                                                                                       \
-       : dvt_use_mapped(device, sizeof(dvt_mappable[]){__VA_ARGS__} / sizeof(dvt_mappable),                  \
-                        (const dvt_mappable[]){__VA_ARGS__}))
+/* The pointers that follow become those of the device's copies; NULL stays. */
+#define DVT_USE_MAPPED(device, ...)                                                                          \
+  dvt_use_mapped(device, sizeof(dvt_mappable[]){__VA_ARGS__} / sizeof(dvt_mappable),                         \
+                 (const dvt_mappable[]){__VA_ARGS__})
 davit_status dvt_use_mapped(int device, size_t count, const dvt_mappable *operands);
 
 /* Options of a queue form: reserved words are 0 and no devices are named. */
@@ -91,5 +90,10 @@ davit_status dvt_operation_run(const dvt_site *site, const dvt_operation *operat
 bool dvt_operation_runs_here(int device, const dvt_operation *operation, int threads);
 davit_status dvt_operation_run_here(int device, const dvt_operation *operation, const void *arguments,
                                     int threads);
+
+/* Checks the arguments and enqueues the operation on the calling thread's lane of the queue. `mapped`: OpenMP has mapped
+ * its operands. */
+davit_status dvt_operation_enqueue(davit_queue *queue, const dvt_operation *operation, void *arguments,
+                                   bool mapped);
 
 #endif

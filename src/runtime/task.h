@@ -50,8 +50,8 @@ void dvt_task_generate(const dvt_segment *segment, dvt_carrier by);
 /* Before regions, as they run on streams of the OpenMP runtime's choice: waits for what the lane's own stream holds. */
 void dvt_task_drain(dvt_lane *lane);
 
-/* A region of a lane of another back end: the message that brings it, because the command is in a list of that back end;
- * `over` is posted when it is. */
+/* A region of a lane of another back end: the message that brings it, because the command is in a list of that back
+ * end; `over` is posted when it is. */
 typedef struct dvt_lone_region {
   dvt_message message;
   dvt_command *command;
