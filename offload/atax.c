@@ -22,6 +22,7 @@
 #include "offload/kernel/instance.h"
 #include "offload/kernel/threads.h"
 #include "offload/runtime/launch.h"
+#include "offload/runtime/space.h"
 #include "src/base/arithmetic.h"
 #include "src/base/cpu.h"
 
@@ -226,9 +227,25 @@ static davit_status two_products(const dvt_site *site, const dvt_atax *g) {
   return multiply(site, &second);
 }
 
+/* Sums over nothing, of one axis or both. */
+static davit_status fill_zero(const dvt_site *site, void *vector, int64_t length, size_t element) {
+  const size_t bytes = (size_t)length * element;
+  if (!vector || bytes == 0)
+    return DAVIT_SUCCESS;
+  return site->stream ? dvt_stream_fill(site->stream, vector, 0, bytes)
+                      : dvt_space_fill(vector, site->device, 0, bytes);
+}
+
+static davit_status fill_all(const dvt_site *site, const dvt_atax *g) {
+  DVT_TRY(fill_zero(site, g->y, dvt_atax_outer(g), davit_type_bytes(g->type)));
+  return fill_zero(site, g->tmp, dvt_atax_inner(g), davit_type_bytes(g->type));
+}
+
 davit_status dvt_atax_device(const dvt_site *site, const void *atax) {
   const dvt_atax *g = atax;
   plan p = {0};
+  if (g->m == 0 || g->n == 0)
+    return fill_all(site, g);
   const bool planned =
       site->stream && (g->trans == 'T' ? plan_columns(site, g, &p) : plan_panels(site, g, &p));
   return planned ? one_pass(site, g, &p) : two_products(site, g);
@@ -238,6 +255,8 @@ davit_status dvt_atax_device(const dvt_site *site, const void *atax) {
 
 davit_status dvt_atax_host(const dvt_site *site, const void *atax) {
   const dvt_atax *g = atax;
+  if (g->m == 0 || g->n == 0)
+    return fill_all(site, g);
   const size_t element = davit_type_bytes(g->type),
                tmp_bytes = g->tmp ? 0 : dvt_aligned_up((size_t)dvt_atax_inner(g) * element),
                y_bytes = dvt_aligned_up((size_t)dvt_atax_outer(g) * element);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* y = opᵀ(A) (op(A) x) on devices. Pointers are the device's, arguments have been checked; m and n are
- * not 0. */
+/* y = opᵀ(A) (op(A) x) on devices. Pointers are the device's, arguments have been checked. */
 #ifndef DAVIT_OFFLOAD_ATAX_H
 #define DAVIT_OFFLOAD_ATAX_H
 

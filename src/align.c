@@ -211,7 +211,7 @@ davit_status davit_align_database_create(const davit_align_sequences *targets, i
   int chosen[DVT_MAX_DEVICES], count;
   DVT_TRY(check_targets(targets, symbols));
   DVT_TRY(dvt_check_pointer("database", database));
-  DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));
+  DVT_TRY(dvt_choose_devices(DVT_DEVICES(options), chosen, &count));
   davit_align_database *d = dvt_allocate(1, sizeof *d);
   if (!d)
     return DAVIT_OUT_OF_HOST_MEMORY;

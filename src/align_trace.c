@@ -297,7 +297,7 @@ static davit_status choose_device(const dvt_trace *t, const davit_align_trace_op
   *device = DAVIT_HOST;
   DVT_TRY(DVT_CHECK_OPTIONS(options));
   if (!host && (named || is_long(t)))
-    DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));
+    DVT_TRY(dvt_choose_devices(DVT_DEVICES(options), chosen, &count));
   for (int i = 0; i < count && *device == DAVIT_HOST && is_long(t); i++)
     if (chosen[i] != DAVIT_HOST && dvt_device_find(chosen[i])->ordinal >= 0)
       *device = chosen[i];

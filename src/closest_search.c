@@ -9,10 +9,9 @@
 #include "ref/closest_pair.h"
 #include "src/base/allocate.h"
 #include "src/base/team.h"
-#include "src/monoid.h"
 #include "src/runtime/copy.h"
 #include "src/runtime/memory.h"
-#include "src/runtime/spread.h"
+#include "src/runtime/split.h"
 #include "src/runtime/tuning.h"
 #include "src/shape.h"
 
@@ -245,8 +244,8 @@ static davit_status perform_everywhere(void *context, dvt_closest_stage which, d
 
 /* A piece of a share. */
 static davit_status fetch(spread *all, dvt_lane *lane, void *to, const void *from, int share, int piece) {
-  const dvt_span whole = dvt_spread_range(all->p->n, share, all->count),
-                 range = dvt_spread_range(whole.end - whole.begin, piece, all->pieces);
+  const dvt_range whole = dvt_range_of(all->p->n, share, all->count),
+                  range = dvt_range_of(whole.end - whole.begin, piece, all->pieces);
   const size_t each = point_bytes(all->p), begin = (size_t)(whole.begin + range.begin) * each,
                bytes = (size_t)(range.end - range.begin) * each;
   if (bytes == 0)
@@ -348,15 +347,16 @@ typedef struct places {
 /* p->threads too. */
 static davit_status find_places(dvt_closest_problem *p, const davit_closest_pair_options *options,
                                 places *w) {
-  DVT_TRY(DVT_CHOOSE_WITH_MAPPED(options, w->chosen, &w->count));
-  if (DVT_MAPPED(options))
-    DVT_TRY(DVT_USE_MAPPED(w->chosen[0], {"points", &p->points, p->n == 0}));
+  const dvt_where where = DVT_WHERE(options);
+  DVT_TRY(dvt_choose_devices(where, w->chosen, &w->count));
+  if (where.mapped)
+    DVT_TRY(dvt_use_mapped(w->chosen[0], "points", (void **)(uintptr_t)&p->points));
   w->device = DAVIT_HOST;
   w->alone = p->algorithm == DAVIT_CLOSEST_PAIR_DIVIDE && dvt_place_is_host(dvt_place_of(p->points));
   if (w->alone)
     return DAVIT_SUCCESS;
-  w->alone = dvt_monoid_home(&p->points, 1, w->chosen, w->count,
-                             !options || (!options->devices && !options->mapped), &w->device, &p->threads);
+  w->alone =
+      dvt_home_of(&p->points, 1, w->chosen, w->count, where.devices || where.mapped, &w->device, &p->threads);
   if (!w->alone)
     p->threads = 0;
   return DAVIT_SUCCESS;
@@ -370,13 +370,12 @@ davit_status dvt_closest_run(dvt_closest_problem *p, const davit_closest_pair_op
 
 davit_status dvt_closest_submit(davit_queue *queue, const dvt_closest_problem *p,
                                 const davit_closest_pair_options *options) {
-  dvt_lane *lane = dvt_queue_lane(queue);
-  if (!lane)
-    return DAVIT_INVALID_ARGUMENT;
-  DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
+  const dvt_where where = DVT_WHERE(options);
+  dvt_lane *lane;
+  DVT_TRY(dvt_choose_lane(queue, where, &lane));
   dvt_closest_problem there = *p;
-  if (DVT_MAPPED(options))
-    DVT_TRY(DVT_USE_MAPPED(lane->device, {"points", &there.points, there.n == 0}));
+  if (where.mapped)
+    DVT_TRY(dvt_use_mapped(lane->device, "points", (void **)(uintptr_t)&there.points));
   return dvt_lane_submit(lane, DVT_BLOCKING, run_here, &there, sizeof there);
 }
 

@@ -12,7 +12,6 @@
 #include "src/runtime/copy.h"
 #include "src/runtime/memory.h"
 #include "src/runtime/operation.h"
-#include "src/runtime/spread.h"
 #include "src/runtime/tuning.h"
 #include "src/shape.h"
 
@@ -158,20 +157,35 @@ static davit_status run(const dvt_site *site, const void *arguments) {
              : dvt_transpose(site, g.type, g.cols, g.cols, square, ld, square, ld, true);
 }
 
-static davit_status use_mapped(void *arguments, int device) {
-  dvt_covariance *g = arguments;
-  return DVT_USE_MAPPED(device, {"d", &g->d, g->rows == 0 || g->cols == 0}, {"mean", &g->mean, g->cols == 0},
-                        {"centred", &g->centred, g->rows == 0 || g->cols == 0}, {"s", &g->s, g->cols == 0});
+/* Teams that share the centring of the device. */
+static void tune(void *arguments, int device) {
+  ((dvt_covariance *)arguments)->teams =
+      dvt_tuned(device, DVT_TUNE_COVARIANCE_TEAMS, 0) * dvt_device_find(device)->info.compute_units;
 }
 
-static const dvt_operation operation = {.name = "covariance",
-                                        .bytes = sizeof(dvt_covariance),
-                                        .check = check,
-                                        .stream = run,
-                                        .prepare = dvt_blas_prepare,
-                                        .host = run,
-                                        .region = run,
-                                        .use_mapped = use_mapped};
+/* It is split by its own rules, below. */
+static void measure(const void *arguments, int device, int ranges, dvt_extents *e) {
+  const dvt_covariance *g = arguments;
+  (void)device;
+  (void)ranges;
+  e->length[DVT_OUT] = g->cols;
+  e->length[DVT_IN] = g->rows;
+}
+
+static const dvt_operation operation = {
+    .name = "covariance",
+    .bytes = sizeof(dvt_covariance),
+    .check = check,
+    .stream = run,
+    .prepare = dvt_blas_prepare,
+    .host = run,
+    .region = run,
+    .array = {DVT_ARRAY(dvt_covariance, d, DVT_MATRIX),
+                DVT_ARRAY(dvt_covariance, mean, DVT_ALONG_OUT, .writes = true),
+                DVT_ARRAY(dvt_covariance, centred, DVT_MATRIX),
+                DVT_ARRAY(dvt_covariance, s, DVT_ALONG_OUT, .writes = true)},
+    .measure = measure,
+    .tune = tune};
 
 /* The arguments with the defaults of the options filled in. */
 static dvt_covariance arguments_of(davit_type type, char trans, int64_t rows, int64_t cols, const void *d,
@@ -195,11 +209,6 @@ static dvt_covariance arguments_of(davit_type type, char trans, int64_t rows, in
                           .lds = lds};
 }
 
-/* Teams that share the centring of the device. */
-static int64_t teams_on(int device) {
-  return dvt_tuned(device, DVT_TUNE_COVARIANCE_TEAMS, 0) * dvt_device_find(device)->info.compute_units;
-}
-
 davit_status dvt_covariance_kernel(int device, dvt_stream *stream, dvt_kernel_fit *fit) {
   (void)device;
   return dvt_centre_fit(stream, DAVIT_DOUBLE, fit);
@@ -210,12 +219,7 @@ davit_status davit_queue_covariance(davit_queue *queue, davit_type type, char tr
                                     int64_t ldc, void *s, int64_t lds,
                                     const davit_covariance_options *options) {
   dvt_covariance g = arguments_of(type, trans, rows, cols, d, ldd, mean, centred, ldc, s, lds, options);
-  const dvt_lane *lane = dvt_queue_lane(queue);
-  if (!lane)
-    return DAVIT_INVALID_ARGUMENT;
-  DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
-  g.teams = teams_on(lane->device);
-  return dvt_operation_enqueue(queue, &operation, &g, DVT_MAPPED(options));
+  return dvt_operation_enqueue(queue, &operation, &g, DVT_WHERE(options));
 }
 
 /* ---- over several devices ---- */
@@ -641,12 +645,13 @@ davit_status davit_covariance(davit_type type, char trans, int64_t rows, int64_t
   int chosen[DVT_MAX_DEVICES], count;
   dvt_covariance g = arguments_of(type, trans, rows, cols, d, ldd, mean, centred, ldc, s, lds, options);
   DVT_TRY(check(&g));
-  DVT_TRY(DVT_CHOOSE_WITH_MAPPED(options, chosen, &count));
-  if (DVT_MAPPED(options))
-    DVT_TRY(use_mapped(&g, chosen[0]));
+  const dvt_where where = DVT_WHERE(options);
+  DVT_TRY(dvt_choose_devices(where, chosen, &count));
+  if (where.mapped)
+    DVT_TRY(dvt_operation_use_mapped(&operation, &g, chosen[0]));
   if (cols == 0)
     return DAVIT_SUCCESS;
-  g.teams = teams_on(chosen[0]);
+  tune(&g, chosen[0]);
   bool streams = can_stream(&g, chosen, count);
   if (!streams && (count = worth_using(&g, chosen, count)) == 1)
     streams = can_stream(&g, chosen, 1);

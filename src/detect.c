@@ -151,7 +151,7 @@ davit_status davit_detector_create(int width, int effect_count, const davit_dete
   DVT_TRY(check_options(&o));
   DVT_TRY(check_effects(width, effect_count, effects, &o));
   DVT_TRY(dvt_check_pointer("detector", detector));
-  DVT_TRY(DVT_CHOOSE_DEVICES(&o, devices, &count));
+  DVT_TRY(dvt_choose_devices(DVT_DEVICES(&o), devices, &count));
   davit_detector *d = dvt_allocate(1, sizeof *d);
   if (!d)
     return DAVIT_OUT_OF_HOST_MEMORY;

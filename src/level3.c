@@ -17,12 +17,11 @@ static const char *member_of_tiles(const davit_level3_options *options) {
 }
 
 static davit_status enqueue(davit_queue *queue, dvt_level3 *g, const davit_level3_options *options) {
-  DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
   const char *member = options ? member_of_tiles(options) : NULL;
   if (member)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "options->%s is set, but a queue does one product as a whole",
                       member);
-  return dvt_operation_enqueue(queue, &dvt_level3_operations[g->routine], g, DVT_MAPPED(options));
+  return dvt_operation_enqueue(queue, &dvt_level3_operations[g->routine], g, DVT_WHERE(options));
 }
 
 /* What the planner has to know: how long the sums are. Of a square A they are its order; where nothing is to
@@ -46,13 +45,14 @@ static davit_status run(dvt_level3 *g, const davit_level3_options *given) {
   if (options.report)
     options.report->written = false;
   DVT_TRY(dvt_level3_operations[g->routine].check(g));
-  DVT_TRY(DVT_CHECK_OPTIONS(given));
+  const dvt_where where = DVT_WHERE(given);
+  DVT_TRY(where.status);
   DVT_TRY(dvt_check_length("options->tile", options.tile));
   int devices[DVT_MAX_DEVICES];
   const bool any_device = !options.devices && !options.mapped;
-  DVT_TRY(DVT_CHOOSE_WITH_MAPPED(given, devices, &options.device_count));
-  if (DVT_MAPPED(given))
-    DVT_TRY(dvt_level3_operations[g->routine].use_mapped(g, devices[0]));
+  DVT_TRY(dvt_choose_devices(where, devices, &options.device_count));
+  if (where.mapped)
+    DVT_TRY(dvt_operation_use_mapped(&dvt_level3_operations[g->routine], g, devices[0]));
   options.devices = devices;
   describe_sums(g);
   return dvt_level3_run(g, &options, any_device);

@@ -1,95 +1,229 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reduction: on a queue, over several devices, and of an array in parts.
- *
- * An array that has to travel goes in pieces through three lanes a device; the devices leave the values of
- * the tree's first level, and the host folds them on. So the tree is the same as on one device. */
+/* Reduction: its row, on a queue, over devices, and of an array in parts. */
 #include <davit/reduce.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "offload/runtime/device.h"
+#include "offload/runtime/space.h"
 #include "src/base/allocate.h"
+#include "src/base/arithmetic.h"
+#include "src/base/team.h"
 #include "src/monoid.h"
+#include "src/runtime/copy.h"
 #include "src/runtime/memory.h"
-#include "src/runtime/queue.h"
-#include "src/runtime/spread.h"
+#include "src/shape.h"
 
-static davit_status check_input(const davit_monoid *monoid, int64_t n, const void *x) {
-  DVT_TRY(dvt_check_monoid(monoid));
-  DVT_TRY(dvt_check_length("n", n));
-  return n > 0 ? dvt_check_pointer("x", x) : DAVIT_SUCCESS;
+/* ---- the row ---- */
+
+int64_t dvt_monoid_values(const davit_monoid *monoid, int64_t n, int64_t values) {
+  for (; values > 0; values--)
+    n = dvt_divide_up(n, monoid->reduce_tile);
+  return n;
 }
 
-static davit_status check(const davit_monoid *monoid, int64_t n, const void *x, const void *result) {
-  DVT_TRY(check_input(monoid, n, x));
-  return dvt_check_pointer("result", result);
-}
-
-davit_status davit_queue_monoid_reduce(davit_queue *queue, const davit_monoid *monoid, int64_t n,
-                                       const void *x, void *result, const davit_reduce_options *options) {
-  dvt_lane *lane = dvt_queue_lane(queue);
-  if (!lane)
-    return DAVIT_INVALID_ARGUMENT;
-  DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
-  DVT_TRY(check(monoid, n, x, result));
-  if (DVT_MAPPED(options))
-    DVT_TRY(DVT_USE_MAPPED(lane->device, {"x", &x, n == 0}));
-  if (n == 0)
-    return davit_queue_copy(queue, monoid->bytes, monoid->identity, result);
-  return dvt_reduce_submit(lane, &(dvt_reduce){monoid, n, x, .values = 0, .result = result}, 0);
-}
-
-/* ---- streamed ---- */
-
-static davit_status stream_piece(dvt_spread *run, dvt_spread_lane *lane, const davit_monoid *monoid,
-                                 int64_t n, const char *x, void *values) {
-  const size_t bytes = (size_t)n * monoid->bytes;
-  void *here;
-  size_t pitch;
-  DVT_TRY(dvt_spread_operand(run, lane, 0, true, (void *)(uintptr_t)x, bytes, bytes, 1, &here, &pitch));
-  return dvt_reduce_submit(lane->lane, &(dvt_reduce){monoid, n, here, .values = 1, .result = values}, 0);
-}
-
-static davit_status stream_all(dvt_spread *run, const davit_monoid *monoid, int64_t n, const char *x,
-                               char *values) {
-  const int64_t piece = (int64_t)(run->buffer_bytes / monoid->bytes);
-  for (int64_t i = 0, begin = 0; begin < n; i++, begin += piece) {
-    const int64_t turn = i / run->devices, size = n - begin < piece ? n - begin : piece;
-    dvt_spread_lane *lane = &run->device[i % run->devices].lane[turn % DVT_SPREAD_LANES];
-    DVT_TRY(stream_piece(run, lane, monoid, size, x + (size_t)begin * monoid->bytes,
-                         values + (size_t)(begin / monoid->reduce_tile) * monoid->bytes));
+/* Values of all levels, and of all but the first: each of the latter has a counter. */
+static void count_levels(const davit_monoid *monoid, int64_t n, int64_t stop, int64_t *all,
+                         int64_t *counted) {
+  *all = *counted = 0;
+  for (int64_t level = 1; n > 1 || level <= stop || level == 1; level++) {
+    n = dvt_divide_up(n, monoid->reduce_tile);
+    *all += n;
+    *counted += level > 1 ? n : 0;
   }
+}
+
+/* The first value of the level that is wanted. */
+static int64_t first_of_level(const davit_monoid *monoid, int64_t n, int64_t values) {
+  int64_t first = 0;
+  for (int64_t level = 1; level < values; level++)
+    first += n = dvt_divide_up(n, monoid->reduce_tile);
+  return first;
+}
+
+static davit_status run_reduce_stream(const dvt_site *site, const void *arguments) {
+  const dvt_reduce *r = arguments;
+  const davit_monoid *monoid = r->monoid;
+  const dvt_monoid_key *key = monoid->kernels;
+  const dvt_builtin_reduce *kernel = &dvt_builtin_reduces[key->op][key->type];
+  int64_t all, counted;
+  void *levels;
+  uint32_t *counters;
+  count_levels(monoid, r->n, r->values, &all, &counted);
+  DVT_TRY(site->workspace(site, (size_t)all * monoid->bytes, &levels));
+  DVT_TRY(site->counters(site, &counters));
+  if (counted > DVT_SITE_COUNTERS)
+    return davit_fail(DAVIT_UNSUPPORTED, "n is %lld, too many elements for one reduction", (long long)r->n);
+  const int64_t tiles = dvt_divide_up(r->n, monoid->reduce_tile),
+                teams = r->teams > 0 ? dvt_at_most(r->teams, tiles) : tiles;
+  DVT_TRY(dvt_launch(&kernel->kernels[dvt_reduce_kernel(r->teams, r->rows)], site->stream, teams,
+                     kernel->threads, 0, DVT_ARGUMENTS(r->n, r->x, levels, counters, r->result, r->values)));
+  if (r->values == 0)
+    return DAVIT_SUCCESS;
+  size_t bytes = (size_t)dvt_monoid_values(monoid, r->n, r->values) * monoid->bytes;
+  const char *values = (const char *)levels + (size_t)first_of_level(monoid, r->n, r->values) * monoid->bytes;
+  return dvt_stream_copy_bytes(site->stream, r->result, values, bytes);
+}
+
+static davit_status run_reduce_host(const dvt_site *site, const void *arguments) {
+  const dvt_reduce *r = arguments;
+  davit_monoid_task task = {
+      .device = site->device, .threads = site->threads, .n = r->n, .x = r->x, .stop = r->values};
+  const size_t element = r->monoid->bytes;
+  int64_t all, counted;
+  void *memory;
+  count_levels(r->monoid, r->n, r->values, &all, &counted);
+  DVT_TRY(site->workspace(site, (size_t)(all + 1) * element, &memory));
+  task.levels = memory;
+  task.result = (char *)memory + (size_t)all * element;
+  r->monoid->reduce(&task);
+  const char *from = task.result;
+  size_t bytes = element;
+  if (r->values) {
+    bytes = (size_t)dvt_monoid_values(r->monoid, r->n, r->values) * element;
+    from = (const char *)task.levels + (size_t)first_of_level(r->monoid, r->n, r->values) * element;
+  }
+  const dvt_copy copy = dvt_copy_bytes(bytes, from, DAVIT_PAGEABLE, r->result, dvt_place_of(r->result));
+  return dvt_copy_now(&copy);
+}
+
+static davit_status run_reduce_region(const dvt_site *site, const void *arguments) {
+  const dvt_reduce *r = arguments;
+  DVT_TRY(dvt_monoid_check_works(site, r->monoid));
+  const size_t element = r->monoid->bytes;
+  int64_t all, counted;
+  void *memory;
+  count_levels(r->monoid, r->n, r->values, &all, &counted);
+  const size_t level_bytes = dvt_aligned_up((size_t)all * element),
+               counter_bytes = dvt_aligned_up((size_t)counted * 4 + 4);
+  DVT_TRY(site->workspace(site, level_bytes + counter_bytes + element, &memory));
+  char *levels = memory;
+  DVT_TRY(dvt_space_fill(levels + level_bytes, site->device, 0, counter_bytes));
+  davit_monoid_task task = {.device = site->device,
+                            .gpu = true,
+                            .n = r->n,
+                            .x = r->x,
+                            .levels = levels,
+                            .counters = (uint32_t *)(void *)(levels + level_bytes),
+                            .result = levels + level_bytes + counter_bytes,
+                            .stop = r->values};
+  r->monoid->reduce(&task);
+  size_t bytes = element;
+  const char *from = task.result;
+  if (r->values) {
+    bytes = (size_t)dvt_monoid_values(r->monoid, r->n, r->values) * element;
+    from = levels + (size_t)first_of_level(r->monoid, r->n, r->values) * element;
+  }
+  const dvt_copy copy = dvt_copy_bytes(bytes, from, site->device, r->result, dvt_place_of(r->result));
+  return dvt_copy_now(&copy);
+}
+
+static davit_status check_reduce(void *arguments) {
+  const dvt_reduce *r = arguments;
+  DVT_TRY(dvt_check_monoid(r->monoid));
+  DVT_TRY(dvt_check_length("n", r->n));
+  if (r->n > 0)
+    DVT_TRY(dvt_check_pointer("x", r->x));
+  return dvt_check_pointer("result", r->result);
+}
+
+static void measure_reduce(const void *arguments, int device, int ranges, dvt_extents *e) {
+  const dvt_reduce *r = arguments;
+  (void)ranges;
+  e->element = e->result_bytes = r->monoid->bytes;
+  e->chunk[DVT_OUT] =
+      dvt_monoid_piece(r->monoid, r->monoid->reduce_tile, device, DVT_TUNE_REDUCE_PIECE_BYTES);
+  e->results = e->chunk[DVT_OUT] / r->monoid->reduce_tile;
+}
+
+/* A piece leaves the values of the tree's first level, and the host folds them on: the tree is that of one device. */
+static void part_reduce(const void *arguments, const dvt_chunk *chunk, void *part) {
+  (void)arguments;
+  (void)chunk;
+  ((dvt_reduce *)part)->values = 1;
+}
+
+static davit_status merge_reduce(const void *arguments, void *results, int64_t count) {
+  const dvt_reduce *r = arguments;
+  return count == 0 ? davit_copy(r->monoid->bytes, r->monoid->identity, r->result)
+                    : dvt_reduce_values(r->monoid, dvt_monoid_values(r->monoid, r->n, 1), results, r->result);
+}
+
+static void tune_reduce(void *arguments, int device) {
+  dvt_reduce *r = arguments;
+  r->teams = dvt_tuned(device, DVT_TUNE_REDUCE_TEAMS, 0) * dvt_device_find(device)->info.compute_units;
+  r->rows = dvt_tuned(device, DVT_TUNE_REDUCE_ROWS, 0);
+}
+
+/* The built-in monoids have kernels for streams; a user's runs as a region on every GPU. */
+#define REDUCE(...)                                                                                          \
+  {.name = "reduce",                                                                                         \
+   .bytes = sizeof(dvt_reduce),                                                                              \
+   .check = check_reduce,                                                                                    \
+   .host = run_reduce_host,                                                                                  \
+   .region = run_reduce_region,                                                                              \
+   .tune = tune_reduce,                                                                                      \
+   .array = {DVT_ARRAY(dvt_reduce, x, DVT_ALONG_OUT, .reads = true),                                         \
+             DVT_ARRAY(dvt_reduce, result, DVT_RESULT)},                                                     \
+   .size = {offsetof(dvt_reduce, n)},                                                                        \
+   .measure = measure_reduce,                                                                                \
+   .order = DVT_CHUNKS_TURN,                                                                                 \
+   .part = part_reduce,                                                                                      \
+   .merge = merge_reduce,                                                                                    \
+   __VA_ARGS__}
+
+const dvt_operation *dvt_reduce_operation(const davit_monoid *monoid) {
+  static const dvt_operation built_in =
+                                 REDUCE(.stream = run_reduce_stream, .short_bytes = DVT_MONOID_SHORT_BYTES),
+                             users = REDUCE();
+  return monoid->kernels ? &built_in : &users;
+}
+
+davit_status dvt_tree_kernel(int device, dvt_stream *stream, dvt_kernel_fit *fit) {
+  const dvt_builtin_reduce *sum = &dvt_builtin_reduces[DAVIT_SUM][DAVIT_DOUBLE];
+  const int64_t teams = dvt_tuned(device, DVT_TUNE_REDUCE_TEAMS, 0),
+                rows = dvt_tuned(device, DVT_TUNE_REDUCE_ROWS, 0);
+  DVT_TRY(dvt_launch_fit_of(&sum->kernels[dvt_reduce_kernel(teams, rows)], stream, sum->threads, 0, fit));
+  if (teams > 0 && rows > 0 && dvt_reduce_kernel(0, rows) != DVT_REDUCE_MANY)
+    fit->teams = 0; /* there is no such kernel */
   return DAVIT_SUCCESS;
 }
 
-static davit_status streamed(const davit_monoid *monoid, int64_t n, const void *x, const int *devices,
-                             int count, void *result) {
-  const int64_t values = dvt_monoid_values(monoid, n, 1);
-  const int64_t piece =
-      dvt_monoid_piece(monoid, monoid->reduce_tile, devices[0], DVT_TUNE_REDUCE_PIECE_BYTES);
-  void *memory;
-  dvt_spread run;
-  DVT_TRY(dvt_malloc((size_t)values * monoid->bytes, DAVIT_PINNED, &memory));
-  davit_status status = dvt_spread_open(&run, devices, count, (size_t)piece * monoid->bytes);
-  if (status == DAVIT_SUCCESS)
-    status = dvt_spread_close(&run, stream_all(&run, monoid, n, x, memory));
-  if (status == DAVIT_SUCCESS)
-    status = dvt_reduce_values(monoid, values, memory, result);
-  davit_free(memory);
+davit_status dvt_reduce_values(const davit_monoid *monoid, int64_t count, const void *values, void *result) {
+  int64_t all, counted;
+  davit_monoid_task task = {.device = DAVIT_HOST, .n = count, .x = values};
+  count_levels(monoid, count, 0, &all, &counted);
+  DVT_TRY(dvt_malloc((size_t)(all + 1) * monoid->bytes, DAVIT_PAGEABLE, &task.levels));
+  task.result = (char *)task.levels + (size_t)all * monoid->bytes;
+  const bool is_short = monoid->kernels && (size_t)count <= DVT_MONOID_SHORT_BYTES / monoid->bytes;
+  const dvt_team team = is_short ? DVT_NO_TEAM : dvt_team_begin(dvt_threads());
+  task.threads = team.threads;
+  monoid->reduce(&task);
+  dvt_team_end(&team);
+  davit_status status = davit_copy(monoid->bytes, task.result, result);
+  davit_free(task.levels);
   return status;
+}
+
+/* ---- the calls ---- */
+
+davit_status davit_queue_monoid_reduce(davit_queue *queue, const davit_monoid *monoid, int64_t n,
+                                       const void *x, void *result, const davit_reduce_options *options) {
+  dvt_reduce r = {monoid, n, x, .result = result};
+  dvt_lane *lane;
+  DVT_TRY(dvt_check_monoid(monoid));
+  if (n != 0)
+    return dvt_operation_enqueue(queue, dvt_reduce_operation(monoid), &r, DVT_WHERE(options));
+  DVT_TRY(dvt_choose_lane(queue, DVT_WHERE(options), &lane));
+  DVT_TRY(dvt_check_pointer("result", result));
+  return davit_queue_copy(queue, monoid->bytes, monoid->identity, result);
 }
 
 davit_status davit_monoid_reduce(const davit_monoid *monoid, int64_t n, const void *x, void *result,
                                  const davit_reduce_options *options) {
-  int chosen[DVT_MAX_DEVICES], count, device, threads;
-  DVT_TRY(check(monoid, n, x, result));
-  DVT_TRY(DVT_CHOOSE_WITH_MAPPED(options, chosen, &count));
-  if (DVT_MAPPED(options))
-    DVT_TRY(DVT_USE_MAPPED(chosen[0], {"x", &x, n == 0}));
-  if (n == 0)
-    return davit_copy(monoid->bytes, monoid->identity, result);
-  if (dvt_monoid_home(&x, 1, chosen, count, !options || (!options->devices && !options->mapped), &device,
-                      &threads))
-    return dvt_reduce_now(device, &(dvt_reduce){monoid, n, x, .result = result}, threads);
-  return streamed(monoid, n, x, chosen, count, result);
+  DVT_TRY(dvt_check_monoid(monoid));
+  return dvt_operation_call(dvt_reduce_operation(monoid), &(dvt_reduce){monoid, n, x, .result = result},
+                            DVT_WHERE(options));
 }
 
 /* ---- in parts ---- */
@@ -119,8 +253,8 @@ static davit_status submit_parts(parts_run *run, const davit_reduce_part *parts)
     const int place = dvt_place_of(parts[p].x);
     const int device = dvt_place_is_host(place) && place < 0 ? DAVIT_HOST : place;
     DVT_TRY(dvt_lane_open(device, &run->lanes[p]));
-    DVT_TRY(dvt_reduce_submit(
-        run->lanes[p],
+    DVT_TRY(dvt_operation_submit(
+        run->lanes[p], dvt_reduce_operation(run->monoid),
         &(dvt_reduce){run->monoid, parts[p].n, parts[p].x, .values = run->level, .result = run->values + at},
         0));
     at += (size_t)dvt_monoid_values(run->monoid, parts[p].n, run->level) * run->monoid->bytes;
@@ -173,7 +307,10 @@ davit_status davit_monoid_reduce_parts(const davit_monoid *monoid, int count, co
 
 davit_status davit_monoid_reduce_chunks(const davit_monoid *monoid, int64_t n, const void *x, void *values) {
   void *memory;
-  DVT_TRY(check_input(monoid, n, x));
+  DVT_TRY(dvt_check_monoid(monoid));
+  DVT_TRY(dvt_check_length("n", n));
+  if (n > 0)
+    DVT_TRY(dvt_check_pointer("x", x));
   DVT_TRY(dvt_check_pointer("values", values));
   DVT_TRY(dvt_start());
   if (n == 0)
@@ -181,8 +318,8 @@ davit_status davit_monoid_reduce_chunks(const davit_monoid *monoid, int64_t n, c
   const size_t bytes = (size_t)dvt_monoid_values(monoid, n, 1) * monoid->bytes;
   const int place = dvt_place_of(x);
   DVT_TRY(dvt_malloc(bytes, DAVIT_PINNED, &memory));
-  davit_status status = dvt_reduce_now(place < 0 ? DAVIT_HOST : place,
-                                       &(dvt_reduce){monoid, n, x, .values = 1, .result = memory}, 0);
+  davit_status status = dvt_operation_now(place < 0 ? DAVIT_HOST : place, dvt_reduce_operation(monoid),
+                                          &(dvt_reduce){monoid, n, x, .values = 1, .result = memory}, 0);
   if (status == DAVIT_SUCCESS)
     status = davit_copy(bytes, memory, values);
   davit_free(memory);

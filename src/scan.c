@@ -1,19 +1,123 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scan: on a queue, streamed through several devices, and of an array in parts.
- *
- * What a piece passes on to the next, its carry, lies in pinned memory: the device that scans a piece reads
- * one and writes the next, so pieces follow each other without the host, also from device to device. */
+/* Scan: its row, on a queue, over devices, and of an array in parts. */
 #include <davit/scan.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "offload/runtime/space.h"
 #include "src/base/allocate.h"
+#include "src/base/arithmetic.h"
 #include "src/monoid.h"
 #include "src/runtime/copy.h"
 #include "src/runtime/memory.h"
-#include "src/runtime/queue.h"
-#include "src/runtime/spread.h"
+#include "src/shape.h"
+
+/* ---- the row ---- */
+
+static int64_t modes_of(const dvt_scan *s) {
+  enum { EXCLUSIVE = 1, ALIGNED = 2, BEGINS = 4 };
+  const bool fits = (((uintptr_t)s->x | (uintptr_t)s->y) & 15) == 0 && ((uintptr_t)s->flags & 3) == 0;
+  const int exclusive = s->carry_in ? EXCLUSIVE : EXCLUSIVE | BEGINS;
+  return (s->kind == DAVIT_SCAN_EXCLUSIVE ? exclusive : 0) | (fits ? ALIGNED : 0);
+}
+
+static const dvt_builtin_scan *kernels_of(const davit_monoid *monoid) {
+  const dvt_monoid_key *key = monoid->kernels;
+  return &dvt_builtin_scans[key->op][key->type];
+}
+
+/* The usual kernel, or the one that is tuned, if there is such a one. */
+static dvt_scan_shape shape_of(const dvt_scan *s) {
+  const dvt_monoid_key *key = s->monoid->kernels;
+  const dvt_builtin_scan *kernel = kernels_of(s->monoid);
+  const int64_t threads = s->threads > 0 ? s->threads : kernel->threads,
+                rows = s->rows > 0 ? s->rows : DVT_SCAN_ROWS;
+  for (int i = 0; i < DVT_SCAN_SHAPES && !s->flags && key->op == DAVIT_SUM; i++) {
+    const dvt_scan_shape *shape = &dvt_sum_scan_shapes[key->type][i];
+    if (shape->threads == threads && shape->rows == rows)
+      return *shape;
+  }
+  return (dvt_scan_shape){kernel->threads, DVT_SCAN_ROWS, kernel->tile,
+                          s->flags ? kernel->segmented : kernel->kernel};
+}
+
+davit_status dvt_scan_kernel(int device, dvt_stream *stream, dvt_kernel_fit *fit) {
+  const davit_monoid *sum;
+  DVT_TRY(davit_monoid_builtin(DAVIT_SUM, DAVIT_DOUBLE, &sum));
+  const dvt_scan s = {.monoid = sum,
+                      .threads = dvt_tuned(device, DVT_TUNE_SCAN_TEAM_THREADS, 0),
+                      .rows = dvt_tuned(device, DVT_TUNE_SCAN_ROWS, 0)};
+  const dvt_scan_shape shape = shape_of(&s);
+  DVT_TRY(dvt_launch_fit_of(shape.kernel, stream, shape.threads, 0, fit));
+  if ((s.threads > 0 && shape.threads != s.threads) || (s.rows > 0 && shape.rows != s.rows))
+    fit->teams = 0; /* there is no such kernel */
+  return DAVIT_SUCCESS;
+}
+
+static davit_status run_scan_stream(const dvt_site *site, const void *arguments) {
+  const dvt_scan *s = arguments;
+  const dvt_builtin_scan *kernel = kernels_of(s->monoid);
+  const dvt_scan_shape shape = shape_of(s);
+  const int64_t tiles = dvt_divide_up(s->n, shape.tile);
+  const size_t slots = (size_t)tiles * kernel->slot_bytes;
+  void *sums;
+  DVT_TRY(site->workspace(site, 2 * slots, &sums));
+  DVT_TRY(dvt_stream_fill(site->stream, sums, 0, 2 * slots));
+  return dvt_launch(shape.kernel, site->stream, tiles + 1, shape.threads, 0,
+                    DVT_ARGUMENTS(s->n, s->x, s->flags, sums, (char *)sums + slots, s->carry_in, s->carry_out,
+                                  s->y, modes_of(s)));
+}
+
+static davit_status run_scan_host(const dvt_site *site, const void *arguments) {
+  const dvt_scan *s = arguments;
+  davit_monoid_task task = {.device = site->device,
+                            .threads = site->threads,
+                            .n = s->n,
+                            .x = s->x,
+                            .flags = s->flags,
+                            .y = s->y,
+                            .carry_in = s->carry_in,
+                            .carry_out = s->carry_out,
+                            .modes = modes_of(s)};
+  s->monoid->scan(&task);
+  return DAVIT_SUCCESS;
+}
+
+/* One element between the host and the lane's device. */
+static davit_status move(const dvt_site *site, const davit_monoid *monoid, void *to, const void *from,
+                         bool in) {
+  const dvt_copy copy = dvt_copy_bytes(monoid->bytes, from, in ? dvt_place_of(from) : site->device, to,
+                                       in ? site->device : dvt_place_of(to));
+  return dvt_copy_now(&copy);
+}
+
+static davit_status run_scan_region(const dvt_site *site, const void *arguments) {
+  const dvt_scan *s = arguments;
+  DVT_TRY(dvt_monoid_check_works(site, s->monoid));
+  const size_t slots =
+      dvt_aligned_up((size_t)dvt_divide_up(s->n, s->monoid->scan_tile) * s->monoid->slot_bytes);
+  const size_t element = dvt_aligned_up(s->monoid->bytes);
+  void *memory;
+  DVT_TRY(site->workspace(site, 2 * slots + 2 * element, &memory));
+  DVT_TRY(dvt_space_fill(memory, site->device, 0, 2 * slots));
+  char *carry_in = (char *)memory + 2 * slots, *carry_out = carry_in + element;
+  if (s->carry_in)
+    DVT_TRY(move(site, s->monoid, carry_in, s->carry_in, true));
+  davit_monoid_task task = {.device = site->device,
+                            .gpu = true,
+                            .n = s->n,
+                            .x = s->x,
+                            .flags = s->flags,
+                            .y = s->y,
+                            .sums = memory,
+                            .prefixes = (uint64_t *)(void *)((char *)memory + slots),
+                            .carry_in = s->carry_in ? carry_in : NULL,
+                            .carry_out = carry_out,
+                            .modes = modes_of(s)};
+  s->monoid->scan(&task);
+  return s->carry_out ? move(site, s->monoid, s->carry_out, carry_out, false) : DAVIT_SUCCESS;
+}
 
 static davit_status check_overlap(size_t bytes, int64_t n, const void *x, const uint8_t *flags,
                                   const void *y) {
@@ -26,107 +130,109 @@ static davit_status check_overlap(size_t bytes, int64_t n, const void *x, const 
   return DAVIT_SUCCESS;
 }
 
-static davit_status check(const davit_monoid *monoid, davit_scan_kind kind, int64_t n, const void *x,
-                          const uint8_t *flags, const void *y) {
-  DVT_TRY(dvt_check_monoid(monoid));
-  DVT_TRY(dvt_check_kind(kind));
-  DVT_TRY(dvt_check_length("n", n));
-  if (n > 0 && (!x || !y))
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", x ? "y" : "x");
-  return n > 0 ? check_overlap(monoid->bytes, n, x, flags, y) : DAVIT_SUCCESS;
+static davit_status check_scan(void *arguments) {
+  const dvt_scan *s = arguments;
+  DVT_TRY(dvt_check_monoid(s->monoid));
+  DVT_TRY(dvt_check_kind(s->kind));
+  DVT_TRY(dvt_check_length("n", s->n));
+  if (s->n > 0 && (!s->x || !s->y))
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", s->x ? "y" : "x");
+  return s->n > 0 ? check_overlap(s->monoid->bytes, s->n, s->x, s->flags, s->y) : DAVIT_SUCCESS;
 }
+
+static void measure_scan(const void *arguments, int device, int ranges, dvt_extents *e) {
+  const davit_monoid *monoid = ((const dvt_scan *)arguments)->monoid;
+  (void)ranges;
+  e->element = e->result_bytes = monoid->bytes;
+  e->chunk[DVT_OUT] = dvt_monoid_piece(monoid, monoid->scan_tile, device, DVT_TUNE_SCAN_PIECE_BYTES);
+}
+
+/* What a piece passes on to the next, its carry, lies among the results: the device that scans a piece reads one and
+ * writes the next, so pieces follow each other without the host, also from device to device. */
+static void part_scan(const void *arguments, const dvt_chunk *chunk, void *part) {
+  const size_t bytes = ((const dvt_scan *)arguments)->monoid->bytes;
+  dvt_scan *s = part;
+  char *carry = chunk->results + (size_t)chunk->number * bytes;
+  s->carry_in = chunk->number > 0 ? carry : NULL;
+  s->carry_out = carry + bytes;
+}
+
+static void tune_scan(void *arguments, int device) {
+  dvt_scan *s = arguments;
+  s->threads = dvt_tuned(device, DVT_TUNE_SCAN_TEAM_THREADS, 0);
+  s->rows = dvt_tuned(device, DVT_TUNE_SCAN_ROWS, 0);
+}
+
+#define SCAN(...)                                                                                            \
+  {.name = "scan",                                                                                           \
+   .bytes = sizeof(dvt_scan),                                                                                \
+   .check = check_scan,                                                                                      \
+   .host = run_scan_host,                                                                                    \
+   .region = run_scan_region,                                                                                \
+   .tune = tune_scan,                                                                                        \
+   .array = {DVT_ARRAY(dvt_scan, x, DVT_ALONG_OUT, .reads = true),                                           \
+             DVT_ARRAY(dvt_scan, flags, DVT_ALONG_OUT, .reads = true, .element = 1),                         \
+             DVT_ARRAY(dvt_scan, y, DVT_ALONG_OUT, .writes = true)},                                         \
+   .size = {offsetof(dvt_scan, n)},                                                                          \
+   .measure = measure_scan,                                                                                  \
+   .order = DVT_CHUNKS_FOLLOW,                                                                               \
+   .part = part_scan,                                                                                        \
+   __VA_ARGS__}
+
+const dvt_operation *dvt_scan_operation(const davit_monoid *monoid) {
+  static const dvt_operation built_in =
+                                 SCAN(.stream = run_scan_stream, .short_bytes = 2 * DVT_MONOID_SHORT_BYTES),
+                             users = SCAN();
+  return monoid->kernels ? &built_in : &users;
+}
+
+/* ---- prepend ---- */
+
+static davit_status run_prepend_stream(const dvt_site *site, const void *arguments) {
+  enum { MAX_TEAMS = 2048 };
+  const dvt_scan *s = arguments;
+  const dvt_builtin_scan *kernel = kernels_of(s->monoid);
+  const int64_t teams = dvt_divide_up(s->n, kernel->threads);
+  return dvt_launch(kernel->prepend_kernel, site->stream, teams < MAX_TEAMS ? teams : MAX_TEAMS,
+                    kernel->threads, 0, DVT_ARGUMENTS(s->n, s->carry_in, s->y));
+}
+
+static davit_status run_prepend(const dvt_site *site, const void *arguments) {
+  const dvt_scan *s = arguments;
+  davit_monoid_task task = {.device = site->device, .threads = site->threads, .n = s->n, .y = s->y};
+  task.gpu = site->threads == 0;
+  DVT_TRY(site->workspace(site, s->monoid->bytes, &task.result));
+  if (task.gpu)
+    DVT_TRY(move(site, s->monoid, task.result, s->carry_in, true));
+  else
+    memcpy(task.result, s->carry_in, s->monoid->bytes);
+  s->monoid->prepend(&task);
+  return DAVIT_SUCCESS;
+}
+
+#define PREPEND(...)                                                                                         \
+  {.name = "prepend", .bytes = sizeof(dvt_scan), .host = run_prepend, .region = run_prepend, __VA_ARGS__}
+
+const dvt_operation *dvt_prepend_operation(const davit_monoid *monoid) {
+  static const dvt_operation built_in = PREPEND(.stream = run_prepend_stream), users = PREPEND();
+  return monoid->kernels ? &built_in : &users;
+}
+
+/* ---- the calls ---- */
 
 davit_status davit_queue_monoid_scan(davit_queue *queue, const davit_monoid *monoid, davit_scan_kind kind,
                                      int64_t n, const void *x, const uint8_t *flags, void *y,
                                      const davit_scan_options *options) {
-  dvt_lane *lane = dvt_queue_lane(queue);
-  if (!lane)
-    return DAVIT_INVALID_ARGUMENT;
-  DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
-  DVT_TRY(check(monoid, kind, n, x, flags, y));
-  if (DVT_MAPPED(options))
-    DVT_TRY(DVT_USE_MAPPED(lane->device, {"x", &x, n == 0}, {"flags", &flags, n == 0}, {"y", &y, n == 0}));
-  if (n == 0)
-    return DAVIT_SUCCESS;
-  const dvt_scan scan = {.monoid = monoid, .kind = kind, .n = n, .x = x, .flags = flags, .y = y};
-  return dvt_scan_submit(lane, &scan, 0);
-}
-
-/* ---- streamed ---- */
-
-/* The records of the last pieces: a piece waits for the one before. */
-static davit_status stream_piece(dvt_spread *run, dvt_spread_lane *lane, const dvt_scan *s,
-                                 dvt_record **last) {
-  const size_t bytes = (size_t)s->n * s->monoid->bytes, flag_bytes = (size_t)s->n;
-  void *x, *y, *flags = NULL;
-  size_t pitch;
-  DVT_TRY(dvt_spread_operand(run, lane, 0, true, (void *)(uintptr_t)s->x, bytes, bytes, 1, &x, &pitch));
-  DVT_TRY(dvt_spread_operand(run, lane, 1, false, s->y, bytes, bytes, 1, &y, &pitch));
-  if (s->flags)
-    DVT_TRY(dvt_spread_operand(run, lane, 2, true, (void *)(uintptr_t)s->flags, flag_bytes, flag_bytes, 1,
-                               &flags, &pitch));
-  dvt_scan here = *s;
-  here.x = x;
-  here.y = y;
-  here.flags = flags;
-  if (*last)
-    DVT_TRY(dvt_lane_wait(lane->lane, *last));
-  DVT_TRY(dvt_scan_submit(lane->lane, &here, 0));
-  dvt_record_drop(*last);
-  *last = NULL;
-  DVT_TRY(dvt_lane_record(lane->lane, false, last));
-  return dvt_spread_store(lane, y, bytes, s->y, bytes, bytes, 1);
-}
-
-static davit_status stream_all(dvt_spread *run, const dvt_scan *s, char *carries) {
-  const size_t element = s->monoid->bytes;
-  const int64_t piece = (int64_t)(run->buffer_bytes / element);
-  dvt_record *last = NULL;
-  davit_status status = DAVIT_SUCCESS;
-  for (int64_t i = 0, begin = 0; begin < s->n && status == DAVIT_SUCCESS; i++, begin += piece) {
-    dvt_spread_lane *lane = &run->device[i % run->devices].lane[i / run->devices % DVT_SPREAD_LANES];
-    dvt_scan part = *s;
-    part.n = s->n - begin < piece ? s->n - begin : piece;
-    part.x = (const char *)s->x + (size_t)begin * element;
-    part.y = (char *)s->y + (size_t)begin * element;
-    part.flags = s->flags ? s->flags + begin : NULL;
-    part.carry_in = i > 0 ? carries + (size_t)i * element : NULL;
-    part.carry_out = carries + (size_t)(i + 1) * element;
-    status = stream_piece(run, lane, &part, &last);
-  }
-  dvt_record_drop(last);
-  return status;
-}
-
-static davit_status streamed(const dvt_scan *s, const int *devices, int count) {
-  const davit_monoid *monoid = s->monoid;
-  const int64_t piece = dvt_monoid_piece(monoid, monoid->scan_tile, devices[0], DVT_TUNE_SCAN_PIECE_BYTES);
-  const int64_t pieces = (s->n + piece - 1) / piece;
-  void *carries;
-  dvt_spread run;
-  DVT_TRY(dvt_malloc((size_t)(pieces + 1) * monoid->bytes, DAVIT_PINNED, &carries));
-  davit_status status = dvt_spread_open(&run, devices, count, (size_t)piece * monoid->bytes);
-  if (status == DAVIT_SUCCESS)
-    status = dvt_spread_close(&run, stream_all(&run, s, carries));
-  davit_free(carries);
-  return status;
+  dvt_scan s = {.monoid = monoid, .kind = kind, .n = n, .x = x, .flags = flags, .y = y};
+  DVT_TRY(dvt_check_monoid(monoid));
+  return dvt_operation_enqueue(queue, dvt_scan_operation(monoid), &s, DVT_WHERE(options));
 }
 
 davit_status davit_monoid_scan(const davit_monoid *monoid, davit_scan_kind kind, int64_t n, const void *x,
                                const uint8_t *flags, void *y, const davit_scan_options *options) {
-  int chosen[DVT_MAX_DEVICES], count, device, threads;
-  DVT_TRY(check(monoid, kind, n, x, flags, y));
-  DVT_TRY(DVT_CHOOSE_WITH_MAPPED(options, chosen, &count));
-  if (DVT_MAPPED(options))
-    DVT_TRY(DVT_USE_MAPPED(chosen[0], {"x", &x, n == 0}, {"flags", &flags, n == 0}, {"y", &y, n == 0}));
-  if (n == 0)
-    return DAVIT_SUCCESS;
-  dvt_scan scan = {.monoid = monoid, .kind = kind, .n = n, .x = x, .flags = flags, .y = y};
-  const void *const arrays[] = {x, y, flags};
-  if (dvt_monoid_home(arrays, flags ? 3 : 2, chosen, count,
-                      !options || (!options->devices && !options->mapped), &device, &threads))
-    return dvt_scan_now(device, &scan, threads);
-  return streamed(&scan, chosen, count);
+  dvt_scan s = {.monoid = monoid, .kind = kind, .n = n, .x = x, .flags = flags, .y = y};
+  DVT_TRY(dvt_check_monoid(monoid));
+  return dvt_operation_call(dvt_scan_operation(monoid), &s, DVT_WHERE(options));
 }
 
 /* ---- in parts ----
@@ -169,7 +275,8 @@ static davit_status check_parts(const davit_monoid *monoid, davit_scan_kind kind
     return davit_fail(DAVIT_INVALID_ARGUMENT, "parts is NULL");
   const davit_scan_part *first = NULL; /* that is not empty */
   for (int p = 0; p < count; p++) {
-    davit_status status = check(monoid, kind, parts[p].n, parts[p].x, parts[p].flags, parts[p].y);
+    dvt_scan part = {monoid, kind, parts[p].n, parts[p].x, parts[p].flags, parts[p].y, NULL, NULL, 0, 0};
+    davit_status status = dvt_scan_operation(monoid)->check(&part);
     if (status == DAVIT_SUCCESS && parts[p].n > 0) {
       first = first ? first : &parts[p];
       if (!parts[p].flags != !first->flags)
@@ -231,8 +338,9 @@ static davit_status scan_after_reducing(parts_run *run) {
   for (int p = 0; p + 1 < run->count; p++) {
     const davit_scan_part *part = &run->parts[p];
     if (part->n > 0)
-      DVT_TRY(dvt_reduce_submit(run->lanes[p],
-                                &(dvt_reduce){run->monoid, part->n, part->x, .result = sum_of(run, p)}, 0));
+      DVT_TRY(dvt_operation_submit(run->lanes[p], dvt_reduce_operation(run->monoid),
+                                   &(dvt_reduce){run->monoid, part->n, part->x, .result = sum_of(run, p)},
+                                   0));
   }
   DVT_TRY(synchronize(run));
   const void *carry = NULL;
@@ -241,7 +349,7 @@ static davit_status scan_after_reducing(parts_run *run) {
       continue;
     dvt_scan scan = scan_of(run, p);
     scan.carry_in = carry;
-    DVT_TRY(dvt_scan_submit(run->lanes[p], &scan, 0));
+    DVT_TRY(dvt_operation_submit(run->lanes[p], dvt_scan_operation(run->monoid), &scan, 0));
     if (p + 1 < run->count)
       carry = carry_after(run, p, carry);
   }
@@ -287,7 +395,8 @@ static davit_status fix_up(const parts_run *run, int p, int64_t before, const vo
     fix.y = (char *)fix.y + bytes;
     fix.n--;
   }
-  return fix.n > 0 ? dvt_prepend_submit(run->lanes[p], &fix) : DAVIT_SUCCESS;
+  return fix.n > 0 ? dvt_operation_submit(run->lanes[p], dvt_prepend_operation(run->monoid), &fix, 0)
+                   : DAVIT_SUCCESS;
 }
 
 static davit_status scan_then_fix_up(parts_run *run) {
@@ -295,7 +404,7 @@ static davit_status scan_then_fix_up(parts_run *run) {
     if (run->parts[p].n > 0) {
       dvt_scan scan = scan_of(run, p);
       scan.carry_out = sum_of(run, p);
-      DVT_TRY(dvt_scan_submit(run->lanes[p], &scan, 0));
+      DVT_TRY(dvt_operation_submit(run->lanes[p], dvt_scan_operation(run->monoid), &scan, 0));
     }
   DVT_TRY(synchronize(run));
   const void *carry = NULL;

@@ -201,9 +201,9 @@ void walk_streamed(const job *j, expectation *expect, const void *should, uint64
   SCOPE;
   int devices[MAX_PLACES], count = plain_devices(devices);
   void *result = new_result(j);
-  dvt_monoid_travel(true);
+  dvt_split_always(true);
   walk_plain_paths(j, expect, should, seed);
   plain(j, DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE, devices, count, result);
-  dvt_monoid_travel(false);
+  dvt_split_always(false);
   expect(j, result, should, "host and devices", count);
 }

@@ -144,7 +144,7 @@ CASE(test_several_devices) {
   static const int64_t sizes[] = {2, 3, 70, 1000, 30011};
   int devices[MAX_PLACES], count = plain_devices(devices);
   for (int travel = 1; travel >= 0; travel--) {
-    dvt_monoid_travel(travel);
+    dvt_split_always(travel);
     for (int g = 0; g < GENERATORS; g++)
       for (int s = 0; s < COUNT(sizes); s++) {
         if (left_out())
@@ -165,7 +165,7 @@ CASE(test_several_devices) {
 CASE(test_crowd_in_one_slab) {
   enum { SPREAD = 6000, CROWD = 2000, N = SPREAD + CROWD };
   int devices[MAX_PLACES], count = plain_devices(devices);
-  dvt_monoid_travel(true);
+  dvt_split_always(true);
   for (int left = 0; left < 2; left++) {
     SCOPE;
     uint64_t random = 5;
@@ -176,7 +176,7 @@ CASE(test_crowd_in_one_slab) {
       put(&c, i, (left ? 0.001 : 0.981) + 1e-4 * uniform(&random), 0.505 + 1e-4 * uniform(&random), 0);
     expect(&c, anywhere(&c, DIVIDE, NULL, 0), anywhere(&c, GRID, devices, count));
   }
-  dvt_monoid_travel(false);
+  dvt_split_always(false);
 }
 
 CASE(test_where_the_points_are) {
@@ -415,9 +415,9 @@ CASE(test_failures) {
   for (int v = 0; v < COUNT(names); v++) {
     cloud c = cloud_of(generator_named(names[v]), DAVIT_FLOAT, 2, 2000);
     attempt grid = {&c, GRID}, divide = {&c, DIVIDE};
-    dvt_monoid_travel(true);
+    dvt_split_always(true);
     fail_everywhere(spread_over_all, &grid);
-    dvt_monoid_travel(false);
+    dvt_split_always(false);
     fail_everywhere(spread_over_all, &divide);
   }
 }

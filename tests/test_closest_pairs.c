@@ -167,7 +167,7 @@ CASE(test_large) {
     for (int device = DAVIT_HOST; device < device_count() && device < 1; device++)
       expect_pairs(&c, (wanted){k, INFINITY}, &(way){.algorithm = GRID, .device = device}, right, k);
     for (int travel = 1; travel >= 0; travel--) {
-      dvt_monoid_travel(travel);
+      dvt_split_always(travel);
       expect_pairs(&c, (wanted){k, INFINITY},
                    &(way){.algorithm = GRID, .devices = devices, .device_count = count}, right, k);
     }
@@ -289,7 +289,7 @@ CASE(test_without_memory) {
   const cloud c = cloud_of(generator_named("lattice"), DAVIT_FLOAT, 2, 2000);
   for (int travel = 1; travel >= 0; travel--) {
     attempt t = {&c, {.algorithm = travel ? GRID : DIVIDE, .devices = devices, .device_count = count}};
-    dvt_monoid_travel(travel);
+    dvt_split_always(travel);
     fail_everywhere(try_pairs, &t);
   }
 }

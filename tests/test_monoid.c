@@ -272,13 +272,13 @@ CASE(test_many_pieces) {
   char *x = make_elements(k, n, 3), *should = kept((size_t)n * 12);
   element last, result;
   loop(k, DAVIT_SCAN_INCLUSIVE, n, x, NULL, should, last);
-  dvt_monoid_travel(true);
+  dvt_split_always(true);
   CHECK(davit_monoid_reduce(k->monoid, n, x, result, ON(davit_reduce_options, devices, count)));
   assert_memory_equal(result, last, 12);
   CHECK(davit_monoid_scan(k->monoid, DAVIT_SCAN_INCLUSIVE, n, x, NULL, x,
                           ON(davit_scan_options, devices, count)));
   assert_int_equal(memcmp(x, should, (size_t)n * 12), 0);
-  dvt_monoid_travel(false);
+  dvt_split_always(false);
 }
 
 /* ---- what they are for ---- */
@@ -434,10 +434,10 @@ static davit_status scan_and_reduce(void *argument) {
   hash_part *y = kept(bytes), result;
   memcpy(y, argument, bytes);
   davit_status status = with_queue(bytes, scan_on_device, y);
-  dvt_monoid_travel(true);
+  dvt_split_always(true);
   if (status == DAVIT_SUCCESS)
     status = davit_monoid_reduce(&hashing, SCENARIO_N, argument, &result, NULL);
-  dvt_monoid_travel(false);
+  dvt_split_always(false);
   if (status == DAVIT_SUCCESS)
     assert_memory_equal(&result, y + SCENARIO_N - 1, sizeof result);
   return status;

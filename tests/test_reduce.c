@@ -134,13 +134,13 @@ CASE(test_many_pieces) {
     double should[1], result[1];
     model(j.type, n, x, should);
     for (int travel = 0; travel < 2; travel++) {
-      dvt_monoid_travel(travel);
+      dvt_split_always(travel);
       for (int d = 1; d <= count; d += d < 2 || d == count ? 1 : count - d) {
         plain(&j, d % 2 ? DAVIT_PINNED : DAVIT_PAGEABLE, DAVIT_PAGEABLE, 0, spread, d, result);
         same_bits_or_nan(&j, result, should, "so many devices:", d);
       }
     }
-    dvt_monoid_travel(false);
+    dvt_split_always(false);
     in_parts(&j, chunk_of(j.type), &seed, result);
     same_bits_or_nan(&j, result, should, "aligned parts", 0);
     on_queue(&j, count > 0 ? spread[0] : DAVIT_HOST, DAVIT_PINNED, result);
@@ -386,9 +386,9 @@ static davit_status reduce_all(void *argument) {
   scenario *s = argument;
   int32_t should;
   DVT_TRY(with_queue(SCENARIO_N * sizeof *s->x, reduce_on_device, s));
-  dvt_monoid_travel(true);
+  dvt_split_always(true);
   davit_status status = davit_reduce(DAVIT_SUM, DAVIT_INT32, SCENARIO_N, s->x, &s->is[2], NULL);
-  dvt_monoid_travel(false);
+  dvt_split_always(false);
   DVT_TRY(status);
   dvt_ref_reduce(DAVIT_SUM, DAVIT_INT32, SCENARIO_N, s->x, &should);
   for (int i = 0; i < 3; i++) {

@@ -75,7 +75,7 @@ CASE(test_large_against_reference) {
  */
 CASE(test_many_pieces) {
   uint64_t seed = 3;
-  dvt_monoid_travel(true);
+  dvt_split_always(true);
   for (int turn = 0; turn < 2 * DVT_MONOID_TYPES; turn++) {
     SCOPE;
     if (left_out())
@@ -97,7 +97,7 @@ CASE(test_many_pieces) {
     plain(&t.j, place, place, place, devices, count, y);
     same_bits(&t.j, y, t.should, "pieces on so many devices:", count);
   }
-  dvt_monoid_travel(false);
+  dvt_split_always(false);
 }
 
 CASE(test_streamed_small) {
@@ -529,9 +529,9 @@ static davit_status scan_all(void *argument) {
   DVT_TRY(with_queue(SCENARIO_N * (sizeof *s->y + 1), scan_on_device, s));
   expect_elements(DAVIT_INT32, SCENARIO_N, s->y, s->right, "on a device");
   memset(s->y, 0xff, SCENARIO_N * sizeof *s->y);
-  dvt_monoid_travel(true);
+  dvt_split_always(true);
   davit_status status = davit_segmented_scan(INT32_SUM, SCENARIO_N, s->x, s->flags, s->y, NULL);
-  dvt_monoid_travel(false);
+  dvt_split_always(false);
   DVT_TRY(status);
   expect_elements(DAVIT_INT32, SCENARIO_N, s->y, s->right, "streamed");
   const davit_scan_part parts[] = {{.n = 5, .x = s->y, .y = s->y}, {.n = 100, .x = s->y + 5, .y = s->y + 5}};

@@ -85,10 +85,10 @@ static results run_all(void) {
   for (int i = 0; i < LENGTH; i++)
     a[i] = (double)(i % 13);
   const double coefficients[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
-  dvt_monoid_travel(true);
+  dvt_split_always(true);
   CHECK(davit_reduce(DAVIT_SUM, DAVIT_DOUBLE, LENGTH, a, &r.reduced, NULL));
   CHECK(davit_scan(DAVIT_SUM, DAVIT_DOUBLE, DAVIT_SCAN_INCLUSIVE, LENGTH, a, b, NULL));
-  dvt_monoid_travel(false);
+  dvt_split_always(false);
   some_of(b, LENGTH, r.scanned);
   CHECK(davit_stencil(DAVIT_DOUBLE, N, N, a, N, coefficients, b, N,
                       &(davit_stencil_options){.border = DAVIT_STENCIL_BORDER_COPY}));

@@ -348,7 +348,7 @@ davit_status davit_level3_measure(const davit_level3_measure_options *options) {
   DVT_UNCANCELLED;
   int chosen[DVT_MAX_DEVICES], count;
   bench b = {.count = 0};
-  DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));
+  DVT_TRY(dvt_choose_devices(DVT_DEVICES(options), chosen, &count));
   DVT_TRY(dvt_may_wait());
   for (int i = 0; i < count; i++)
     if (dvt_device_find(chosen[i])->ordinal >= 0)

@@ -100,10 +100,14 @@ static davit_status check(void *arguments) {
   return DAVIT_SUCCESS;
 }
 
-static davit_status use_mapped(void *arguments, int device) {
-  dvt_level3 *g = arguments;
-  const bool nothing = g->m == 0 || g->n == 0, unread = nothing || dvt_level3_vanishes(g);
-  return DVT_USE_MAPPED(device, {"a", &g->a, unread}, {"b", &g->b, unread}, {"c", &g->c, nothing});
+static void measure(const void *arguments, int device, int ranges, dvt_extents *e) {
+  enum { A, B, C };
+  const dvt_level3 *g = arguments;
+  (void)device;
+  (void)ranges;
+  e->length[DVT_OUT] = g->m;
+  e->length[DVT_IN] = g->n;
+  e->skipped = dvt_level3_vanishes(g) ? 1U << A | 1U << B : 0;
 }
 
 #define ROW(routine, ...)                                                                                    \
@@ -115,7 +119,9 @@ static davit_status use_mapped(void *arguments, int device) {
    .region = dvt_level3_region,                                                                              \
    .region_on_host = true,                                                                                   \
    .prepare = dvt_blas_prepare,                                                                              \
-   .use_mapped = use_mapped,                                                                                 \
+   .array = {DVT_ARRAY(dvt_level3, a, DVT_MATRIX), DVT_ARRAY(dvt_level3, b, DVT_MATRIX),               \
+               DVT_ARRAY(dvt_level3, c, DVT_MATRIX)},                                                      \
+   .measure = measure,                                                                                       \
    __VA_ARGS__}
 const dvt_operation dvt_level3_operations[DVT_ROUTINES] = {
     [DVT_GEMM] = ROW("gemm", .tasks = dvt_gemm_tasks, .has_tasks = dvt_gemm_has_tasks),

@@ -20,62 +20,132 @@
 
 /* ---- options ---- */
 
-davit_status dvt_choose_devices(const int *devices, int device_count, int *chosen, int *count) {
+davit_status dvt_choose_devices(dvt_where where, int *chosen, int *count) {
+  static const int current = DAVIT_CURRENT;
+  DVT_TRY(where.status);
+  if (where.mapped && where.devices && where.device_count > 1)
+    return davit_fail(DAVIT_INVALID_ARGUMENT,
+                      "options->mapped is set, but options->device_count is %d, not 1", where.device_count);
+  if (where.mapped && !where.devices && !where.device_count) {
+    where.devices = &current;
+    where.device_count = 1;
+  }
   DVT_TRY(dvt_start());
-  if (!devices && device_count == 0) {
+  if (!where.devices && where.device_count == 0) {
     DVT_TRY(davit_device_defaults(DVT_MAX_DEVICES, chosen, count));
     *count = *count < DVT_MAX_DEVICES ? *count : DVT_MAX_DEVICES;
     return DAVIT_SUCCESS;
   }
-  if (!devices)
+  if (!where.devices)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "options->devices is NULL, but options->device_count is %d",
-                      device_count);
-  if (device_count < 1 || device_count > DVT_MAX_DEVICES)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "options->device_count is %d, not 1 to %d", device_count,
+                      where.device_count);
+  if (where.device_count < 1 || where.device_count > DVT_MAX_DEVICES)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "options->device_count is %d, not 1 to %d", where.device_count,
                       DVT_MAX_DEVICES);
-  for (int i = 0; i < device_count; i++) {
-    DVT_TRY(dvt_resolve_device(devices[i], &chosen[i]));
+  for (int i = 0; i < where.device_count; i++) {
+    DVT_TRY(dvt_resolve_device(where.devices[i], &chosen[i]));
     for (int j = 0; j < i; j++)
       if (chosen[j] == chosen[i])
         return davit_fail(DAVIT_INVALID_ARGUMENT, "options->devices names device %d twice", chosen[i]);
   }
-  *count = device_count;
+  *count = where.device_count;
   return DAVIT_SUCCESS;
 }
 
-davit_status dvt_choose_mapped(const int *devices, int device_count, int *chosen, int *count) {
-  static const int current = DAVIT_CURRENT;
-  if (devices && device_count > 1)
-    return davit_fail(DAVIT_INVALID_ARGUMENT,
-                      "options->mapped is set, but options->device_count is %d, not 1", device_count);
-  const bool named = devices || device_count;
-  return dvt_choose_devices(named ? devices : &current, named ? device_count : 1, chosen, count);
+davit_status dvt_choose_lane(davit_queue *queue, dvt_where where, dvt_lane **lane) {
+  *lane = dvt_queue_lane(queue);
+  if (!*lane)
+    return DAVIT_INVALID_ARGUMENT;
+  DVT_TRY(where.status);
+  if (where.devices || where.device_count)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "options->%s is set, but the queue has its device",
+                      where.devices ? "devices" : "device_count");
+  return DAVIT_SUCCESS;
 }
 
-davit_status dvt_use_mapped(int device, size_t count, const dvt_mappable *operands) {
+davit_status dvt_use_mapped(int device, const char *name, void **pointer) {
   const dvt_device *found = dvt_device_find(device);
   if (!found->shares_host_memory && found->ordinal < 0) /* whose addresses nothing tells from the host's */
     return davit_fail(DAVIT_UNSUPPORTED,
                       "options->mapped is set, but device %d is a GPU that is not NVIDIA's", device);
   DVT_INSIDE;
-  for (size_t i = 0; i < count; i++) {
-    void *pointer;
-    memcpy(&pointer, operands[i].pointer, sizeof pointer);
-    if (!pointer || operands[i].unused)
-      continue;
-    void *const mapped = dvt_device_mapped(device, pointer);
-    if (!mapped)
-      return davit_fail(DAVIT_INVALID_ARGUMENT, "options->mapped is set, but %s is not mapped on device %d",
-                        operands[i].name, device);
-    memcpy(operands[i].pointer, &mapped, sizeof mapped);
-  }
+  void *const mapped = dvt_device_mapped(device, *pointer);
+  if (!mapped)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "options->mapped is set, but %s is not mapped on device %d",
+                      name, device);
+  *pointer = mapped;
   return DAVIT_SUCCESS;
 }
 
-davit_status dvt_check_no_devices(const int *devices, int device_count) {
-  if (devices || device_count)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "options->%s is set, but the queue has its device",
-                      devices ? "devices" : "device_count");
+/* ---- operands ---- */
+
+void dvt_operation_measure(const dvt_operation *operation, const void *arguments, int device, int ranges,
+                           dvt_extents *extents) {
+  dvt_extents *e = extents;
+  davit_type type;
+  *e = (dvt_extents){.length = {1, 1}, .results = 1};
+  for (int axis = 0; axis < DVT_AXES; axis++)
+    if (operation->size[axis])
+      memcpy(&e->length[axis], (const char *)arguments + operation->size[axis], sizeof e->length[axis]);
+  memcpy(&type, arguments, sizeof type);
+  e->element = e->result_bytes = operation->typed ? davit_type_bytes(type) : 0;
+  e->chunk[DVT_IN] = e->length[DVT_IN];
+  e->chunk[DVT_OUT] = operation->tuned_chunk
+                          ? dvt_tuned(device, (dvt_tunable)operation->tuned_chunk, operation->chunk)
+                          : operation->chunk;
+  if (operation->measure)
+    operation->measure(arguments, device, ranges, e);
+  for (int i = 0; i < DVT_ARRAYS && operation->array[i].name; i++)
+    if (!dvt_array_pointer(&operation->array[i], arguments))
+      e->skipped |= 1U << i;
+}
+
+bool dvt_extents_are_empty(const dvt_extents *extents) {
+  return extents->length[DVT_OUT] == 0 || extents->length[DVT_IN] == 0;
+}
+
+static int64_t elements_of(const dvt_array *operand, const dvt_extents *e) {
+  switch (operand->kind) {
+  case DVT_MATRIX:
+    return e->length[DVT_OUT] * e->length[DVT_IN];
+  case DVT_ALONG_OUT:
+    return e->length[DVT_OUT];
+  case DVT_RESULT:
+    return 0;
+  default:
+    return e->length[DVT_IN];
+  }
+}
+
+size_t dvt_operation_bytes(const dvt_operation *operation, const dvt_extents *extents) {
+  size_t bytes = 0;
+  for (int i = 0; i < DVT_ARRAYS && operation->array[i].name; i++) {
+    const dvt_array *o = &operation->array[i];
+    if (!(extents->skipped >> i & 1))
+      bytes += (size_t)elements_of(o, extents) * (o->element ? o->element : extents->element);
+  }
+  return bytes;
+}
+
+const dvt_array *dvt_operation_result(const dvt_operation *operation) {
+  for (int i = 0; i < DVT_ARRAYS && operation->array[i].name; i++)
+    if (operation->array[i].kind == DVT_RESULT)
+      return &operation->array[i];
+  return NULL;
+}
+
+davit_status dvt_operation_use_mapped(const dvt_operation *operation, void *arguments, int device) {
+  dvt_extents e;
+  dvt_operation_measure(operation, arguments, device, 1, &e);
+  const bool empty = dvt_extents_are_empty(&e);
+  for (int i = 0; i < DVT_ARRAYS && operation->array[i].name; i++) {
+    const dvt_array *o = &operation->array[i];
+    void *pointer = dvt_array_pointer(o, arguments);
+    if (o->kind == DVT_RESULT || (e.skipped >> i & 1) || elements_of(o, &e) == 0 || (empty && !o->writes))
+      continue;
+    DVT_TRY(dvt_use_mapped(device, o->name, &pointer));
+    dvt_array_point(o, arguments, pointer);
+  }
   return DAVIT_SUCCESS;
 }
 
@@ -112,28 +182,95 @@ static bool can_be_tasks(const dvt_lane *lane, const dvt_operation *operation, c
          operation->has_tasks(lane->device, arguments);
 }
 
-davit_status dvt_operation_submit(dvt_lane *lane, const dvt_operation *operation, const void *arguments,
-                                  int threads) {
-  const bool shares = dvt_device_find(lane->device)->shares_host_memory;
-  switch (dvt_path_of(lane, operation)) {
-  case DVT_ON_STREAM:
+/* A stream form whose result is pageable: the arguments follow this head. */
+typedef struct staged {
+  const dvt_operation *operation;
+  const dvt_array *result;
+  size_t bytes; /* of the result */
+  alignas(16) unsigned char arguments[DVT_ARGUMENT_BYTES];
+} staged;
+
+static davit_status run_staged(const dvt_site *site, const void *arguments) {
+  staged s = *(const staged *)arguments;
+  void *const result = dvt_array_pointer(s.result, s.arguments), *pinned;
+  DVT_TRY(dvt_malloc(s.bytes, DAVIT_PINNED, &pinned));
+  dvt_array_point(s.result, s.arguments, pinned);
+  davit_status status = s.operation->stream(site, s.arguments);
+  davit_status end = dvt_stream_synchronize(site->stream);
+  status = status == DAVIT_SUCCESS ? end : status;
+  if (status == DAVIT_SUCCESS)
+    memcpy(result, pinned, s.bytes);
+  davit_free(pinned);
+  return status;
+}
+
+/* The arguments of a command on the lane: what is tuned, and where a result lies, are set. */
+static const void *adapt(const dvt_lane *lane, const dvt_operation *operation, const dvt_array *result,
+                         const void *arguments, unsigned char own[DVT_ARGUMENT_BYTES], int *place) {
+  if (!operation->tune && !result)
+    return arguments;
+  memcpy(own, arguments, operation->bytes);
+  if (operation->tune)
+    operation->tune(own, lane->device);
+  if (!result)
+    return own;
+  *place = dvt_place_of(dvt_array_pointer(result, own));
+  if (result->step) {
+    const bool on_device = !dvt_place_is_host(lane->device) && *place == lane->device;
+    memcpy(own + result->step, &on_device, sizeof on_device);
+  }
+  return own;
+}
+
+static davit_status submit_stream(dvt_lane *lane, const dvt_operation *operation, const dvt_array *result,
+                                  const void *arguments, int place) {
+  staged s;
+  dvt_extents e;
+  if (!result || dvt_place_is_streamable(place))
     return dvt_lane_submit_work(
         lane, DVT_STREAMED, &(dvt_work){.form = operation->stream, .name = operation->name, .stream = true},
         arguments, operation->bytes);
-  case DVT_ON_HOST:
-    threads = host_threads(lane->device, operation, threads, lane->threads);
-    return dvt_lane_submit_work(
-        lane, DVT_BLOCKING, &(dvt_work){.form = operation->host, .name = operation->name, .threads = threads},
-        arguments, operation->bytes);
-  default:
-    if (can_be_tasks(lane, operation, arguments))
-      return dvt_lane_submit_work(lane, DVT_REGION,
-                                  &(dvt_work){.form = operation->tasks, .name = operation->name}, arguments,
-                                  operation->bytes);
-    return dvt_lane_submit_work(lane, shares ? DVT_BLOCKING : DVT_TRANSFER,
-                                &(dvt_work){.form = operation->region, .name = operation->name}, arguments,
-                                operation->bytes);
+  dvt_operation_measure(operation, arguments, lane->device, 1, &e);
+  s = (staged){operation, result, e.result_bytes, {0}};
+  memcpy(s.arguments, arguments, operation->bytes);
+  return dvt_lane_submit_work(lane, DVT_BLOCKING,
+                              &(dvt_work){.form = run_staged, .name = operation->name, .stream = true}, &s,
+                              sizeof s);
+}
+
+static davit_status submit_host(dvt_lane *lane, const dvt_operation *operation, const void *arguments,
+                                int threads) {
+  dvt_extents e;
+  if (operation->short_bytes > 0) {
+    dvt_operation_measure(operation, arguments, lane->device, 1, &e);
+    threads = dvt_operation_bytes(operation, &e) <= operation->short_bytes ? DVT_ALONE : threads;
   }
+  return dvt_lane_submit_work(
+      lane, DVT_BLOCKING,
+      &(dvt_work){.form = operation->host,
+                  .name = operation->name,
+                  .threads = host_threads(lane->device, operation, threads, lane->threads)},
+      arguments, operation->bytes);
+}
+
+davit_status dvt_operation_submit(dvt_lane *lane, const dvt_operation *operation, const void *arguments,
+                                  int threads) {
+  alignas(16) unsigned char own[DVT_ARGUMENT_BYTES];
+  const dvt_array *result = dvt_operation_result(operation);
+  int place = 0;
+  arguments = adapt(lane, operation, result, arguments, own, &place);
+  const dvt_path path = dvt_path_of(lane, operation);
+  if (path == DVT_ON_STREAM)
+    return submit_stream(lane, operation, result, arguments, place);
+  if (path == DVT_ON_HOST)
+    return submit_host(lane, operation, arguments, threads);
+  if (can_be_tasks(lane, operation, arguments))
+    return dvt_lane_submit_work(lane, DVT_REGION,
+                                &(dvt_work){.form = operation->tasks, .name = operation->name}, arguments,
+                                operation->bytes);
+  return dvt_lane_submit_work(
+      lane, dvt_device_find(lane->device)->shares_host_memory ? DVT_BLOCKING : DVT_TRANSFER,
+      &(dvt_work){.form = operation->region, .name = operation->name}, arguments, operation->bytes);
 }
 
 davit_status dvt_operation_prepare(dvt_lane *lane, const dvt_operation *operation) {
@@ -192,47 +329,16 @@ davit_status dvt_operation_run_here(int device, const dvt_operation *operation, 
   return status;
 }
 
-/* A stream form whose result is pageable: the arguments follow this head. */
-typedef struct staged {
-  const dvt_operation *operation;
-  size_t offset, bytes; /* of the pointer to the result in the arguments; of the result */
-  alignas(16) unsigned char arguments[256];
-} staged;
-
-static davit_status run_staged(const dvt_site *site, const void *arguments) {
-  staged s = *(const staged *)arguments;
-  void *result, *pinned;
-  DVT_TRY(dvt_malloc(s.bytes, DAVIT_PINNED, &pinned));
-  memcpy(&result, s.arguments + s.offset, sizeof result);
-  memcpy(s.arguments + s.offset, &pinned, sizeof pinned);
-  davit_status status = s.operation->stream(site, s.arguments);
-  davit_status end = dvt_stream_synchronize(site->stream);
-  status = status == DAVIT_SUCCESS ? end : status;
-  if (status == DAVIT_SUCCESS)
-    memcpy(result, pinned, s.bytes);
-  davit_free(pinned);
-  return status;
-}
-
-davit_status dvt_operation_submit_result(dvt_lane *lane, const dvt_operation *operation,
-                                         const void *arguments, int threads, void *const *result,
-                                         size_t bytes) {
-  if (dvt_path_of(lane, operation) != DVT_ON_STREAM || dvt_place_is_streamable(dvt_place_of(*result)))
-    return dvt_operation_submit(lane, operation, arguments, threads);
-  staged s = {operation, (size_t)((const char *)result - (const char *)arguments), bytes, {0}};
-  memcpy(s.arguments, arguments, operation->bytes);
-  return dvt_lane_submit_work(lane, DVT_BLOCKING,
-                              &(dvt_work){.form = run_staged, .name = operation->name, .stream = true}, &s,
-                              sizeof s);
-}
-
 davit_status dvt_operation_enqueue(davit_queue *queue, const dvt_operation *operation, void *arguments,
-                                   bool mapped) {
-  dvt_lane *lane = dvt_queue_lane(queue);
-  if (!lane)
-    return DAVIT_INVALID_ARGUMENT;
+                                   dvt_where where) {
+  dvt_lane *lane;
+  dvt_extents e;
+  DVT_TRY(dvt_choose_lane(queue, where, &lane));
   DVT_TRY(operation->check(arguments));
-  if (mapped)
-    DVT_TRY(operation->use_mapped(arguments, lane->device));
+  if (where.mapped)
+    DVT_TRY(dvt_operation_use_mapped(operation, arguments, lane->device));
+  dvt_operation_measure(operation, arguments, lane->device, 1, &e);
+  if (operation->order != DVT_WHOLE && !operation->merge && dvt_extents_are_empty(&e))
+    return DAVIT_SUCCESS;
   return dvt_operation_submit(lane, operation, arguments, 0);
 }

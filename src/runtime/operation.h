@@ -3,50 +3,66 @@
 #ifndef DAVIT_SRC_RUNTIME_OPERATION_H
 #define DAVIT_SRC_RUNTIME_OPERATION_H
 
+#include <string.h>
+
 #include "src/base/check.h"
 #include "src/runtime/queue.h"
 
 /* ---- options ---- */
 
-/* The devices that options (NULL allowed) name, or the default ones; the options' reserved words are checked.
- * `chosen` has room for DVT_MAX_DEVICES. */
+/* What options (NULL allowed) say about devices: DVT_WHERE(options), or DVT_DEVICES() of those that cannot say that
+ * OpenMP has mapped the operands. */
+typedef struct dvt_where {
+  davit_status status; /* of the reserved words */
+  const int *devices;
+  int device_count;
+  bool mapped; /* operands are the device's copies of what is mapped */
+} dvt_where;
+#define DVT_DEVICES(options)                                                                                 \
+  ((options) ? (dvt_where){.status = DVT_CHECK_OPTIONS(options),                                             \
+                           .devices = (options)->devices,                                                    \
+                           .device_count = (options)->device_count}                                          \
+             : (dvt_where){.status = DAVIT_SUCCESS})
+#define DVT_WHERE(options)                                                                                   \
+  ((options) ? (dvt_where){DVT_CHECK_OPTIONS(options), (options)->devices, (options)->device_count,          \
+                           (options)->mapped}                                                                \
+             : (dvt_where){.status = DAVIT_SUCCESS})
+
+/* The devices, or the default ones; with `mapped` one, which is named or the calling thread's current one. `chosen` has
+ * room for DVT_MAX_DEVICES. */
 enum { DVT_MAX_DEVICES = 16 };
-#define DVT_CHOOSE_DEVICES(options, chosen, count)                                                           \
-  (DVT_CHECK_OPTIONS(options) != DAVIT_SUCCESS                                                               \
-       ? DAVIT_INVALID_ARGUMENT                                                                              \
-       : dvt_choose_devices((options) ? (options)->devices : NULL, (options) ? (options)->device_count : 0,  \
-                            chosen, count))
-davit_status dvt_choose_devices(const int *devices, int device_count, int *chosen, int *count);
+davit_status dvt_choose_devices(dvt_where where, int *chosen, int *count);
 
-/* The same where options->mapped may say that OpenMP has mapped the operands: on one device, which is named or the
- * calling thread's current one. */
-#define DVT_MAPPED(options) ((options) && (options)->mapped)
-#define DVT_CHOOSE_WITH_MAPPED(options, chosen, count)                                                       \
-  (!DVT_MAPPED(options) ? DVT_CHOOSE_DEVICES(options, chosen, count)                                         \
-   : DVT_CHECK_OPTIONS(options) != DAVIT_SUCCESS                                                             \
-       ? DAVIT_INVALID_ARGUMENT                                                                              \
-       : dvt_choose_mapped((options)->devices, (options)->device_count, chosen, count))
-davit_status dvt_choose_mapped(const int *devices, int device_count, int *chosen, int *count);
+/* The lane of a queue, whose options name no devices. */
+davit_status dvt_choose_lane(davit_queue *queue, dvt_where where, dvt_lane **lane);
 
-/* An operand that may be mapped: its name, the address of the pointer to it, and whether the call leaves it alone. */
-typedef struct dvt_mappable {
-  const char *name;
+/* *pointer, which is not NULL, becomes that of the device's copy of what is mapped. */
+davit_status dvt_use_mapped(int device, const char *name, void **pointer);
+
+/* ---- operands ---- */
+
+void dvt_operation_measure(const dvt_operation *operation, const void *arguments, int device, int ranges,
+                           dvt_extents *extents);
+bool dvt_extents_are_empty(const dvt_extents *extents);
+
+/* Of the operands that are accessed; a result does not count. */
+size_t dvt_operation_bytes(const dvt_operation *operation, const dvt_extents *extents);
+
+/* The pointer to an operand in the arguments, and another one in its place. */
+static inline void *dvt_array_pointer(const dvt_array *array, const void *arguments) {
   void *pointer;
-  bool unused;
-} dvt_mappable;
+  memcpy(&pointer, (const char *)arguments + array->pointer, sizeof pointer);
+  return pointer;
+}
 
-/* The pointers that follow become those of the device's copies; NULL stays. */
-#define DVT_USE_MAPPED(device, ...)                                                                          \
-  dvt_use_mapped(device, sizeof(dvt_mappable[]){__VA_ARGS__} / sizeof(dvt_mappable),                         \
-                 (const dvt_mappable[]){__VA_ARGS__})
-davit_status dvt_use_mapped(int device, size_t count, const dvt_mappable *operands);
+static inline void dvt_array_point(const dvt_array *array, void *arguments, void *pointer) {
+  memcpy((char *)arguments + array->pointer, &pointer, sizeof pointer);
+}
 
-/* Options of a queue form: reserved words are 0 and no devices are named. */
-#define DVT_CHECK_QUEUE_OPTIONS(options)                                                                     \
-  (DVT_CHECK_OPTIONS(options) != DAVIT_SUCCESS ? DAVIT_INVALID_ARGUMENT                                      \
-   : (options) ? dvt_check_no_devices((options)->devices, (options)->device_count)                           \
-               : DAVIT_SUCCESS)
-davit_status dvt_check_no_devices(const int *devices, int device_count);
+/* The operand that is a value; NULL: there is none. */
+const dvt_array *dvt_operation_result(const dvt_operation *operation);
+
+davit_status dvt_operation_use_mapped(const dvt_operation *operation, void *arguments, int device);
 
 /* ---- commands ---- */
 
@@ -66,16 +82,10 @@ dvt_path dvt_path_on(int device, bool stream, const dvt_operation *operation);
  * OpenMP (offload/kernel/threads.h). On a lane it is one thread. */
 enum { DVT_ALONE = -1 };
 
-/* Enqueues the form that fits the lane. `threads` of the host form; 0: the tuned number, or all of the lane.
- */
+/* Enqueues the form that fits the lane. `threads` of the host form; 0: the tuned number, or all of the lane. A result in
+ * pageable memory, which a stream does not reach, goes through pinned memory. */
 davit_status dvt_operation_submit(dvt_lane *lane, const dvt_operation *operation, const void *arguments,
                                   int threads);
-
-/* The same for an operation that writes `bytes` bytes to *result, a member of `arguments`: a result in
- * pageable memory, which a stream does not reach, goes through pinned memory. */
-davit_status dvt_operation_submit_result(dvt_lane *lane, const dvt_operation *operation,
-                                         const void *arguments, int threads, void *const *result,
-                                         size_t bytes);
 
 /* Does now, on the calling thread, what would hold up the lane's first command of the operation. */
 davit_status dvt_operation_prepare(dvt_lane *lane, const dvt_operation *operation);
@@ -91,9 +101,8 @@ bool dvt_operation_runs_here(int device, const dvt_operation *operation, int thr
 davit_status dvt_operation_run_here(int device, const dvt_operation *operation, const void *arguments,
                                     int threads);
 
-/* Checks the arguments and enqueues the operation on the calling thread's lane of the queue. `mapped`: OpenMP has mapped
- * its operands. */
+/* Checks the arguments and enqueues the operation on the calling thread's lane of the queue. */
 davit_status dvt_operation_enqueue(davit_queue *queue, const dvt_operation *operation, void *arguments,
-                                   bool mapped);
+                                   dvt_where where);
 
 #endif
