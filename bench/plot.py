@@ -5,7 +5,7 @@
     bench/plot.py rates RESULT.json... [--out docs/plots]
     bench/plot.py readme [--check]
     bench/plot.py tables [--check]
-    bench/plot.py report DAVIT [--check]
+    bench/plot.py report [--check]
 
 `rates` writes OPERATION-KIND.svg (reduce-nvidia.svg, ...): rate against size of davit, its peer, and what a copy
 reaches, with a panel for each type and variant of the rows on one device; an operation in several files goes into
@@ -15,20 +15,18 @@ peer's time. Rectangular matrices are left out.
 `readme` writes docs/plots/overview.svg and the block `figures:readme` of README.md from the newest file of each
 benchmark in bench/results/ (DATE-BENCHMARK-MACHINE.json). With --check it writes nothing, and exits with 1 if what
 is there differs from what the files give. `tables` does the same with the blocks of the study's pages (tables.py)
-and their plots. `report` lets the tool DAVIT write docs/report-h200.html from the newest results of one
-H200.
+and their plots. `report` does it with docs/report-h200.html, the page of report.py from the newest results of one H200.
 """
 import argparse
 import json
 import math
 import pathlib
 import re
-import subprocess
 import sys
-import tempfile
 from html import escape
 
 sys.dont_write_bytecode = True
+import report
 import tables
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -436,17 +434,13 @@ REPORT_OF = ["gemm", "level3", "dropin", "reduce", "scan", "stencil", "atax", "c
              "detect", "closest_pair", "closest-pairs", "queue_openmp"]
 
 
-def write_report(davit, check):
-    """The page that DAVIT makes of the newest results of one H200."""
-    files = [newest(benchmark, "h200") for benchmark in REPORT_OF]
-    with tempfile.TemporaryDirectory() as folder:
-        page = pathlib.Path(folder) / "page.html"
-        subprocess.run([davit, "bench", "--report", page, "--from", *files], check=True)
-        text = page.read_text()
+def write_report(check):
+    documents = [document for benchmark in REPORT_OF for document in report.read(str(newest(benchmark, "h200")))]
+    text = report.page(documents, report.finish(documents))
     if REPORT_PAGE.exists() and REPORT_PAGE.read_text() == text:
         return 0
     if check:
-        print(f"{REPORT_PAGE.relative_to(ROOT)} differs from bench/results; bench/plot.py report DAVIT writes it")
+        print(f"{REPORT_PAGE.relative_to(ROOT)} differs from bench/results; bench/plot.py report writes it")
         return 1
     REPORT_PAGE.write_text(text)
     return 0
@@ -458,16 +452,12 @@ if __name__ == "__main__":
     rates = commands.add_parser("rates")
     rates.add_argument("results", nargs="+")
     rates.add_argument("--out", default=PLOTS, type=pathlib.Path)
-    for name in ("readme", "tables"):
+    writers = {"readme": write_readme, "tables": write_tables, "report": write_report}
+    for name in writers:
         commands.add_parser(name).add_argument("--check", action="store_true")
-    report = commands.add_parser("report")
-    report.add_argument("davit")
-    report.add_argument("--check", action="store_true")
     options = parser.parse_args()
-    if options.command == "report":
-        sys.exit(write_report(options.davit, options.check))
-    if options.command in ("readme", "tables"):
-        sys.exit((write_readme if options.command == "readme" else write_tables)(options.check))
+    if options.command in writers:
+        sys.exit(writers[options.command](options.check))
     options.out.mkdir(parents=True, exist_ok=True)
     for name in options.results:
         plot_result(name, options.out)

@@ -119,6 +119,7 @@ Market files, sequences and sounds.")
   set(CPACK_DEBIAN_TOOL_PACKAGE_SHLIBDEPS ON)
   set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}) # libdavit
   set(CPACK_DEBIAN_TOOL_PACKAGE_DEPENDS "libdavit0 ${own}, libfftw3-single3")
+  set(CPACK_DEBIAN_TOOL_PACKAGE_RECOMMENDS "python3") # davit bench --report
   set(CPACK_DEBIAN_TOOL_PACKAGE_SUGGESTS "davit-doc, libdavit-mpi0")
 endif()
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* davit bench: runs the benchmark programs, bench_NAME, or reads what they wrote (--from).
+/* davit bench: runs the benchmark programs, bench_NAME, or takes what they wrote (--from).
  *
  * The programs are in the directory that DAVIT_BENCH_DIR names, else beside this executable in a build tree;
  * they are not installed. Each writes one JSON object to its standard output and tables to its standard
- * error. With --json this command prints the objects, for --report and --compare it reads them; else it
- * prints the tables. */
+ * error. With --json this command prints the objects; else it prints the tables. Python reads the objects for
+ * --report, --compare and --from: report.py (bench/), which is installed. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -20,14 +20,22 @@
 
 #include "src/base/allocate.h"
 #include "src/base/environment.h"
-#include "src/cli/bench_compare.h"
-#include "src/cli/bench_report.h"
 #include "src/cli/clock.h"
 #include "src/cli/formats/names.h"
+#include "src/cli/formats/standard.h"
 #include "src/cli/frame/job.h"
 
 static const char prefix[] = "bench_";
 enum { PREFIX = sizeof prefix - 1 };
+
+/* What report.py adds to davit's exit code where all is written. */
+enum { WRITTEN = 64 };
+
+/* A file without a name; and its path, for report.py. */
+typedef struct document {
+  FILE *file;
+  char path[NAME_MAX + 32]; /* after NAME= what the program printed */
+} document;
 
 typedef struct benchmarks {
   cli_job job;
@@ -37,22 +45,47 @@ typedef struct benchmarks {
   const char *compare; /* older results, or NULL */
   double noise;        /* in percent */
   cli_output report;
-  char folder[PATH_MAX];
+  char folder[PATH_MAX], script[PATH_MAX + sizeof DAVIT_REPORT];
   struct dirent **programs; /* all in `folder`, sorted */
   int program_count;
-  FILE **documents; /* the output of the programs that succeeded, or the contents of --from */
+  document *documents; /* of the programs that succeeded */
   int document_count;
-  cli_results results, before;
-  bench_comparison found;
+  document page, answer; /* what report.py writes, and prints */
+  char percent[32];      /* `noise` for it */
 } benchmarks;
 
-/* Whether the results are to be understood, and not only printed. */
+/* Whether report.py takes part: the results are to be understood, and not only printed. */
 static bool is_read(const benchmarks *b) {
-  return b->compare || b->report.path;
+  return b->compare || b->report.path || b->from.count;
 }
 
+/* Whether the programs' JSON is asked for, and not their tables. */
 static bool is_captured(const benchmarks *b) {
   return b->job.common.json || is_read(b);
+}
+
+/* ---- documents ---- */
+
+/* Its descriptor stays open in the programs that are run. `program` is the name of the one that writes it, or "". */
+static int open_document(document *d, const char *program) {
+  d->file = tmpfile();
+  if (!d->file)
+    return cli_fail(CLI_FAILED, "no temporary file can be made: %s", strerror(errno));
+  snprintf(d->path, sizeof d->path, "%s%s/proc/self/fd/%d", program, *program ? "=" : "", fileno(d->file));
+  return CLI_OK;
+}
+
+static void close_document(document *d) {
+  if (d->file)
+    fclose(d->file);
+  d->file = NULL;
+}
+
+static bool copy(FILE *from, FILE *to) {
+  rewind(from);
+  for (int byte; (byte = getc(from)) != EOF;)
+    putc(byte, to);
+  return !ferror(from) && !ferror(to);
 }
 
 /* ---- programs ---- */
@@ -69,23 +102,26 @@ static void release(void *state) {
   b->programs = NULL;
   b->program_count = 0;
   for (int i = 0; i < b->document_count; i++)
-    fclose(b->documents[i]);
-  bench_comparison_free(&b->found);
-  cli_results_free(&b->before);
-  cli_results_free(&b->results);
+    close_document(&b->documents[i]);
+  close_document(&b->page);
+  close_document(&b->answer);
+}
+
+/* The folder of this executable, and the script where it is in that of a build and of an installation. */
+static int find_own_folder(benchmarks *b) {
+  const ssize_t length = readlink("/proc/self/exe", b->folder, sizeof b->folder - 1);
+  if (length < 0)
+    return cli_fail(CLI_FAILED, "/proc/self/exe cannot be read: %s", strerror(errno));
+  b->folder[length] = 0;
+  *strrchr(b->folder, '/') = 0;
+  snprintf(b->script, sizeof b->script, "%s/" DAVIT_REPORT, b->folder);
+  return CLI_OK;
 }
 
 static int find_programs(benchmarks *b) {
   const char *given = dvt_environment("DAVIT_BENCH_DIR");
-  if (given && *given) {
+  if (given && *given)
     snprintf(b->folder, sizeof b->folder, "%s", given);
-  } else {
-    const ssize_t length = readlink("/proc/self/exe", b->folder, sizeof b->folder - 1);
-    if (length < 0)
-      return cli_fail(CLI_FAILED, "/proc/self/exe cannot be read: %s", strerror(errno));
-    b->folder[length] = 0;
-    *strrchr(b->folder, '/') = 0;
-  }
   b->program_count = scandir(b->folder, &b->programs, is_program, alphasort);
   if (b->program_count > 0)
     return CLI_OK;
@@ -135,78 +171,135 @@ static int unknown(const benchmarks *b, const char *name) {
 
 /* ---- one run ---- */
 
-/* The child's two streams: text to our standard output, or JSON to `document` and text where ours goes. */
-static int connect_streams(posix_spawn_file_actions_t *actions, FILE *document) {
+/* The child's two streams: text to our standard output, or JSON to `output` and text where ours goes. */
+static int connect_streams(posix_spawn_file_actions_t *actions, FILE *output) {
   int error = posix_spawn_file_actions_init(actions);
-  if (!error && document)
-    return posix_spawn_file_actions_adddup2(actions, fileno(document), STDOUT_FILENO);
+  if (!error && output)
+    return posix_spawn_file_actions_adddup2(actions, fileno(output), STDOUT_FILENO);
   if (!error)
     error = posix_spawn_file_actions_adddup2(actions, STDOUT_FILENO, STDERR_FILENO);
   return error ? error : posix_spawn_file_actions_addopen(actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
 }
 
-static int start(const benchmarks *b, const char *program, FILE *document, pid_t *child) {
-  char *path = dvt_allocate_text("%s/%s", b->folder, program);
-  if (!path)
-    return ENOMEM;
-  char json[] = "--json", peers[] = "--peers", *arguments[4] = {path};
-  int count = 1;
-  if (is_captured(b))
-    arguments[count++] = json;
-  if (b->peers)
-    arguments[count++] = peers;
+/* Starts a program, which is looked up in PATH if its name has no slash. Returns 0 or why not. */
+static int start(void *words, FILE *output, pid_t *child) {
   posix_spawn_file_actions_t actions;
-  int error = connect_streams(&actions, document);
+  int error = connect_streams(&actions, output);
   fflush(NULL);
   if (!error)
-    error = posix_spawn(child, path, &actions, NULL, arguments, environ);
+    error = posix_spawnp(child, *(char **)words, &actions, NULL, words, environ);
   posix_spawn_file_actions_destroy(&actions);
-  free(path);
   return error;
 }
 
-static int wait_for(pid_t child, const char *program) {
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0)
+static int wait_for(pid_t child, const char *program, int *status) {
+  while (waitpid(child, status, 0) < 0)
     if (errno != EINTR)
       return cli_fail(CLI_FAILED, "%s: cannot be waited for: %s", program, strerror(errno));
-  if (WIFSIGNALED(status))
-    return cli_fail(CLI_FAILED, "%s: ended by signal %d", program, WTERMSIG(status));
-  const int code = WEXITSTATUS(status);
-  return code ? cli_fail(code == CLI_DEVICE ? CLI_DEVICE : CLI_FAILED, "%s: failed with exit status %d",
-                         program, code)
-              : CLI_OK;
+  if (WIFSIGNALED(*status))
+    return cli_fail(CLI_FAILED, "%s: ended by signal %d", program, WTERMSIG(*status));
+  *status = WEXITSTATUS(*status);
+  return CLI_OK;
 }
 
-static FILE *temporary(void) {
-  FILE *file = tmpfile();
-  if (!file)
-    cli_fail(CLI_FAILED, "no temporary file can be made: %s", strerror(errno));
-  return file;
-}
-
-static int check_document(benchmarks *b, const char *program, FILE *document) {
-  if (!cli_json_is_object(document))
-    return cli_fail(CLI_FAILED, "%s: expected one JSON object on its standard output", program);
-  const int code = is_read(b) ? cli_results_read_stream(document, program, &b->results) : CLI_OK;
-  return code == CLI_INPUT ? CLI_FAILED : code;
+static int measure(const benchmarks *b, const char *program, FILE *output) {
+  char *path = dvt_allocate_text("%s/%s", b->folder, program);
+  const char *words[4] = {path}, **word = words + 1;
+  int status = 0;
+  pid_t child;
+  if (is_captured(b))
+    *word++ = "--json";
+  if (b->peers)
+    *word++ = "--peers";
+  const int error = path ? start(words, output, &child) : ENOMEM;
+  free(path);
+  int code = error ? cli_fail(CLI_FAILED, "%s: cannot be run: %s", program, strerror(error))
+                   : wait_for(child, program, &status);
+  if (code == CLI_OK && status)
+    code = cli_fail(status == CLI_DEVICE ? CLI_DEVICE : CLI_FAILED, "%s: failed with exit status %d", program,
+                    status);
+  return code;
 }
 
 static int run_program(benchmarks *b, const char *program) {
-  FILE *document = is_captured(b) ? temporary() : NULL;
-  if (is_captured(b) && !document)
-    return CLI_FAILED;
-  pid_t child;
-  const int error = start(b, program, document, &child);
-  int code = error ? cli_fail(CLI_FAILED, "%s: cannot be run: %s", program, strerror(error))
-                   : wait_for(child, program);
-  if (code == CLI_OK && document)
-    code = check_document(b, program, document);
-  if (code == CLI_OK && document)
-    b->documents[b->document_count++] = document;
-  else if (document)
-    fclose(document);
+  document found = {.file = NULL};
+  int code = is_captured(b) ? open_document(&found, program) : CLI_OK;
+  if (code == CLI_OK)
+    code = measure(b, program, found.file);
+  if (code == CLI_OK && found.file && !cli_json_is_object(found.file))
+    code = cli_fail(CLI_FAILED, "%s: expected one JSON object on its standard output", program);
+  if (code == CLI_OK && found.file)
+    b->documents[b->document_count++] = found;
+  else
+    close_document(&found);
   return code;
+}
+
+/* ---- report.py ---- */
+
+/* Without the environment's and the folder's influence on Python. */
+static const char *const python[] = {"python3", "-I", "-S", "-X", "utf8"};
+enum { PYTHON = sizeof python / sizeof *python };
+
+static const char **append(const char **word, const char *option, const char *value) {
+  *word++ = option;
+  *word++ = value;
+  return word;
+}
+
+static const char **append_options(const benchmarks *b, const char **word) {
+  if (b->job.common.json)
+    *word++ = "--json";
+  if (b->page.file)
+    word = append(word, "--page", b->page.path);
+  if (b->compare)
+    word = append(append(word, "--noise", b->percent), "--compare", b->compare);
+  for (int i = 0; i < b->document_count; i++)
+    word = append(word, "--program", b->documents[i].path);
+  return word;
+}
+
+/* Lets report.py read `count` files; if `all`, the programs' results as well, for all that is asked for. Its exit
+ * code, after its sentence. */
+static int run_script(benchmarks *b, bool all, const char *const *files, int count) {
+  const char **words =
+      cli_job_memory(&b->job, (size_t)(PYTHON + 10 + 2 * b->document_count + count), sizeof *words);
+  if (!words)
+    return CLI_DEVICE;
+  memcpy(words, python, sizeof python);
+  const char **word = words + PYTHON;
+  *word++ = b->script;
+  word = all ? append_options(b, word) : word;
+  *word++ = "--";
+  for (int i = 0; i < count; i++)
+    *word++ = files[i];
+  if (access(b->script, R_OK))
+    return cli_fail(CLI_USAGE, "%s: expected the program that reads results of benchmarks: %s", b->script,
+                    strerror(errno));
+  pid_t child;
+  int status = 0;
+  const int error = start(words, b->answer.file, &child);
+  if (error)
+    return cli_fail(CLI_USAGE, "--report, --compare and --from need python3, which cannot be run: %s",
+                    strerror(error));
+  const int code = wait_for(child, "python3", &status);
+  return code ? code : status;
+}
+
+/* Malformed older results, and a Python that is missing, are noticed before anything runs. */
+static int check_script(benchmarks *b) {
+  return run_script(b, false, &b->compare, b->compare && strcmp(b->compare, "-") != 0);
+}
+
+/* Without any results there is nothing to write. */
+static int make_answer(benchmarks *b) {
+  if (b->job.code && !b->document_count)
+    return b->job.code;
+  const int code = run_script(b, true, b->from.values, b->from.count), verdict = code - WRITTEN;
+  const bool written = code == CLI_OK || verdict == CLI_FAILED || verdict == CLI_INPUT;
+  if (b->job.code == CLI_OK)
+    b->job.code = !written ? code : code ? verdict : CLI_OK;
+  return written ? CLI_OK : b->job.code;
 }
 
 /* For the programs: davit's threads, and those of peers that use OpenMP. */
@@ -225,30 +318,19 @@ static int check_options(const benchmarks *b) {
     return cli_fail(CLI_USAGE, "NAME and --from exclude each other");
   if (b->from.count && b->job.common.threads)
     return cli_fail(CLI_USAGE, "--threads and --from exclude each other");
-  if (b->from.count && !is_captured(b))
+  if (b->from.count && !b->job.common.json && !b->compare && !b->report.path)
     return cli_fail(CLI_USAGE, "--from needs --report, --compare or --json");
   return CLI_OK;
 }
 
-/* The contents of all files as one text, for --json. */
-static int copy_documents(benchmarks *b) {
-  FILE *file = b->results.count ? temporary() : NULL;
-  if (!file)
-    return b->results.count ? CLI_FAILED : CLI_OK;
-  b->documents[b->document_count++] = file;
-  for (size_t i = 0; i < b->results.count; i++) {
-    fputs(i ? ", " : "", file);
-    if (json_dumpf(b->results.documents[i].json, file, 0))
-      return cli_fail(CLI_DEVICE, "not enough memory to print the results");
-  }
-  return CLI_OK;
-}
-
-static int read_files(benchmarks *b) {
-  int code = CLI_OK;
+/* Standard input can stand for one file; of a terminal that is said. */
+static int check_inputs(const benchmarks *b) {
+  bool standard;
+  const char *name;
+  int code = b->compare ? cli_standard_input(b->compare, &standard, &name) : CLI_OK;
   for (int i = 0; code == CLI_OK && i < b->from.count; i++)
-    code = cli_results_read(b->from.values[i], &b->results);
-  return code == CLI_OK && b->job.common.json ? copy_documents(b) : code;
+    code = cli_standard_input(b->from.values[i], &standard, &name);
+  return code;
 }
 
 static int find_named(benchmarks *b) {
@@ -259,21 +341,32 @@ static int find_named(benchmarks *b) {
   return code;
 }
 
-/* The older results are read before anything runs, so that a malformed file is noticed at once. */
+static int open_answer(benchmarks *b) {
+  int code = is_read(b) ? open_document(&b->answer, "") : CLI_OK;
+  if (code == CLI_OK && b->report.path)
+    code = open_document(&b->page, "");
+  return code;
+}
+
 static int load(void *state) {
   benchmarks *b = state;
   int code = check_options(b);
-  if (code == CLI_OK && !b->from.count)
-    code = find_named(b);
+  snprintf(b->percent, sizeof b->percent, "%.17g", b->noise);
+  if (code == CLI_OK)
+    code = find_own_folder(b);
+  if (code == CLI_OK)
+    code = b->from.count ? CLI_OK : find_named(b);
+  if (code == CLI_OK)
+    code = check_inputs(b);
   if (code == CLI_OK)
     code = limit_threads(b);
   const int most = b->names.count > b->program_count ? b->names.count : b->program_count;
   b->documents = cli_job_memory(&b->job, (size_t)most + 1, sizeof *b->documents);
   if (!b->documents)
     return CLI_DEVICE;
-  if (code == CLI_OK && b->compare)
-    code = cli_results_read(b->compare, &b->before);
-  return code == CLI_OK ? read_files(b) : code;
+  if (code == CLI_OK)
+    code = open_answer(b);
+  return code == CLI_OK && is_read(b) && !b->from.count ? check_script(b) : code;
 }
 
 static int print_list(const benchmarks *b) {
@@ -304,21 +397,6 @@ static void run_programs(benchmarks *b) {
   }
 }
 
-/* Without any results there is nothing to write. */
-static int compare(benchmarks *b) {
-  if (is_read(b) && !b->results.count && b->job.code)
-    return b->job.code;
-  int code = is_read(b) ? cli_results_finish(&b->results) : CLI_OK;
-  if (code != CLI_OK || !b->compare)
-    return code;
-  code = cli_results_finish(&b->before);
-  if (code == CLI_OK)
-    code = bench_compare(&b->before, &b->results, b->noise / 100, &b->found);
-  if (code == CLI_OK && !b->job.code)
-    b->job.code = bench_comparison_code(&b->found);
-  return code;
-}
-
 /* The devices are looked up at the end: until then this process does not touch them. */
 static int run(void *state) {
   benchmarks *b = state;
@@ -328,7 +406,7 @@ static int run(void *state) {
   if (!b->from.count)
     run_programs(b);
   b->job.seconds.median = cli_now() - start_s;
-  const int code = compare(b);
+  const int code = is_read(b) ? make_answer(b) : CLI_OK;
   if (b->from.count)
     b->job.devices.count = 0;
   else if (code == CLI_OK && b->job.common.json)
@@ -338,28 +416,25 @@ static int run(void *state) {
 
 static bool write_report(FILE *file, const void *state) {
   const benchmarks *b = state;
-  return bench_report(file, &b->results, b->compare ? &b->found : NULL, b->from.count > 0);
+  return copy(b->page.file, file);
 }
 
 static void print(const void *state) {
   const benchmarks *b = state;
-  if (!b->compare)
-    return;
-  if (!b->report.path || strcmp(b->report.path, "-") != 0)
-    bench_comparison_print(&b->found, stdout);
-  bench_comparison_complain(&b->found);
+  if (is_read(b) && !(b->report.path && !strcmp(b->report.path, "-")))
+    copy(b->answer.file, stdout);
 }
 
 static void json(cli_json *json, const void *state) {
   const benchmarks *b = state;
+  if (is_read(b)) {
+    cli_json_copy(json, NULL, b->answer.file);
+    return;
+  }
   cli_json_open_array(json, "benchmarks");
   for (int i = 0; i < b->document_count; i++)
-    cli_json_copy(json, NULL, b->documents[i]);
+    cli_json_copy(json, NULL, b->documents[i].file);
   cli_json_close_array(json);
-  if (!b->compare)
-    return;
-  bench_comparison_json(&b->found, json);
-  bench_comparison_complain(&b->found);
 }
 
 const cli_command cli_command_bench = {
@@ -375,7 +450,8 @@ const cli_command cli_command_bench = {
         "from files, and runs nothing.\n\n"
         "--compare prints the rows that became slower or faster than in an older file, beyond the noise, and "
         "exits with 1 if any became slower. Rows are compared if they measured the same, on devices of the "
-        "same name and size. If there is none, the exit code is 3.",
+        "same name and size. If there is none, the exit code is 3.\n\n"
+        "--report, --compare and --from need python3.",
     .examples = "davit bench --list\ndavit bench queue --json\n"
                 "davit bench --peers --report bench.html\n"
                 "davit bench scan --compare old.json\n"

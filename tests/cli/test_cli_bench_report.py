@@ -7,16 +7,23 @@ usage: test_cli_bench_report.py DAVIT [NAME ...]      runs the groups whose name
 import copy
 import html.parser
 import json
+import math
 import os
+import random
 import re
+import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as xml
 
 sys.dont_write_bytecode = True
-from support import DAVIT, LIMIT_S, davit, expect, expect_keys, main, put, refuse, run_json, sampled
+from support import DAVIT, LIMIT_S, SCALE, davit, expect, expect_keys, main, put, refuse, run_json, sampled
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+sys.path.append(os.path.join(ROOT, "bench"))
+import report as results
+import rows as reader
+
 GPU, HOST = 0, -1
 HEADER = "verdict\tchange\tnoise\tbefore\tnow\trow"
 VOID = ("meta", "br", "hr", "img", "link", "input")
@@ -164,12 +171,13 @@ def test_peers():
     expect("3 rows." in lost and "size 4096, A GPU0.80 ×5.00 µs4.00 µscub" in lost, f"the peer's rows: {lost}")
     expect("queue: fill, backend threads, queues 8, A GPU0.25 ×4.00 µs1.00 µscuda" in lost, f"queues: {lost}")
     expect("2.00 × the peer" in words and "cublasxt" in words, "the fastest cuBLASXt is davit's peer")
+    expect("cublasxt, order" not in words, "and has no row of its own")
     expect("10.0 GB/s2.00 × cuda" in words and "empty target, backend threads, queues 8, omp7.00 µs" in words, "rates are compared, others are shown")
 
 
 def test_escaping():
     """Whatever a file holds is text."""
-    evil = '<script>alert("x")</script> & \'quoted\' <!-- ]]> </style> \x01\x7f\x85\ufffe é'
+    evil = '<script>alert("x")</script> & \'quoted\' <!-- ]]> </style> \x00\x01\x7f\x85\ufffe\ud800 é'
     content = document(row(4096, 5.0, operation=evil, peer=1.5), row(65536, 9.0, operation=evil), row(7, 1.0, error=evil, operation="bad"),
                        benchmark=evil, version=evil, date=evil, command=evil)
     for one in content["rows"]:
@@ -287,19 +295,22 @@ def test_machines():
 def test_broken():
     """Files that are no results."""
     good = json.dumps(scans())
-    cases = {"": "not valid JSON", "{": "line 1, column 1", good[:-1]: "not valid JSON", good + "x": "end of file",
-             "[]": "expected results of a benchmark", "7": "not valid JSON", '{"rows": []}': '"benchmark" and "rows"',
+    cases = {"": "not valid JSON", "{": "line 1, column 2", good[:-1]: "not valid JSON", good + "x": "Extra data",
+             "[]": "expected results of a benchmark", "7": "expected results of a benchmark", '{"rows": []}': '"benchmark" and "rows"',
              '{"benchmark": "a"}': "found none in a", '{"benchmark": "a", "rows": {}}': "found none in a",
              '{"benchmark": 3, "rows": []}': '"benchmark"', '{"benchmarks": [3]}': '"benchmark"',
              '{"benchmark": "a", "rows": [{}, 3]}': "a: row 2: expected an object", '{"a": 1, "a": 2}': "duplicate object key",
-             '{"benchmark": "a", "rows": [{"n": 1e999}]}': "overflow", "[" * 100000: "depth", '{"benchmark": "\xff"': "unable to decode byte",
-             '{"benchmark": "a\\u0000", "rows": []}': "not valid JSON",
+             '{"benchmark": "a", "rows": [{"n": 1e999}]}': "overflow", '{"benchmark": "a", "rows": [{"n": ' + "1" * 99999 + "}]}": "overflow",
+             '{"benchmark": "a", "rows": [{"n": NaN}]}': "overflow", '{"benchmark": "a", "rows": [{"n": -Infinity}]}': "overflow",
+             "[" * 100000: "depth", '{"benchmark": "\xff"': "can't decode byte",
              json.dumps(document(row(1, 1.0, variant="x" * 2000))): "less than 1024 bytes",
              json.dumps(document(machine={"devices": [{}] * 2000})): "at most 1024 devices"}
     store("good.json", scans())
-    for text, word in cases.items():
+    for number, (text, word) in enumerate(cases.items()):
         put("bad.json", text.encode("latin-1"))
         refuse(("bench", "--from", "bad.json", "--report", "page.html"), "bad.json", word)
+        if number % 5:
+            continue
         refuse(("bench", "--from", "good.json", "bad.json", "--json"), "bad.json", word)
         refuse(("bench", "--from", "good.json", "--compare", "bad.json", "--report", "page.html"), "bad.json", word)
         refuse(("bench", "--from", "-", "--json"), "standard input", word, data=text.encode("latin-1"))
@@ -365,12 +376,96 @@ def test_outputs():
         refuse(("bench", *options), "--", code=2)
 
 
+def test_missing():
+    """Without Python, or without the program, nothing runs, and a sentence says why."""
+    program("one", scans())
+    store("one.json", scans())
+    path = os.environ["PATH"]
+    os.environ["PATH"] = os.path.abspath("nowhere")
+    for arguments in (("one", "--report", "page.html"), ("--from", "one.json", "--compare", "one.json"), ("--from", "one.json", "--json")):
+        refuse(("bench", *arguments), "need python3, which cannot be run: No such file", code=2)
+    os.environ["PATH"] = path
+    os.makedirs("prefix/bin")
+    copied = shutil.copy(DAVIT, "prefix/bin/davit")
+    process = subprocess.run([copied, "bench", "one", "--compare", "one.json"], capture_output=True, timeout=LIMIT_S, text=True)
+    expect(process.returncode == 2 and process.stderr.endswith("/share/davit/report.py: expected the program that reads results of "
+                                                               "benchmarks: No such file or directory\n"), process)
+
+
+def test_surroundings():
+    """Python takes no modules from the folder and nothing from its variables; names of files are no options."""
+    for name in ("json.py", "re.py", "rows.py", "sitecustomize.py"):
+        put(name, "raise SystemExit('not the module')\n")
+    os.environ.update(PYTHONPATH=os.getcwd(), PYTHONHOME="/missing", PYTHONSTARTUP="re.py", PYTHONIOENCODING="ascii", LC_ALL="C")
+    store("--json", document(row(4, 5.0, operation="é")))
+    davit("bench", "--from=--json", "--compare=--json", "--report", "page.html")
+    expect("é" in Page("page.html").words(), "a page in UTF-8")
+    for name in ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONIOENCODING", "LC_ALL"):
+        del os.environ[name]
+    process = subprocess.run(["bash", "-c", 'python3 -I "$1" --page /dev/stdout -- ./--json | head -c 0', "",
+                              os.path.join(ROOT, "bench", "report.py")], capture_output=True, timeout=LIMIT_S)
+    expect(not process.stderr, f"a reader that has gone: {process}")
+
+
+ODD = (None, True, "", "7", "<b>&'\x00\x85\ud800", [], [[]], {}, {"n": 1}, -1, 0, 7, 2 ** 62, 1e300, 1e-300, 1e29, 1e-29)
+WORDS = (b"{", b"}", b"[", b"]", b",", b":", b'"', b"\\", b"null", b"1e999", b"NaN", b"-", b"\xff", b"\\ud800", b"\0", b'"n":', b"\xe2\x80\xa8")
+
+
+def objects(value):
+    yield from [value] if isinstance(value, dict) else []
+    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from objects(part)
+
+
+def mutated(chance):
+    """A document in which some values are others, and some bytes."""
+    gemm = [{"who": who, "type": "f64", "m": n, "n": n, "k": n, "tile": 64, "median_ms": n, "tflops": 1} for who in ("davit", "peer")
+            for n in (10, 20)]
+    matrix = [{"device": HOST, "operation": "o", "rows": n, "cols": 5, "us": 1, "gflops": 9, "gbs": 1, "error": "e"} for n in (4, 5, 7)]
+    queue = [{"backend": name, "test": "t", "queues": 8, "gbs": 3, "ld": 9, "tile": 1} for name in ("threads", "raw-cuda")]
+    parts = [scans(), document(*gemm, benchmark="gemm"), document(*matrix, benchmark="m"), document(*queue, benchmark="q")]
+    content = copy.deepcopy(chance.choice([{"benchmarks": parts}, *parts]))
+    for _ in range(chance.choice((0, 1, 2, 9))):
+        where = chance.choice(list(objects(content)))
+        where[chance.choice([*where, *row(1, 1), "who", "gflops", "error"])] = copy.deepcopy(chance.choice(ODD))
+    data = bytearray(json.dumps(content, ensure_ascii=chance.random() < 0.7).encode(errors="surrogatepass"))
+    for _ in range(chance.choice((0, 0, 0, 1, 2, 9))):
+        at = chance.randrange(len(data))
+        data[at:at + chance.choice((0, 1, 1, 9))] = chance.choice((*WORDS, bytes([chance.randrange(256)]), bytes(data[:at])[-20:]))
+    return bytes(data)
+
+
+def test_mutated():
+    """Whatever a file holds is refused, or has finite figures, equals itself, and makes a page without markup of its own."""
+    chance, taken = random.Random(1), 0
+    for number in range(int(3000 * min(1, SCALE))):
+        put("file.json", data := mutated(chance))
+        try:
+            documents = reader.read("file.json")
+        except reader.Refused as why:
+            expect(why.args[0] == 3 and why.args[1].startswith("file.json: "), f"{number}: {why.args}")
+            continue
+        taken += 1
+        rows = reader.finish(documents)
+        for one in rows:
+            figures = one.size, one.us, one.best_us, one.floor_us, one.peer_us, one.cost, one.peer_cost, *one.rates.values()
+            expect(one.label and all(math.isfinite(figure) and figure >= 0 for figure in figures), f"{number}: {data}")
+        found = reader.Comparison("file.json", rows, rows, 0.05)
+        expect(not found.of("slower", "failed", "faster") and not found.gone + found.added + found.other_device, f"{number}: {data}")
+        json.loads(f"{{{results.members(documents, found)}}}".encode())
+        page = results.page(documents, rows, found)
+        expect("<script" not in page and not re.search("[\0-\x08\x0b-\x1f\x7f-\x9f]", page), f"{number}: {data}")
+        for drawing in re.findall(r"<svg.*?</svg>", page, re.S):
+            xml.fromstring(drawing)
+        if number % 30 == 0:
+            put("page.html", page)
+            Page("page.html")
+    expect(taken > number / 4, f"{taken} of {number} are documents")
+
+
 def test_stored():
-    """The page in docs/ is that of the newest results, and small; every stored document can be read and compared."""
+    """The page in docs/ is small; every stored document can be read and compared."""
     folder = os.path.join(ROOT, "bench", "results")
-    check = subprocess.run([sys.executable, "-B", os.path.join(ROOT, "bench", "plot.py"), "report", DAVIT, "--check"],
-                           capture_output=True, text=True, timeout=LIMIT_S)
-    expect(check.returncode == 0, check.stdout + check.stderr)
     path = os.path.join(ROOT, "docs", "report-h200.html")
     expect(len(Page(path).drawings) > 50 and os.path.getsize(path) < 300 << 10, "the page in docs/")
     for name in sampled(sorted(os.listdir(folder))):

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that the pages are complete: docs/README.md names every page, and for every public header a page and tests
 that speak of what it declares; docs/errors.md every status; and README.md and the study's pages have the tables of the
-newest results.
+newest results, and docs/report-h200.html their plots.
 
     tests/docs/pages.py      (ctest runs it as `pages`)
 """
@@ -98,7 +98,7 @@ def check_points():
 
 
 def check_figures():
-    for command in ("readme", "tables"):
+    for command in ("readme", "tables", "report"):
         plot = subprocess.run([sys.executable, "-B", ROOT / "bench/plot.py", command, "--check"],
                               capture_output=True, text=True)
         expect(plot.returncode == 0, (plot.stdout + plot.stderr).strip())

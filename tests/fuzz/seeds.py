@@ -8,7 +8,6 @@ fuzz.h describes the repetitions that make long files of short inputs.
 """
 import gzip
 import io
-import json
 import re
 import struct
 import sys
@@ -261,31 +260,6 @@ def tuning_seeds():
     yield "long-name", b"\1" + b"x" * 43 + b"\tatax\tteams\t1\t7\n" + b"x" * 44 + b"\tatax\tteams\t1\t7\n"
 
 
-def results_seeds():
-    """Documents of benchmarks, alone and as davit bench prints them."""
-    machine = {"devices": [{"device": -1, "kind": "cpu", "name": "A CPU", "compute_units": 8, "memory_bytes": 1 << 37},
-                           {"device": 0, "kind": "nvidia", "name": "A <GPU>", "compute_units": 132}]}
-    rows = [{"backend": "openmp", "device": 0, "operation": "scan", "type": "f64", "form": "queue", "n": 4 ** k,
-             "devices": 1, "median_us": 5 + k, "best_us": 5, "gbs": 10.5 * k, "floor_us": 1, "peer": "cub",
-             "peer_us": 4 + k} for k in range(1, 4)]
-    other = [{"who": who, "type": "f64", "m": n, "n": n, "k": n, "tile": 64, "median_ms": n, "tflops": 1}
-             for who in ("davit", "peer") for n in (10, 20)]
-    matrix = [{"device": -1, "operation": "o", "rows": rows, "cols": cols, "us": 1, "gflops": 9, "gbs": 1, "error": "e"}
-              for rows, cols in ((4, 4), (5000, 5000), (7, 5), (9, 5))]
-    scan = {"benchmark": "scan", "version": "0.2.0", "date": "2026-11-24T01:02:03Z", "command": "bench_scan",
-            "machine": machine, "rows": rows}
-    gemm = {"benchmark": "gemm", "machine": {}, "rows": other}
-    for title, value in (("scan", scan), ("gemm", gemm), ("both", {"benchmarks": [scan, gemm]}), ("none", {"benchmarks": []}),
-                         ("matrix", {"benchmark": "m", "machine": machine, "rows": matrix}),
-                         ("queue", {"benchmark": "q", "rows": [{"backend": b, "test": "t", "queues": 8, "gbs": 3, "ld": 9, "tile": 1}
-                                                               for b in ("threads", "raw-cuda")]}),
-                         ("text", {"benchmark": "\x01</svg><script>", "rows": [{"a": "&\ufffe\x7f", "us": 1e-29}]})):
-        yield title, json.dumps(value).encode()
-    yield "deep", b'{"benchmark": "a", "rows": ' + b"[" * 9 + again(9, 255)
-    yield "long", b'{"benchmark": "a", "rows": [{"x": "' + b"y" * 16 + again(16, 80) + b'"}]}'
-    yield "many", b'{"benchmark": "a", "rows": [{}' + b',{"n":1}' + again(8, 255) + b"]}"
-
-
 def command_line_seeds():
     """The examples of all commands, and one line for each option."""
     for source in sorted((HERE.parent.parent / "src" / "cli").glob("*.c")):
@@ -304,7 +278,7 @@ def command_line_seeds():
 SEEDS = {
     "npy": npy_seeds, "mtx": mtx_seeds, "csv": csv_seeds, "fasta": fasta_seeds, "compressed": compressed_seeds,
     "matrix": matrix_seeds, "sound": sound_seeds, "features": features_seeds, "tuning": tuning_seeds,
-    "results": results_seeds, "command_line": command_line_seeds}
+    "command_line": command_line_seeds}
 
 
 def main():

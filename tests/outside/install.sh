@@ -163,6 +163,8 @@ if [ -x "$prefix/bin/davit" ]; then
   done
   [ -f "$prefix/share/davit/valgrind.supp" ]
   [ -z "$(find "$prefix" -name 'bench_*')" ]
+  echo '{"benchmark": "b", "rows": [{"n": 8, "us": 1}]}' | "$prefix/bin/davit" bench --from - --report page.html
+  grep -q '8<' page.html
 fi
 
 echo "== uninstalled"
