@@ -24,9 +24,9 @@ import sys
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 sys.dont_write_bytecode = True
 sys.path.insert(0, FOLDER)  # not there where Python is isolated
-from rows import (BROKEN, FAILED, FASTER, INPUT, MEMORY, MOST_DEVICES, OK, SAME, SLOWER, VERDICTS, Comparison, Refused, Row,
-                  change_text, complain, cost_text, count_text, date_text, digits, finish, name_text, plural, rate_text, read,
-                  scaled_unit, time_text)
+from rows import (BROKEN, FAILED, FASTER, INPUT, MEMORY, MOST_DEVICES, OK, SAME, SLOWER, VERDICTS, Comparison, Refused,
+                  change_text, complain, cost_text, count_text, date_text, digits, finish, name_text, peer_text, plural,
+                  rate_text, read, scaled_unit, time_text)
 
 STDOUT, WRITTEN = 1, 64
 
@@ -42,11 +42,6 @@ def markup(text):
 # Of a drawing, in its own units; the axes are inside of these margins.
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 360, 210, 46, 20, 22, 34
 DAVIT, PEER, LIMIT = CURVES = "d", "p", "l"  # their classes in the style
-
-
-def costs_of(row):
-    """The times of the curves; 0: there is none."""
-    return {DAVIT: row.us, PEER: row.peer_us, LIMIT: row.floor_us}
 
 
 def is_curve(group):
@@ -80,7 +75,7 @@ class Plot:
         self.factor, self.unit_text = scaled_unit(self.unit, self.high) if self.unit else (1.0, "µs, lower is better")
 
     def value(self, row, which):
-        us = costs_of(row)[which]
+        us = {DAVIT: row.us, PEER: row.peer_us, LIMIT: row.floor_us}[which]
         if not self.unit:
             return us
         return row.rates[self.unit] if which == DAVIT else row.rates[self.unit] * row.us / us if us else 0.0
@@ -150,7 +145,7 @@ class Plot:
         last, value = self.group[-1], self.values[DAVIT][-1]
         text = rate_text(self.unit, value) if self.unit else time_text(value)
         if last.floor_us:
-            text += f", {100 * last.of_limit():.{int(last.of_limit() < 0.1)}f} % of the limit"
+            text += f", {100 * last.of_limit:.{int(last.of_limit < 0.1)}f} % of the limit"
         return text + (f", {last.peer_us / last.us:.2f} × the peer" if last.peer_us else "")
 
     def figure(self):
@@ -184,10 +179,11 @@ def table(heads, rows, attributes="", caption=""):
 
 
 def share_cell(change):
-    if not change or change.verdict == SAME:
-        return change_text(change.share) if change else ""
-    return ("better", change_text(change.share)) if change.verdict == FASTER else (
-        "worse", "failed" if change.verdict == BROKEN else change_text(change.share))
+    """Of a table."""
+    if not change:
+        return ""
+    text = "failed" if change.verdict == BROKEN else change_text(change.share)
+    return text if change.verdict == SAME else ("better" if change.verdict == FASTER else "worse", text)
 
 
 def device_text(device):
@@ -199,7 +195,8 @@ def device_text(device):
 def machine(document):
     """Accelerators first; devices that are equal once, with their number."""
     devices = [device_text(device) for device in sorted(document.machine, key=lambda device: not device.accelerates)]
-    return "".join(f"<li>{f'{devices.count(text)} × ' if devices.count(text) > 1 else ''}{text}</li>" for text in dict.fromkeys(devices))
+    items = ((devices.count(text), text) for text in dict.fromkeys(devices))
+    return "".join(f"<li>{f'{count} × ' if count > 1 else ''}{text}</li>" for count, text in items)
 
 
 def machines(documents):
@@ -216,16 +213,17 @@ def runs(documents):
 def summary(rows, comparison):
     def tile(value, words, attributes=""):
         return f"<div{attributes}><b>{value}</b>{words}</div>\n"
-    ours = [row for row in rows if row.is_ours()]
+    ours = [row for row in rows if row.shown and not row.side]
     tiles = tile(count_text(len(ours)), f"row{plural(len(ours))} of davit")
     # The limit has no time for starting the work, which small sizes mostly take.
-    limits = sorted(row.of_limit() for row in ours if row.largest and row.of_limit())
+    limits = sorted(row.of_limit for row in ours if row.largest and row.of_limit)
     if limits:
         tiles += tile(digits(100 * median(limits)) + " %", "of the limit in the median of the largest sizes")
-    peers = sorted(row.of_peer() for row in ours if row.of_peer())
+    peers = sorted(row.of_peer for row in ours if row.of_peer)
     if peers:
         tiles += tile(digits(median(peers)) + " ×", "the peer's speed in the median")
-        tiles += tile(count_text(sum(peer < 1 for peer in peers)), f"of {len(peers)} row{plural(len(peers))} with a peer: the peer is faster")
+        tiles += tile(count_text(sum(peer < 1 for peer in peers)),
+                      f"of {len(peers)} row{plural(len(peers))} with a peer: the peer is faster")
     if comparison:
         tiles += tile(count_text(comparison.worse), f"row{plural(comparison.worse)} became slower or failed",
                       ' class="bad"' if comparison.worse else "")
@@ -243,9 +241,9 @@ above, the peer below, the limit as a dashed line; the longest is 100 %.</p>
 
 
 def changes(comparison, caption, *verdicts):
-    heads = "row", "change", "now", "before", "noise"
-    return table(heads, ((markup(name_text(c.now, True)), share_cell(c), cost_text(c.now), cost_text(c.before), f"{100 * c.noise:.1f} %")
-                         for c in comparison.of(*verdicts)), caption=caption)
+    rows = ((markup(name_text(c.now, True)), share_cell(c), cost_text(c.now), cost_text(c.before), f"{100 * c.noise:.1f} %")
+            for c in comparison.of(*verdicts))
+    return table(("row", "change", "now", "before", "noise"), rows, caption=caption)
 
 
 def compared(c):
@@ -268,20 +266,16 @@ def compared(c):
     return text + (changes(c, "Faster", FASTER) if faster else "")
 
 
-def peer_text(row):
-    return cost_text(row, row.peer_cost) if row.peer_cost else ""
-
-
 def lost(rows):
     """Where a peer is faster."""
-    most = 20
-    found = sorted((row for row in rows if row.is_ours() and 0 < row.of_peer() < 1), key=Row.of_peer)
+    found = sorted((row for row in rows if row.shown and not row.side and 0 < row.of_peer < 1), key=lambda row: row.of_peer)
     if not found:
         return ""
+    most = 20
     cut = f"; these are the {most} with the largest difference, the tables below have all" if len(found) > most else ""
     return (f'<h2 id="peers">Where a peer is faster</h2>\n<p>{len(found)} row{plural(len(found))}{cut}.</p>\n'
             + table(("row", "davit's speed", "davit", "peer", "which"),
-                    ((markup(name_text(row, True)), f"{row.of_peer():.2f} ×", cost_text(row), peer_text(row), markup(row.peer or ""))
+                    ((markup(name_text(row, True)), f"{row.of_peer:.2f} ×", cost_text(row), peer_text(row), markup(row.peer or ""))
                      for row in found[:most])))
 
 
@@ -291,14 +285,14 @@ def groups_of(document):
         return (row.device.index if row.device.accelerates else MOST_DEVICES + row.device.index) if row.device else -1
     def alike(row):
         return place(row), row.label, row.side, row.size_name, None if row.size else row.ordinal
-    rows = sorted(filter(Row.is_shown, document.rows), key=lambda row: (*alike(row)[:4], row.size, row.ordinal))
+    rows = sorted((row for row in document.rows if row.shown), key=lambda row: (*alike(row)[:4], row.size, row.ordinal))
     groups = [list(group) for _, group in itertools.groupby(rows, alike)]
     return sorted(groups, key=lambda group: (place(group[0]), min(row.ordinal for row in group)))
 
 
 def bar_row(row):
-    drawn = f'<span class="t">{bars(row)}</span>' if row.of_peer() or row.of_limit() else "<span></span>"
-    peer = f"{row.of_peer():.2f} × {markup(row.peer or 'peer')}" if row.of_peer() else ""
+    drawn = f'<span class="t">{bars(row)}</span>' if row.of_peer or row.of_limit else "<span></span>"
+    peer = f"{row.of_peer:.2f} × {markup(row.peer or 'peer')}" if row.of_peer else ""
     return f"<div><span>{markup(name_text(row))}</span>{drawn}<span>{cost_text(row)}</span><span>{peer}</span></div>\n"
 
 
@@ -319,13 +313,13 @@ def numbers(document, comparison):
         change = comparison and comparison.of_row.get(row.ordinal)
         yield from (markup(name_text(row)), markup(row.device.kind) if row.device else "", time_text(row.us) if row.us else "",
                     rate_text(row.unit, row.rates[row.unit]) if row.unit else "",
-                    f"{100 * row.of_limit():.3g} %" if row.of_limit() else "", peer_text(row),
-                    f"{row.of_peer():.2f} ×" if row.of_peer() else "")
+                    f"{100 * row.of_limit:.3g} %" if row.of_limit else "", peer_text(row),
+                    f"{row.of_peer:.2f} ×" if row.of_peer else "")
         if comparison:
             yield from (cost_text(change.before) if change else "", share_cell(change))
     heads = ["row", "device", "time", "rate", "of the limit", "peer's time", "davit's speed"]
     heads += ["before", "change"] if comparison else []
-    rows = table(heads, (cells(row) for row in document.rows if row.is_shown()))
+    rows = table(heads, (cells(row) for row in document.rows if row.shown))
     return f"<details><summary>Numbers</summary>{rows.rstrip()}</details>\n"
 
 

@@ -13,7 +13,7 @@ import re
 import sys
 
 OK, FAILED, INPUT, MEMORY = 0, 1, 3, 4  # davit's exit codes
-MOST_MIB, MOST_LABEL, MOST_DEVICES = 16, 1024, 1024
+MOST_MIB, MOST_LABEL, MOST_DEVICES, MOST_ROWS = 16, 1024, 1024, 100000
 
 
 class Refused(Exception):
@@ -80,11 +80,6 @@ def rounded(value):
     return float(f"{value:.7e}")
 
 
-def number_text(row, key):
-    value = rounded(number_of(row, key))
-    return [f"{key} {value:.{15 if abs(value) < 1e15 else 8}g}"] if type(row.get(key)) in (int, float) else []
-
-
 class Device:
     """Its kind and name are "" if unknown, compute units and bytes 0."""
 
@@ -110,7 +105,9 @@ class Row:
         self.peer_cost = self.peer_us if self.us else 0.0
         self.peer = text_of(row, "peer", "BLIS" if "blis_ns" in row else None)
         self.error = text_of(row, "error", None)
-        self.joined = self.largest = False  # whether it is the peer of another row; whether the largest size of its group
+        self.largest = False  # whether it is the largest size of its group
+        self.of_limit, self.of_peer = self.floor_us / self.us if self.us else 0.0, 0.0  # shares of their speed; 0: none is known
+        self.spread = self.us / self.best_us - 1 if self.us and self.best_us else 0.0
         self.find_label(row, self.find_size(row))
         self.key = document.benchmark, self.device.kind if self.device else "", self.label, rounded(self.size)
 
@@ -140,23 +137,9 @@ class Row:
         backend = self.document.backend if self.side else text_of(row, "backend", self.document.backend)
         numbers = ["devices"] * (number_of(row, "devices") > 1) + ["tile"] * ("ld" in row)
         parts = [" ".join(words).lstrip()] * any(words) + [f"backend {backend}"] * (backend != "openmp")
-        parts += itertools.chain.from_iterable(number_text(row, key) for key in (*numbers, *COUNTS, *lengths))
+        found = {key: rounded(number_of(row, key, math.nan)) for key in (*numbers, *COUNTS, *lengths)}
+        parts += [f"{key} {value:.{15 if abs(value) < 1e15 else 8}g}" for key, value in found.items() if not math.isnan(value)]
         self.label = ", ".join(parts) or "-"
-
-    def is_shown(self):
-        return self.cost > 0 and not self.joined
-
-    def is_ours(self):
-        return self.is_shown() and not self.side
-
-    def of_limit(self):
-        return self.floor_us / self.us if self.us else 0.0
-
-    def of_peer(self):
-        return self.peer_cost / self.cost if self.peer_cost else 0.0
-
-    def spread(self):
-        return self.us / self.best_us - 1 if self.us and self.best_us else 0.0
 
 
 class Document:
@@ -173,8 +156,9 @@ class Document:
         self.backend = next((name for name in found if name is not None and not name.startswith("raw-")), "openmp")  # davit's
         devices = get(get(value, "machine"), "devices")
         devices = devices if isinstance(devices, list) else []
-        if len(devices) > MOST_DEVICES:
-            raise Refused(INPUT, f"{file}: {self.benchmark}: expected at most {MOST_DEVICES} devices")
+        for values, most, what in ((devices, MOST_DEVICES, "devices"), (rows, MOST_ROWS, "rows")):
+            if len(values) > most:
+                raise Refused(INPUT, f"{file}: {self.benchmark}: expected at most {most} {what}")
         self.machine = [Device(device, index) for index, device in enumerate(devices)]
         self.devices = {device.number: device for device in reversed(self.machine)}  # of two with one number the first
         self.rows = []
@@ -183,7 +167,8 @@ class Document:
                 raise Refused(INPUT, f"{file}: {self.benchmark}: row {number}: expected an object")
             self.rows.append(Row(row, self))
             if len(self.rows[-1].label.encode(errors="replace")) >= MOST_LABEL:
-                raise Refused(INPUT, f"{file}: {self.benchmark}: row {number}: expected names of less than {MOST_LABEL} bytes in all")
+                raise Refused(INPUT, f"{file}: {self.benchmark}: row {number}: expected names of less than {MOST_LABEL} bytes "
+                                     "in all")
 
 
 # ---- files ----
@@ -230,16 +215,18 @@ def join_peers(rows):
     """Of rows of one document that measured the same: gives davit's the fastest of the others. A peer's time counts beside a
     time, its rate beside a rate."""
     ours, others = [row for row in rows if not row.side], [row for row in rows if row.side]
-    best = min((row for row in others if row.cost and ours and (row.us > 0) == (ours[0].us > 0)), key=lambda row: row.cost, default=None)
-    for row in others if best else ():
-        row.joined = True
-    for row in ours if best else ():
-        if not row.peer_cost:
+    best = min((row for row in others if row.cost and ours and (row.us > 0) == (ours[0].us > 0)), key=lambda row: row.cost,
+               default=None)
+    for row in rows:
+        row.shown = row.cost > 0 and not (best and row.side)
+        if best and not row.side and not row.peer_cost:
             row.peer_us, row.peer_cost, row.peer = best.us, best.cost, best.side
+        row.of_peer = row.peer_cost / row.cost if row.cost else 0.0
 
 
 def finish(documents):
-    """All rows, those that measured the same together in the order given, with `ordinal`, which counts them as given."""
+    """All rows, those that measured the same together in the order given. A row's `ordinal` counts them as given; it is `shown`
+    if it was measured and is not the peer of another."""
     rows = [row for document in documents for row in document.rows]
     for ordinal, row in enumerate(rows):
         row.ordinal = ordinal
@@ -264,7 +251,7 @@ class Change:
     def __init__(self, before, now, noise):
         self.before, self.now, self.verdict, self.share, self.noise = before, now, BROKEN, 0.0, 0.0
         if now.cost:
-            self.share, self.noise = now.cost / before.cost - 1, max(noise, before.spread(), now.spread())
+            self.share, self.noise = now.cost / before.cost - 1, max(noise, before.spread, now.spread)
             faster = before.cost / now.cost - 1 > self.noise
             self.verdict = SLOWER if self.share > self.noise else FASTER if faster else SAME
         size = abs(math.log(now.cost / before.cost)) if now.cost else 0.0
@@ -381,10 +368,14 @@ def change_text(share):
     return f"{100 * share:+.1f} %" if share < 1 else f"{1 + share:.3g} times"
 
 
-def cost_text(row, cost=None):
+def cost_text(row):
     """The time, or the rate of a row that has none."""
-    cost = row.cost if cost is None else cost
-    return "-" if not cost else time_text(cost) if row.us else rate_text(row.unit, 1 / cost)
+    return peer_text(row, row.cost) or "-"
+
+
+def peer_text(row, cost=None):
+    cost = row.peer_cost if cost is None else cost
+    return "" if not cost else time_text(cost) if row.us else rate_text(row.unit, 1 / cost)
 
 
 def count_text(value):

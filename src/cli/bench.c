@@ -250,10 +250,8 @@ static const char **append(const char **word, const char *option, const char *va
 static const char **append_options(const benchmarks *b, const char **word) {
   if (b->job.common.json)
     *word++ = "--json";
-  if (b->page.file)
-    word = append(word, "--page", b->page.path);
-  if (b->compare)
-    word = append(append(word, "--noise", b->percent), "--compare", b->compare);
+  word = b->page.file ? append(word, "--page", b->page.path) : word;
+  word = b->compare ? append(append(word, "--noise", b->percent), "--compare", b->compare) : word;
   for (int i = 0; i < b->document_count; i++)
     word = append(word, "--program", b->documents[i].path);
   return word;

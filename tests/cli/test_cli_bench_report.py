@@ -304,7 +304,8 @@ def test_broken():
              '{"benchmark": "a", "rows": [{"n": NaN}]}': "overflow", '{"benchmark": "a", "rows": [{"n": -Infinity}]}': "overflow",
              "[" * 100000: "depth", '{"benchmark": "\xff"': "can't decode byte",
              json.dumps(document(row(1, 1.0, variant="x" * 2000))): "less than 1024 bytes",
-             json.dumps(document(machine={"devices": [{}] * 2000})): "at most 1024 devices"}
+             json.dumps(document(machine={"devices": [{}] * 2000})): "at most 1024 devices",
+             json.dumps(document(*[{}] * 100001)): "at most 100000 rows"}
     store("good.json", scans())
     for number, (text, word) in enumerate(cases.items()):
         put("bad.json", text.encode("latin-1"))
