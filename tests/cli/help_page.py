@@ -1,38 +1,49 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The help of all commands in docs/cli.md.
+"""The help of the commands in docs/cli/NAME.md, and their index in docs/cli.md.
 
-usage: help_page.py DAVIT      writes it into docs/cli.md; test_help.py tests that it is there
+usage: help_page.py DAVIT      writes them; test_help.py tests that they are there
+
+Of a command's page the text in its first fence is written, of docs/cli.md the section "Commands". The rest of both is
+written by hand.
 """
-import os
+import pathlib
+import re
 import subprocess
 import sys
 
-PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/cli.md")
-HEADING = "## Commands\n"
-
-
-def read():
-    with open(PAGE, encoding="utf-8") as file:
-        return file.read()
+DOCS = pathlib.Path(__file__).resolve().parent.parent.parent / "docs"
+FENCE = re.compile(r"^```text\n.*?^```\n", re.S | re.M)
+INDEX = re.compile(r"^## Commands\n.*?(?=^## |\Z)", re.S | re.M)
 
 
 def output(davit, *arguments):
     return subprocess.run([davit, *arguments], check=True, capture_output=True, text=True).stdout
 
 
+def summaries(davit):
+    """What the overview says of each command."""
+    text = re.search(r"\n\n((?:  .*\n)+)", output(davit, "help"))[1]
+    rows = dict(re.findall(r"^  (\S+) +(.*(?:\n   .*)*)", text, re.M))
+    return {name: " ".join(summary.split()) for name, summary in rows.items() if name != "help"}
+
+
 def commands(davit):
-    lines = output(davit, "help").splitlines()
-    return [line.split()[0] for line in lines if line.startswith("  ") and line.split()[0] != "help"]
+    return list(summaries(davit))
 
 
-def written(page, davit):
-    """The page with the help as this davit prints it after the heading, to the end."""
-    parts = [f"\n### `davit {name}`\n\n```text\n{output(davit, 'help', name)}```\n" for name in commands(davit)]
-    return page[:page.index(HEADING)] + HEADING + "".join(parts)
+def written(davit):
+    """The pages as this davit has them: path and text."""
+    rows = [f"| [`{name}`](cli/{name}.md) | {summary} |\n" for name, summary in summaries(davit).items()]
+    index = "## Commands\n\n| command | |\n| --- | --- |\n" + "".join(rows) + "\n"
+    pages = {DOCS / "cli.md": INDEX.sub(lambda m: index, (DOCS / "cli.md").read_text())}
+    for name in commands(davit):
+        path = DOCS / "cli" / f"{name}.md"
+        page = path.read_text() if path.exists() else f"# davit {name}\n\n```text\n```\n"
+        pages[path] = FENCE.sub(lambda m: f"```text\n{output(davit, 'help', name)}```\n", page, count=1)
+    return pages
 
 
 if __name__ == "__main__":
-    text = written(read(), sys.argv[1])
-    with open(PAGE, "w", encoding="utf-8") as file:
-        file.write(text)
+    for path, text in written(sys.argv[1]).items():
+        path.write_text(text)

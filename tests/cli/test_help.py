@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of what follows from the rows of the commands: help texts and their examples, docs/cli.md, ranges, messages.
+"""Tests of what follows from the rows of the commands: help texts and their examples, docs/cli, ranges, messages.
 
 usage: test_help.py DAVIT [NAME ...]      runs the groups whose name contains one of NAME, or all
 """
@@ -252,9 +252,14 @@ def test_examples():
     del os.environ["DAVIT_BENCH_DIR"]
 
 
-def test_page():
-    page = help_page.read()
-    expect(help_page.written(page, DAVIT) == page, "docs/cli.md has other help texts: tests/cli/help_page.py DAVIT writes them")
+def test_pages():
+    pages = help_page.written(DAVIT)
+    for path, text in pages.items():
+        expect(path.exists() and path.read_text() == text,
+               f"{path.relative_to(help_page.DOCS)} has another help: tests/cli/help_page.py DAVIT writes it")
+    for path in (help_page.DOCS / "cli").glob("*.md"):
+        expect(path in pages, f"{path.relative_to(help_page.DOCS)} is the page of no command")
+        expect(help_page.FENCE.search(path.read_text()), f"{path.relative_to(help_page.DOCS)} has no fence for the help")
 
 
 if __name__ == "__main__":
