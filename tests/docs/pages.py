@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that the pages are complete: docs/README.md names every page, and for every public header a page and tests
-that speak of what it declares; docs/errors.md every status; and README.md and the study's pages have the tables of the
-newest results, and docs/report-h200.html their plots.
+"""Checks that the pages are complete and short: docs/README.md names every page, and for every public header a page and
+tests that speak of what it declares; docs/errors.md every status; README.md and the study's pages have the tables of
+the newest results, and docs/report-h200.html their plots; no page of users has more than 200 lines.
 
     tests/docs/pages.py      (ctest runs it as `pages`)
 """
@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.dont_write_bytecode = True
 sys.path.append(str(ROOT / "bench"))
 import tables
-problems = []
+problems, LINES = [], 200
 
 
 def expect(ok, problem):
@@ -25,8 +25,16 @@ def expect(ok, problem):
 
 def check_index():
     index = (ROOT / "docs/README.md").read_text()
-    for page in sorted((ROOT / "docs").glob("*.md")):
-        expect(page.name == "README.md" or f"({page.name}" in index, f"docs/README.md does not name {page.name}")
+    for page in sorted([*(ROOT / "docs").glob("*.md"), *(ROOT / "docs/start").glob("*.md")]):
+        name = page.relative_to(ROOT / "docs")
+        expect(page.name == "README.md" or f"({name}" in index, f"docs/README.md does not name {name}")
+
+
+def check_lengths():
+    """What a user reads has 200 lines at most; help texts are as long as the tool prints them."""
+    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+        lines = len(page.read_text().splitlines())
+        expect(lines <= LINES or page.parent.name == "notes", f"{page.relative_to(ROOT)} has {lines} lines, {LINES} are the limit")
 
 
 def declared(header):
@@ -105,6 +113,7 @@ def check_figures():
 
 
 check_index()
+check_lengths()
 check_headers()
 check_statuses()
 check_points()

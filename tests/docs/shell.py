@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 
-BLOCK = re.compile(r"(?:<!-- setup:(?P<setup>(?:(?!-->).)*)-->\n+|<!-- file: (?P<file>\S+) -->\n+|(?P<left><!-- not run -->\n+))?"
+BLOCK = re.compile(r"(?:<!-- setup:(?P<setup>(?:(?!-->).)*)-->\n+)?(?:<!-- file: (?P<file>\S+) -->\n+|(?P<left><!-- not run -->\n+))?"
                    r"^```(?P<language>\w+)\n(?P<text>.*?)^```$(?:\n+^```text\n(?P<printed>.*?)^```$)?", re.S | re.M)
 LIMIT_S = 120
 
@@ -38,15 +38,14 @@ def problems(page, folder, environment):
         place = f"{page}:{text.count(chr(10), 0, match.start('text'))}"
         if match["file"]:
             (folder / match["file"]).write_text(match["text"])
-        if match["language"] != "sh" or match["left"]:
-            continue
-        count += 1
-        for commands in filter(None, (match["setup"], match["text"])):
+        is_example = match["language"] == "sh" and not match["left"]
+        count += is_example
+        for commands in filter(None, (match["setup"], match["text"] if is_example else None)):
             done = subprocess.run(["bash", "-eo", "pipefail", "-c", commands], cwd=folder, env=environment, text=True,
                                   timeout=LIMIT_S, capture_output=True)
             if done.returncode:
                 yield f"{place}: exit status {done.returncode}\n{done.stdout}{done.stderr}"
-        if match["printed"] and not is_printed(match["printed"], done.stdout):
+        if is_example and match["printed"] and not is_printed(match["printed"], done.stdout):
             yield f"{place}: prints\n{done.stdout}"
     if not count:
         yield f"{page}: no example"
