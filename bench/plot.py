@@ -23,6 +23,7 @@ import math
 import pathlib
 import re
 import sys
+import textwrap
 from html import escape
 
 sys.dont_write_bytecode = True
@@ -184,20 +185,6 @@ OTHERS = [
      {"form": "grid", "type": "f32", "variant": "uniform 2-D", "n": 2 ** 24}, ""),
 ]
 
-# label, davit's row, queues, the bare runtime and its row of the same work, the runtime's name
-QUEUES = [
-    ("chain of empty target regions on one queue", "empty region", 1, "raw-omp", "empty target", "`target`"),
-    ("chain of empty nowait regions on one queue", "empty nowait region", 1,
-     "raw-omp", "empty target nowait depend", "`target nowait depend`"),
-    ("eight such chains", "empty nowait region", 8,
-     "raw-omp", "empty target nowait depend", "`target nowait depend`"),
-    ("chain of fills on one queue", "fill", 1, "raw-cuda", "fill", "CUDA"),
-    ("chain of fills across eight queues, by events", "fill, event, wait", 8, "raw-cuda", "fill, event, wait", "CUDA"),
-    ("chain of host functions across eight queues, by events", "host function, event, wait", 8,
-     "raw-cuda", "host function, event, wait", "CUDA"),
-    ("synchronisation after one fill", "sync, one fill", 1, "raw-cuda", "sync, one fill", "CUDA"),
-]
-
 
 def newest(benchmark, machine):
     paths = sorted((ROOT / "bench/results").glob(f"????-??-??-{benchmark}-{machine}.json"))
@@ -258,14 +245,9 @@ def table():
     for label, benchmark, wanted, peer in KERNELS + OTHERS:
         row = kernel_row(benchmark, wanted)
         line(label, 1, row, row["median_us"], peer and f"{peer} {time_text(row['peer_us'])}", benchmark)
-    lines += ["", "| commands of queues, µs each | davit | the bare runtime, in the same run |", "|" + 3 * " --- |"]
-    for label, test, queues, bare, bare_test, name in QUEUES:
-        rows = [find(newest("queue_openmp", "h200"), {"backend": backend, "device": 0, "test": t, "queues": queues})
-                for backend, t in (("openmp", test), (bare, bare_test))]
-        lines.append(f"| {label} | {digits(rows[0]['us'])} | {digits(rows[1]['us'])}, {name} |")
-    files = {newest(b, "h200").name for _, b, _, _ in KERNELS + OTHERS}
-    files |= {newest("gemm", "4xh200").name, newest("queue_openmp", "h200").name}
-    return "\n".join(lines + ["", "Files in `bench/results/`:", ",\n".join(f"`{f}`" for f in sorted(files)) + "."])
+    files = {newest(b, "h200").name for _, b, _, _ in KERNELS + OTHERS} | {newest("gemm", "4xh200").name}
+    sources = "Files in `bench/results/`: " + ", ".join(f"`{name}`" for name in sorted(files)) + "."
+    return "\n".join([*lines, "", textwrap.fill(sources, 118, break_long_words=False, break_on_hyphens=False)])
 
 
 def gemm_panel(left, top, width, height):
