@@ -18,6 +18,7 @@ import xml.etree.ElementTree as xml
 
 TITLES = {"queues": "three queues of a device, ordered by events", "product": "tiles of a product over two devices"}
 LARGEST = 40000
+ON_THE_CPU = {"CUDA_VISIBLE_DEVICES": "", "DAVIT_TUNING_FILE": ""}  # as in the pages, also where there is a GPU
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -28,7 +29,7 @@ def trace_of(source, build, library, name, folder, runs):
                     f"-L{library}", "-ldavit", f"-Wl,-rpath,{library}"], check=True)
     traces = []
     for _ in range(runs):
-        subprocess.run([program], check=True, timeout=60, env={**os.environ, "DAVIT_TRACE": str(file), "DAVIT_TUNING_FILE": ""})
+        subprocess.run([program], check=True, timeout=60, env={**os.environ, **ON_THE_CPU, "DAVIT_TRACE": str(file)})
         traces.append(file.read_text())
     return min(traces, key=lambda text: span_of(json.loads(text)))
 
