@@ -153,7 +153,6 @@ static davit_status load(split *s, int lane, int i, const dvt_chunk *chunk, cons
   const dvt_extents *e = s->extents;
   buffer *b = &s->buffer[lane][i];
   const int rows = e->rows, cols = !rows, device = s->graph.lane[lane]->device;
-  DVT_TRY(flush(s, lane, i));
   DVT_TRY(make_buffer(s, lane, i));
   b->held = b->stored = *from;
   b->written = operand->writes;
@@ -174,15 +173,29 @@ static davit_status load(split *s, int lane, int i, const dvt_chunk *chunk, cons
   return copy(s, lane, &in);
 }
 
+static bool holds(const buffer *b, const block *what) {
+  return b->held.base == what->base && b->held.row_bytes == what->row_bytes && b->held.cols == what->cols;
+}
+
+/* Stores what was written to buffers that the chunk wants for other blocks, before anything is loaded: a lane's copies
+ * run in order, and to load takes as long as to store. */
+static davit_status make_room(split *s, int lane, const dvt_chunk *chunk) {
+  for (int i = 0; i < DVT_ARRAYS && s->operation->array[i].name; i++)
+    if (s->buffer[lane][i].written) {
+      const block next = block_of(s, &s->operation->array[i], chunk);
+      DVT_TRY(holds(&s->buffer[lane][i], &next) ? DAVIT_SUCCESS : flush(s, lane, i));
+    }
+  return DAVIT_SUCCESS;
+}
+
 /* Where the lane's device has the block, and how far its columns are apart. */
 static davit_status place_block(split *s, int lane, int i, const dvt_chunk *chunk, const block *from,
                                 char **at, size_t *pitch) {
-  const block *held = &s->buffer[lane][i].held;
   *at = from->base;
   *pitch = from->pitch;
   if (dvt_place_reached(s->graph.lane[lane]->device, dvt_place_of(from->base)))
     return DAVIT_SUCCESS;
-  if (held->base != from->base || held->row_bytes != from->row_bytes || held->cols != from->cols)
+  if (!holds(&s->buffer[lane][i], from))
     DVT_TRY(load(s, lane, i, chunk, from));
   *at = s->buffer[lane][i].memory;
   *pitch = from->row_bytes;
@@ -231,6 +244,7 @@ static davit_status run_chunk(split *s, int lane, const dvt_chunk *chunk) {
   const bool follows = s->operation->order == DVT_CHUNKS_FOLLOW;
   const int32_t before = (int32_t)chunk->number - 1;
   memcpy(part, s->arguments, s->operation->bytes);
+  DVT_TRY(make_room(s, lane, chunk));
   for (int i = 0; i < DVT_ARRAYS && s->operation->array[i].name; i++)
     DVT_TRY(place_operand(s, lane, i, chunk, part));
   for (int axis = 0; axis < DVT_AXES; axis++) {

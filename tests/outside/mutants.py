@@ -229,7 +229,7 @@ MUTANTS = [
            "at += (size_t)cols * pitch;", "stencil"),
     Mutant("edges-are-written", "src/runtime/split.c", "if (is_matrix(operand) && operand->writes && e->untouched)",
            "if (false)", "interface_forms"),
-    Mutant("buffer-keeps-other-block", "src/runtime/split.c", "if (held->base != from->base ||", "if (!held->base ||",
+    Mutant("buffer-keeps-other-block", "src/runtime/split.c", "return b->held.base == what->base &&", "return b->held.base &&",
            "interface_forms"),
     Mutant("last-chunk-stays-there", "src/runtime/split.c", "copy(s, lane, &out) : flush(s, lane, i));",
            "copy(s, lane, &out) : DAVIT_SUCCESS);", "interface_forms"),
