@@ -22,7 +22,7 @@ typedef struct item {
   struct item *next;
   void (*run)(void *argument);
   void *argument;
-  dvt_mark *reached, *awaited;
+  dvt_device_event *reached, *awaited;
   dvt_notify notify;
 } item;
 
@@ -36,7 +36,7 @@ struct dvt_stream {
   dvt_stream *next;
 };
 
-struct dvt_mark {
+struct dvt_device_event {
   dvt_stream *stream;
   atomic_bool reached;
   atomic_int references; /* the owner's, the stream's, those of streams that wait */
@@ -67,7 +67,7 @@ static davit_status device_call(void) {
   return left == 1 ? davit_fail(DAVIT_DEVICE_LOST, "the stream is lost") : DAVIT_SUCCESS;
 }
 
-void dvt_mark_free(dvt_mark *mark) {
+void dvt_device_event_free(dvt_device_event *mark) {
   if (mark && atomic_fetch_sub(&mark->references, 1) == 1)
     free(mark);
 }
@@ -95,12 +95,12 @@ static void run_item(item *one) {
   if (one->awaited) {
     while (!atomic_load(&one->awaited->reached))
       sched_yield();
-    dvt_mark_free(one->awaited);
+    dvt_device_event_free(one->awaited);
   }
   if (one->reached) {
     one->reached->ms = now_ms() + CLOCK_AHEAD_MS;
     atomic_store(&one->reached->reached, true);
-    dvt_mark_free(one->reached);
+    dvt_device_event_free(one->reached);
   }
   if (one->notify) {
     in_callback = true;
@@ -213,7 +213,7 @@ davit_status dvt_stream_query(dvt_stream *s, bool *idle) {
   return DAVIT_SUCCESS;
 }
 
-davit_status dvt_stream_mark(dvt_stream *s, dvt_mark **mark) {
+davit_status dvt_stream_record(dvt_stream *s, dvt_device_event **mark) {
   *mark = NULL;
   DVT_TRY(device_call());
   *mark = dvt_allocate(1, sizeof **mark);
@@ -225,11 +225,11 @@ davit_status dvt_stream_mark(dvt_stream *s, dvt_mark **mark) {
   return DAVIT_SUCCESS;
 }
 
-davit_status dvt_stream_mark_timed(dvt_stream *s, dvt_mark **mark) {
-  return dvt_stream_mark(s, mark);
+davit_status dvt_stream_record_timed(dvt_stream *s, dvt_device_event **mark) {
+  return dvt_stream_record(s, mark);
 }
 
-davit_status dvt_stream_wait(dvt_stream *s, dvt_mark *mark) {
+davit_status dvt_stream_wait(dvt_stream *s, dvt_device_event *mark) {
   DVT_TRY(device_call());
   atomic_fetch_add(&mark->references, 1);
   atomic_fetch_add(&device_calls.waits, 1);
@@ -237,20 +237,20 @@ davit_status dvt_stream_wait(dvt_stream *s, dvt_mark *mark) {
   return DAVIT_SUCCESS;
 }
 
-davit_status dvt_mark_query(dvt_mark *mark, bool *reached) {
+davit_status dvt_device_event_query(dvt_device_event *mark, bool *reached) {
   *reached = atomic_load(&mark->reached);
   atomic_fetch_add(&device_calls.queries, 1);
   count_call();
   return DAVIT_SUCCESS;
 }
 
-davit_status dvt_mark_wait(dvt_mark *mark) {
+davit_status dvt_device_event_wait(dvt_device_event *mark) {
   while (!atomic_load(&mark->reached))
     sched_yield();
   return device_call();
 }
 
-davit_status dvt_mark_notify(dvt_mark *mark, dvt_notify function, void *argument) {
+davit_status dvt_device_event_notify(dvt_device_event *mark, dvt_notify function, void *argument) {
   DVT_TRY(device_call());
   atomic_fetch_add(&mark->references, 1);
   atomic_fetch_add(&device_calls.notifications, 1);
@@ -258,7 +258,7 @@ davit_status dvt_mark_notify(dvt_mark *mark, dvt_notify function, void *argument
   return DAVIT_SUCCESS;
 }
 
-davit_status dvt_mark_elapsed(dvt_mark *start, dvt_mark *stop, double *milliseconds) {
+davit_status dvt_device_event_elapsed(dvt_device_event *start, dvt_device_event *stop, double *milliseconds) {
   *milliseconds = stop->ms - start->ms;
   return device_call();
 }

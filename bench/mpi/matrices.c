@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Level 3 on square matrices in pinned host memory, dealt in blocks, with the same parts, descriptors and
- * ranks for davit and for ScaLAPACK, in turns. The results of both are compared before they are timed.
+/* Level 3 on square matrices in pinned host memory, distributed in blocks, with the same parts, descriptors and
+ * ranks for davit and for ScaLAPACK, in stage buffers. The results of both are compared before they are timed.
  *
  * The form "local" is what a rank does in one step of the product, all ranks at the same time, with operands
  * on its devices: its m/p × n/q part of C, a panel of 512; "alone" is the same on rank 0 while the others

@@ -148,15 +148,15 @@ static double round_of(world_work work, void *argument, int batch, bool together
   return fastest < 0 ? -1 : slowest;
 }
 
-typedef struct turns {
+typedef struct stages {
   int batch, repeats;
   double seconds[BENCH_MOST];
-} turns;
+} stages;
 
 /* Two calls that are not counted tell how often a work is worth measuring; if one takes longer than that,
  * it is all. */
-static void plan(const world *w, world_work work, void *argument, bool together, turns *t, bench_time *time) {
-  *t = (turns){.batch = 1};
+static void plan(const world *w, world_work work, void *argument, bool together, stages *t, bench_time *time) {
+  *t = (stages){.batch = 1};
   double once = round_of(work, argument, 1, together, time);
   if (once >= 0 && once < w->patience)
     once = round_of(work, argument, 1, together, time);
@@ -169,7 +169,7 @@ static void plan(const world *w, world_work work, void *argument, bool together,
 
 static void measure(const world *w, int count, const world_work *works, void *argument, bool together,
                     bench_time *times) {
-  static turns all[WORLD_WORKS];
+  static stages all[WORLD_WORKS];
   for (int i = 0; i < count; i++) {
     times[i] = (bench_time){.median = 0};
     plan(w, works[i], argument, together, &all[i], &times[i]);

@@ -2,7 +2,7 @@
 /* What the figures of several ranks have in common: the ranks, their grid and threads, clocks and rows.
  *
  * A time is that of the slowest rank, after a barrier; a figure is the median over the rounds, after two
- * calls that are not counted. What is compared takes turns in the same rounds. All ranks measure, rank 0
+ * calls that are not counted. What is compared takes stage buffers in the same rounds. All ranks measure, rank 0
  * prints.
  *
  * The processors of a machine are divided among its ranks, unless DAVIT_THREADS is set or the launcher has
@@ -36,7 +36,7 @@ typedef davit_status (*world_work)(void *argument);
 enum { WORLD_WORKS = 4 };
 void world_time(const world *w, int count, const world_work *works, void *argument, bench_time *times);
 
-/* Rank 0 runs the work with the threads of all ranks of its machine, while the others wait without using a
+/* Rank 0 ranges of columns the work with the threads of all ranks of its machine, while the others wait without using a
  * processor. */
 void world_time_alone(const world *w, world_work work, void *argument, bench_time *time);
 

@@ -41,12 +41,12 @@ static bool issue_record(dvt_command *command) {
   if (failed && (((cuda_lane *)lane->backend)->busy || atomic_load(&lane->shared)))
     return false;
   if (lane->stream && !failed) {
-    dvt_mark *mark = NULL;
+    dvt_device_event *event = NULL;
     dvt_command_end(command, lane->stream);
     davit_status status =
-        (command->record->timed ? dvt_stream_mark_timed : dvt_stream_mark)(lane->stream, &mark);
+        (command->record->timed ? dvt_stream_record_timed : dvt_stream_record)(lane->stream, &event);
     if (status == DAVIT_SUCCESS) {
-      dvt_record_issue(command->record, mark);
+      dvt_record_issue(command->record, event);
       return true;
     }
     check(lane, status);
@@ -58,13 +58,14 @@ static bool issue_record(dvt_command *command) {
 static bool issue_wait(dvt_command *command) {
   dvt_lane *lane = command->lane;
   dvt_record_state state = dvt_record_query(command->record);
-  /* A record without a mark that counts as issued is being finished this moment. */
-  if (state == DVT_RECORD_PENDING || (state == DVT_RECORD_ISSUED && !(lane->stream && command->record->mark)))
+  /* A record without a event that counts as issued is being finished this moment. */
+  if (state == DVT_RECORD_PENDING ||
+      (state == DVT_RECORD_ISSUED && !(lane->stream && command->record->event)))
     return false;
   if (state == DVT_RECORD_ISSUED) {
     ((cuda_lane *)lane->backend)->busy = true;
     dvt_command_begin_wait(command, lane->stream);
-    check(lane, dvt_stream_wait(lane->stream, command->record->mark));
+    check(lane, dvt_stream_wait(lane->stream, command->record->event));
   }
   dvt_command_end(command, ((cuda_lane *)lane->backend)->busy ? lane->stream : NULL);
   dvt_command_pass_failure(command);
@@ -122,7 +123,7 @@ static void hand_over(dvt_lane *lane) {
     run_on_host(lane); /* a stopped lane's commands return at once */
 }
 
-static void drained(void *argument, davit_status status) {
+static void flushed(void *argument, davit_status status) {
   dvt_lane *lane = argument;
   check(lane, status);
   hand_over(lane);
@@ -135,14 +136,15 @@ static bool wait_for_stream(dvt_lane *lane) {
   if (!needs_host(self->head) || (!self->busy && !atomic_load(&lane->shared)) || atomic_load(&lane->failed))
     return false;
   self->busy = false;
-  dvt_mark *mark = NULL;
-  davit_status status = dvt_stream_mark(lane->stream, &mark);
+  dvt_device_event *event = NULL;
+  davit_status status = dvt_stream_record(lane->stream, &event);
   bool reached = false;
   if (status == DAVIT_SUCCESS) {
-    status = dvt_mark_query(mark, &reached);
+    status = dvt_device_event_query(event, &reached);
     if (status == DAVIT_SUCCESS && !reached)
-      status = dvt_mark_notify(mark, drained, lane);
-    dvt_mark_free(mark); /* the notification has its place in the stream; the mark may be recorded again */
+      status = dvt_device_event_notify(event, flushed, lane);
+    dvt_device_event_free(
+        event); /* the notification has its place in the stream; the event may be recorded again */
   }
   check(lane, status);
   return status == DAVIT_SUCCESS && !reached;
@@ -205,7 +207,7 @@ static davit_status open_lane(dvt_lane *lane) {
   cuda_lane *self = dvt_allocate(1, sizeof *self);
   if (!self)
     return DAVIT_OUT_OF_HOST_MEMORY;
-  lane->marks_records = lane->stream != NULL;
+  lane->issues_records = lane->stream != NULL;
   pthread_mutex_init(&self->lock, NULL);
   self->tail = &self->head;
   lane->backend = self;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams and marks over CUDA.
+/* Streams and events over CUDA.
  *
  * Invariant: every stream ever made is either in use by one owner or in the free list of its device, or belongs
  * to another stream (`side`, `sources`); none is destroyed, because destroying an interop object aborts the
- * process in LLVM 22's runtime. Marks are CUDA events, pooled per device in the same way because creating one
+ * process in LLVM 22's runtime. Events are CUDA events, pooled per device in the same way because creating one
  * costs about a microsecond and they come by the thousand. */
 #include "offload/runtime/stream.h"
 
@@ -37,11 +37,11 @@ struct dvt_stream {
   dvt_stream *next;
 };
 
-struct dvt_mark {
+struct dvt_device_event {
   dvt_stream *stream; /* where it was recorded last */
   cudaEvent_t event;
   bool timed;
-  dvt_mark *next;
+  dvt_device_event *next;
 };
 
 typedef struct notifier {
@@ -51,7 +51,7 @@ typedef struct notifier {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static dvt_stream *free_streams[DVT_MAX_ORDINALS];
-static dvt_mark *free_marks[DVT_MAX_ORDINALS][2]; /* not timed, timed */
+static dvt_device_event *free_events[DVT_MAX_ORDINALS][2]; /* not timed, timed */
 
 static davit_status use(int ordinal) {
   static _Thread_local int current = -1;
@@ -197,9 +197,9 @@ davit_status dvt_stream_query(dvt_stream *stream, bool *idle) {
   return answer(cudaStreamQuery(stream->stream), "asking for a stream", idle);
 }
 
-static davit_status new_mark(dvt_stream *stream, bool timed, dvt_mark **mark) {
+static davit_status new_mark(dvt_stream *stream, bool timed, dvt_device_event **event) {
   DVT_KEEP_CURRENT;
-  dvt_mark *made = dvt_allocate(1, sizeof *made);
+  dvt_device_event *made = dvt_allocate(1, sizeof *made);
   if (!made)
     return DAVIT_OUT_OF_HOST_MEMORY;
   davit_status status = use(stream->ordinal);
@@ -212,64 +212,64 @@ static davit_status new_mark(dvt_stream *stream, bool timed, dvt_mark **mark) {
     return status;
   }
   made->timed = timed;
-  *mark = made;
+  *event = made;
   return DAVIT_SUCCESS;
 }
 
-static davit_status mark_make(dvt_stream *stream, bool timed, dvt_mark **mark) {
-  dvt_mark **pool = &free_marks[stream->ordinal][timed];
+static davit_status event_make(dvt_stream *stream, bool timed, dvt_device_event **event) {
+  dvt_device_event **pool = &free_events[stream->ordinal][timed];
   pthread_mutex_lock(&lock);
-  dvt_mark *taken = *pool;
+  dvt_device_event *taken = *pool;
   if (taken)
     *pool = taken->next;
   pthread_mutex_unlock(&lock);
   if (!taken)
     DVT_TRY(new_mark(stream, timed, &taken));
   taken->stream = stream;
-  *mark = taken;
+  *event = taken;
   return DAVIT_SUCCESS;
 }
 
 /* To record an event and to wait for one, CUDA asks the stream for its device, not the thread. */
-static davit_status place_mark(dvt_stream *stream, bool timed, dvt_mark **mark) {
-  DVT_TRY(mark_make(stream, timed, mark));
+static davit_status place_event(dvt_stream *stream, bool timed, dvt_device_event **event) {
+  DVT_TRY(event_make(stream, timed, event));
   davit_status status =
-      dvt_cuda_status(cudaEventRecord((*mark)->event, stream->stream), "recording a device event");
+      dvt_cuda_status(cudaEventRecord((*event)->event, stream->stream), "recording a device event");
   if (status != DAVIT_SUCCESS) {
-    dvt_mark_free(*mark);
-    *mark = NULL;
+    dvt_device_event_free(*event);
+    *event = NULL;
   }
   return status;
 }
 
-davit_status dvt_stream_mark(dvt_stream *stream, dvt_mark **mark) {
-  return place_mark(stream, false, mark);
+davit_status dvt_stream_record(dvt_stream *stream, dvt_device_event **event) {
+  return place_event(stream, false, event);
 }
 
-davit_status dvt_stream_mark_timed(dvt_stream *stream, dvt_mark **mark) {
-  return place_mark(stream, true, mark);
+davit_status dvt_stream_record_timed(dvt_stream *stream, dvt_device_event **event) {
+  return place_event(stream, true, event);
 }
 
-void dvt_mark_free(dvt_mark *mark) {
-  if (!mark)
+void dvt_device_event_free(dvt_device_event *event) {
+  if (!event)
     return;
   pthread_mutex_lock(&lock);
-  dvt_mark **pool = &free_marks[mark->stream->ordinal][mark->timed];
-  mark->next = *pool;
-  *pool = mark;
+  dvt_device_event **pool = &free_events[event->stream->ordinal][event->timed];
+  event->next = *pool;
+  *pool = event;
   pthread_mutex_unlock(&lock);
 }
 
-davit_status dvt_stream_wait(dvt_stream *stream, dvt_mark *mark) {
-  return dvt_cuda_status(cudaStreamWaitEvent(stream->stream, mark->event, 0), "waiting for a device event");
+davit_status dvt_stream_wait(dvt_stream *stream, dvt_device_event *event) {
+  return dvt_cuda_status(cudaStreamWaitEvent(stream->stream, event->event, 0), "waiting for a device event");
 }
 
-davit_status dvt_mark_query(dvt_mark *mark, bool *reached) {
-  return answer(cudaEventQuery(mark->event), "asking for a device event", reached);
+davit_status dvt_device_event_query(dvt_device_event *event, bool *reached) {
+  return answer(cudaEventQuery(event->event), "asking for a device event", reached);
 }
 
-davit_status dvt_mark_wait(dvt_mark *mark) {
-  return dvt_cuda_status(cudaEventSynchronize(mark->event), "waiting for device work");
+davit_status dvt_device_event_wait(dvt_device_event *event) {
+  return dvt_cuda_status(cudaEventSynchronize(event->event), "waiting for device work");
 }
 
 /* cudaLaunchHostFunc would never call back after a device error, cudaStreamAddCallback does. */
@@ -280,8 +280,8 @@ static void CUDART_CB called_back(cudaStream_t stream, cudaError_t result, void 
   free(n);
 }
 
-static davit_status notify(dvt_mark *mark, dvt_notify function, void *argument) {
-  dvt_stream *stream = mark->stream;
+static davit_status notify(dvt_device_event *event, dvt_notify function, void *argument) {
+  dvt_stream *stream = event->stream;
   notifier *n = dvt_allocate_raw(sizeof *n);
   if (!n)
     return DAVIT_OUT_OF_HOST_MEMORY;
@@ -290,9 +290,9 @@ static davit_status notify(dvt_mark *mark, dvt_notify function, void *argument) 
   cudaError_t result = cudaSuccess;
   if (!stream->side)
     result = cudaStreamCreateWithFlags(&stream->side, cudaStreamNonBlocking);
-  /* The pair must not interleave with another thread's, or this callback would wait for a later mark. */
+  /* The pair must not interleave with another thread's, or this callback would wait for a later event. */
   if (result == cudaSuccess)
-    result = cudaStreamWaitEvent(stream->side, mark->event, 0);
+    result = cudaStreamWaitEvent(stream->side, event->event, 0);
   if (result == cudaSuccess)
     result = cudaStreamAddCallback(stream->side, called_back, n, 0);
   pthread_mutex_unlock(&stream->side_lock);
@@ -302,15 +302,15 @@ static davit_status notify(dvt_mark *mark, dvt_notify function, void *argument) 
 }
 
 /* Whoever waits for an event may come here. */
-davit_status dvt_mark_notify(dvt_mark *mark, dvt_notify function, void *argument) {
+davit_status dvt_device_event_notify(dvt_device_event *event, dvt_notify function, void *argument) {
   DVT_KEEP_CURRENT;
-  davit_status status = use(mark->stream->ordinal);
+  davit_status status = use(event->stream->ordinal);
   if (status == DAVIT_SUCCESS)
-    status = notify(mark, function, argument);
+    status = notify(event, function, argument);
   return status;
 }
 
-davit_status dvt_mark_elapsed(dvt_mark *start, dvt_mark *stop, double *milliseconds) {
+davit_status dvt_device_event_elapsed(dvt_device_event *start, dvt_device_event *stop, double *milliseconds) {
   if (start->stream->ordinal != stop->stream->ordinal)
     return davit_fail(DAVIT_UNSUPPORTED, "the two points lie on different devices");
   float elapsed = 0;
@@ -467,41 +467,41 @@ davit_status dvt_stream_query(dvt_stream *stream, bool *idle) {
   return none();
 }
 
-davit_status dvt_stream_mark(dvt_stream *stream, dvt_mark **mark) {
-  (void)stream, (void)mark;
+davit_status dvt_stream_record(dvt_stream *stream, dvt_device_event **event) {
+  (void)stream, (void)event;
   return none();
 }
 
-davit_status dvt_stream_mark_timed(dvt_stream *stream, dvt_mark **mark) {
-  (void)stream, (void)mark;
+davit_status dvt_stream_record_timed(dvt_stream *stream, dvt_device_event **event) {
+  (void)stream, (void)event;
   return none();
 }
 
-void dvt_mark_free(dvt_mark *mark) {
-  (void)mark;
+void dvt_device_event_free(dvt_device_event *event) {
+  (void)event;
 }
 
-davit_status dvt_stream_wait(dvt_stream *stream, dvt_mark *mark) {
-  (void)stream, (void)mark;
+davit_status dvt_stream_wait(dvt_stream *stream, dvt_device_event *event) {
+  (void)stream, (void)event;
   return none();
 }
 
-davit_status dvt_mark_query(dvt_mark *mark, bool *reached) {
-  (void)mark, (void)reached;
+davit_status dvt_device_event_query(dvt_device_event *event, bool *reached) {
+  (void)event, (void)reached;
   return none();
 }
 
-davit_status dvt_mark_wait(dvt_mark *mark) {
-  (void)mark;
+davit_status dvt_device_event_wait(dvt_device_event *event) {
+  (void)event;
   return none();
 }
 
-davit_status dvt_mark_notify(dvt_mark *mark, dvt_notify function, void *argument) {
-  (void)mark, (void)function, (void)argument;
+davit_status dvt_device_event_notify(dvt_device_event *event, dvt_notify function, void *argument) {
+  (void)event, (void)function, (void)argument;
   return none();
 }
 
-davit_status dvt_mark_elapsed(dvt_mark *start, dvt_mark *stop, double *milliseconds) {
+davit_status dvt_device_event_elapsed(dvt_device_event *start, dvt_device_event *stop, double *milliseconds) {
   (void)start, (void)stop, (void)milliseconds;
   return none();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Streams of NVIDIA devices: in-order work that the device runs by itself, taken from the OpenMP runtime by
  * interop and kept for the life of the process (the runtime cannot destroy an interop object safely), and
- * marks: points in a stream's work.
+ * device events: points in a stream's work.
  *
  * A stream is used by one thread at a time. On builds without CUDA, acquiring fails with
  * DAVIT_UNSUPPORTED and nothing else is ever called. All functions that enqueue return at once. */
@@ -16,7 +16,7 @@
 enum { DVT_MAX_ORDINALS = 64 }; /* NVIDIA devices beyond have no streams */
 
 typedef struct dvt_stream dvt_stream;
-typedef struct dvt_mark dvt_mark;
+typedef struct dvt_device_event dvt_device_event;
 
 /* Takes a stream of the device from the pool, or makes one. Released streams must be idle. */
 davit_status dvt_stream_acquire(int device, dvt_stream **stream);
@@ -44,29 +44,29 @@ davit_status dvt_stream_synchronize(dvt_stream *stream);
 /* True in *idle if all work enqueued so far is over; the status is the device's error, if it has one. */
 davit_status dvt_stream_query(dvt_stream *stream, bool *idle);
 
-/* A mark after the work enqueued so far; freed by dvt_mark_free() (any thread, any time). Only a timed one
+/* An event after the work enqueued so far; freed by dvt_device_event_free() (any thread, any time). Only a timed one
  * knows when it was reached, and costs the device more. */
-davit_status dvt_stream_mark(dvt_stream *stream, dvt_mark **mark);
-davit_status dvt_stream_mark_timed(dvt_stream *stream, dvt_mark **mark);
-void dvt_mark_free(dvt_mark *mark);
+davit_status dvt_stream_record(dvt_stream *stream, dvt_device_event **event);
+davit_status dvt_stream_record_timed(dvt_stream *stream, dvt_device_event **event);
+void dvt_device_event_free(dvt_device_event *event);
 
-/* Later work of `stream` waits for `mark`, which may be on another device. */
-davit_status dvt_stream_wait(dvt_stream *stream, dvt_mark *mark);
+/* Later work of `stream` waits for `event`, which may be on another device. */
+davit_status dvt_stream_wait(dvt_stream *stream, dvt_device_event *event);
 
-/* True in *reached once the mark is reached; the status is the device's error, if it has one. */
-davit_status dvt_mark_query(dvt_mark *mark, bool *reached);
+/* True in *reached once the event is reached; the status is the device's error, if it has one. */
+davit_status dvt_device_event_query(dvt_device_event *event, bool *reached);
 
-/* Blocks the thread until the mark is reached. */
-davit_status dvt_mark_wait(dvt_mark *mark);
+/* Blocks the thread until the event is reached. */
+davit_status dvt_device_event_wait(dvt_device_event *event);
 
-/* Calls function(argument, status) on a thread of the device runtime once the mark is reached or the device
+/* Calls function(argument, status) on a thread of the device runtime once the event is reached or the device
  * has failed. The function must be short and make no device call. Any thread may ask. */
 typedef void (*dvt_notify)(void *argument, davit_status status);
-davit_status dvt_mark_notify(dvt_mark *mark, dvt_notify function, void *argument);
+davit_status dvt_device_event_notify(dvt_device_event *event, dvt_notify function, void *argument);
 
 /* Milliseconds from `start` to `stop`, both timed, reached, and on one device; DAVIT_UNSUPPORTED otherwise.
  * */
-davit_status dvt_mark_elapsed(dvt_mark *start, dvt_mark *stop, double *milliseconds);
+davit_status dvt_device_event_elapsed(dvt_device_event *start, dvt_device_event *stop, double *milliseconds);
 
 /* Enqueues a 2-D copy (columns of `row_bytes` contiguous bytes, pitches in bytes) between any two memories
  * the device reaches, pinned host or device; `cols` = 1 is a linear copy. */

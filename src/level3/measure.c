@@ -159,11 +159,11 @@ static davit_status enqueue(void *state, double *seconds) {
   for (int i = 0; i <= TIMES; i++) {
     const double start = now();
     for (int k = 0; k < STEPS; k++) {
-      dvt_mark *mark;
+      dvt_device_event *mark;
       DVT_TRY(enqueue_copies(b, &(request){0, DVT_METER_UP, FEW_BYTES, 1, FEW_BYTES, 1}));
-      DVT_TRY(dvt_stream_mark(b->stream[0][0], &mark));
+      DVT_TRY(dvt_stream_record(b->stream[0][0], &mark));
       const davit_status status = dvt_stream_wait(b->stream[0][1], mark);
-      dvt_mark_free(mark);
+      dvt_device_event_free(mark);
       DVT_TRY(status);
     }
     const double end = now();

@@ -14,42 +14,42 @@ typedef struct product {
   int devices[DVT_MPI_DEVICES], device_count;
 } product;
 
-static davit_status scale(dvt_strips *strips, double beta) {
-  DVT_TRY(dvt_strips_scale(strips, beta));
-  return dvt_strips_store(strips);
+static davit_status scale(dvt_local_panels *locals, double beta) {
+  DVT_TRY(dvt_local_panels_scale(locals, beta));
+  return dvt_local_panels_store(locals);
 }
 
-static davit_status open(void *call, dvt_strips *strips) {
+static davit_status open(void *call, dvt_local_panels *locals) {
   const product *p = call;
-  DVT_TRY(dvt_strips_open(strips, p->grid, p->type, dvt_grid_local(p->grid, &p->c, 0),
-                          dvt_grid_local(p->grid, &p->c, 1), p->c.data, p->c.stride[1], p->width, p->devices,
-                          p->device_count));
-  return p->beta != 0 ? dvt_strips_load(strips) : DAVIT_SUCCESS;
+  DVT_TRY(dvt_local_panels_open(locals, p->grid, p->type, dvt_grid_local(p->grid, &p->c, 0),
+                                dvt_grid_local(p->grid, &p->c, 1), p->c.data, p->c.stride[1], p->width,
+                                p->devices, p->device_count));
+  return p->beta != 0 ? dvt_local_panels_load(locals) : DAVIT_SUCCESS;
 }
 
-static davit_status compute(product *p, dvt_strips *strips) {
+static davit_status compute(product *p, dvt_local_panels *locals) {
   dvt_error failure = {.status = DAVIT_SUCCESS};
-  DVT_TRY(dvt_strips_agree(p->grid, strips, open, p));
+  DVT_TRY(dvt_local_panels_agree(p->grid, locals, open, p));
   if (p->alpha == 0 || p->k == 0)
-    dvt_error_keep(&failure, scale(strips, p->beta));
+    dvt_error_keep(&failure, scale(locals, p->beta));
   else
-    DVT_TRY(dvt_multiply(p->grid, strips, &p->a, &p->b, p->alpha, p->beta, &failure));
-  dvt_error_keep(&failure, dvt_strips_close(strips));
+    DVT_TRY(dvt_multiply(p->grid, locals, &p->a, &p->b, p->alpha, p->beta, &failure));
+  dvt_error_keep(&failure, dvt_local_panels_close(locals));
   return dvt_mpi_agree(p->grid->comm, dvt_error_report(&failure));
 }
 
 static davit_status run(product *p) {
   void *a = NULL, *b = NULL;
-  dvt_strips strips = {.count = 0};
+  dvt_local_panels locals = {.count = 0};
   davit_status status = DAVIT_SUCCESS;
   if (p->alpha != 0 && p->k > 0) {
-    status = dvt_fit(p->grid, &p->c.deal[0], 0, 0, &p->a, &a);
+    status = dvt_fit(p->grid, &p->c.distribution[0], 0, 0, &p->a, &a);
     if (status == DAVIT_SUCCESS)
-      status = dvt_fit(p->grid, &p->c.deal[1], 1, 1, &p->b, &b);
+      status = dvt_fit(p->grid, &p->c.distribution[1], 1, 1, &p->b, &b);
   }
   if (status == DAVIT_SUCCESS)
-    status = compute(p, &strips);
-  dvt_strips_close(&strips);
+    status = compute(p, &locals);
+  dvt_local_panels_close(&locals);
   davit_free(a);
   davit_free(b);
   return status;
@@ -59,8 +59,8 @@ static davit_status run(product *p) {
 static davit_status run_single(const product *p) {
   const davit_level3_options options = {.devices = p->devices, .device_count = p->device_count};
   const char transa = p->a.unit == 0 ? 'N' : 'T', transb = p->b.unit == 1 ? 'N' : 'T';
-  const int64_t m = p->c.deal[0].n, n = p->c.deal[1].n, lda = dvt_view_ld(&p->a), ldb = dvt_view_ld(&p->b),
-                ldc = dvt_view_ld(&p->c);
+  const int64_t m = p->c.distribution[0].n, n = p->c.distribution[1].n, lda = dvt_view_ld(&p->a),
+                ldb = dvt_view_ld(&p->b), ldc = dvt_view_ld(&p->c);
   const void *a = p->a.data, *b = p->b.data;
   void *c = p->c.data;
   return p->type == DAVIT_FLOAT

@@ -153,8 +153,8 @@ davit_status dvt_grid_view(const davit_mpi_grid *grid, davit_type type, const ch
   DVT_TRY(check_part(name, "j", j, cols, d[COLS]));
   *view = (dvt_view){
       .type = type,
-      .deal = {dvt_deal_part(rows, i - 1, d[ROW_BLOCK], (int)d[FIRST_ROW], grid->size[0]),
-               dvt_deal_part(cols, j - 1, d[COL_BLOCK], (int)d[FIRST_COL], grid->size[1])},
+      .distribution = {dvt_distribution_part(rows, i - 1, d[ROW_BLOCK], (int)d[FIRST_ROW], grid->size[0]),
+                       dvt_distribution_part(cols, j - 1, d[COL_BLOCK], (int)d[FIRST_COL], grid->size[1])},
       .axis = {0, 1},
       .stride = {1, d[LD]},
   };
@@ -180,7 +180,7 @@ uint64_t dvt_grid_digest(uint64_t digest, const int descriptor[9]) {
 }
 
 int64_t dvt_grid_local(const davit_mpi_grid *grid, const dvt_view *view, int d) {
-  return dvt_deal_below(&view->deal[d], grid->at[view->axis[d]], view->deal[d].n);
+  return dvt_distribution_below(&view->distribution[d], grid->at[view->axis[d]], view->distribution[d].n);
 }
 
 bool dvt_grid_on_machine(const davit_mpi_grid *grid) {
@@ -197,7 +197,7 @@ int64_t dvt_view_ld(const dvt_view *view) {
 
 dvt_view dvt_view_transposed(const dvt_view *view) {
   return (dvt_view){.type = view->type,
-                    .deal = {view->deal[1], view->deal[0]},
+                    .distribution = {view->distribution[1], view->distribution[0]},
                     .axis = {view->axis[1], view->axis[0]},
                     .unit = 1 - view->unit,
                     .data = view->data,

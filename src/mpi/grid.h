@@ -5,7 +5,7 @@
 #include <davit_mpi.h>
 
 #include "src/mpi/agree.h"
-#include "src/mpi/deal.h"
+#include "src/mpi/distribution.h"
 #include "src/mpi/shared.h"
 
 enum { DVT_MPI_DEVICES = 16 };

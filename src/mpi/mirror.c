@@ -2,7 +2,7 @@
 /* A panel of the rows arrives; then what the process column has of it for the columns is sent. Both happen while the
  * devices multiply with the panel before.
  *
- * Buffers change in turns, as those of panels (panel.c). */
+ * Buffers change in stage buffers, as those of panels (panel.c). */
 #include "src/mpi/mirror.h"
 
 #include <davit/memory.h>
@@ -17,14 +17,14 @@ enum { DOWN = 0 /* the axis of a process column */ };
 /* The rows of A that belong to the rank's columns of C. */
 typedef struct mirror {
   const davit_mpi_grid *grid;
-  dvt_deal rows, cols; /* of C */
+  dvt_distribution rows, cols; /* of C */
   davit_type type;
   size_t bytes;
-  int64_t width, count; /* maximum number of inner indices; of rows */
-  dvt_run *runs;        /* all of them, in the order of columns */
-  int *owners;          /* of the runs, in the process column */
-  int64_t run_count;
-  dvt_run *own; /* what is sent: `first` counts rows of this process's matrix */
+  int64_t width, count;      /* maximum number of inner indices; of rows */
+  dvt_column_range *columns; /* all of them, in the order of columns */
+  int *owners;               /* of the ranges of columns, in the process column */
+  int64_t column_ranges;
+  dvt_column_range *own; /* what is sent: `first` counts rows of this process's matrix */
   int64_t own_count;
   int64_t *starts;          /* of the matrices of the column's processes, in rows */
   const dvt_shared *shared; /* DVT_SHARED_BUFFERS of them in each part, or NULL */
@@ -47,38 +47,38 @@ static int64_t most_columns(const mirror *m) {
   return dvt_at_least(INT_MAX / dvt_at_least(m->count, 1), 1);
 }
 
-/* ---- runs ---- */
+/* ---- ranges of columns ---- */
 
 /* From position l of the columns on: rows that lie together in a panel of one process. */
-static dvt_run run_at(const mirror *m, int64_t l, int *owner) {
-  const int64_t j = dvt_deal_index(&m->cols, m->grid->at[1 - DOWN], l);
-  const int64_t end = dvt_at_most(dvt_deal_end(&m->cols, j), dvt_deal_end(&m->rows, j));
-  *owner = dvt_deal_owner(&m->rows, j);
-  return (dvt_run){.first = l, .cols = end - j, .row = dvt_deal_below(&m->rows, *owner, j)};
+static dvt_column_range run_at(const mirror *m, int64_t l, int *owner) {
+  const int64_t j = dvt_distribution_index(&m->cols, m->grid->at[1 - DOWN], l);
+  const int64_t end = dvt_at_most(dvt_distribution_end(&m->cols, j), dvt_distribution_end(&m->rows, j));
+  *owner = dvt_distribution_owner(&m->rows, j);
+  return (dvt_column_range){.first = l, .cols = end - j, .row = dvt_distribution_below(&m->rows, *owner, j)};
 }
 
 /* Adds it, or lengthens the one before, which must be of the same process. */
-static void append(dvt_run *runs, int64_t *count, bool same, const dvt_run *run) {
-  dvt_run *last = same && *count > 0 ? &runs[*count - 1] : NULL;
+static void append(dvt_column_range *columns, int64_t *count, bool same, const dvt_column_range *run) {
+  dvt_column_range *last = same && *count > 0 ? &columns[*count - 1] : NULL;
   if (last && last->first + last->cols == run->first && last->row + last->cols == run->row)
     last->cols += run->cols;
   else
-    runs[(*count)++] = *run;
+    columns[(*count)++] = *run;
 }
 
 static void find_runs(mirror *m) {
   const int me = m->grid->at[DOWN];
   int owner, before = -1;
   for (int64_t l = 0; l < m->count; before = owner) {
-    dvt_run run = run_at(m, l, &owner), own = run;
+    dvt_column_range run = run_at(m, l, &owner), own = run;
     int64_t *sent = &m->starts[owner + 1]; /* the lengths, until all are known */
     own.first = *sent;
     if (owner == me)
       append(m->own, &m->own_count, true, &own);
     else
       run.row = *sent; /* of what it sends */
-    append(m->runs, &m->run_count, owner == before, &run);
-    m->owners[m->run_count - 1] = owner;
+    append(m->columns, &m->column_ranges, owner == before, &run);
+    m->owners[m->column_ranges - 1] = owner;
     *sent += run.cols;
     l += run.cols;
   }
@@ -97,14 +97,14 @@ static int64_t count_runs(const mirror *m) {
 /* ---- memory ---- */
 
 static davit_status allocate(mirror *m, int place) {
-  const int64_t runs = dvt_at_least(count_runs(m), 1), processes = m->grid->size[DOWN];
+  const int64_t columns = dvt_at_least(count_runs(m), 1), processes = m->grid->size[DOWN];
   const int64_t requests = processes * (m->width / most_columns(m) + 1);
   void *memory = NULL;
-  DVT_TRY(davit_malloc((size_t)runs * sizeof *m->runs, DAVIT_PAGEABLE, &memory));
-  m->runs = memory;
-  DVT_TRY(davit_malloc((size_t)runs * sizeof *m->own, DAVIT_PAGEABLE, &memory));
+  DVT_TRY(davit_malloc((size_t)columns * sizeof *m->columns, DAVIT_PAGEABLE, &memory));
+  m->columns = memory;
+  DVT_TRY(davit_malloc((size_t)columns * sizeof *m->own, DAVIT_PAGEABLE, &memory));
   m->own = memory;
-  DVT_TRY(davit_malloc((size_t)runs * sizeof *m->owners, DAVIT_PAGEABLE, &memory));
+  DVT_TRY(davit_malloc((size_t)columns * sizeof *m->owners, DAVIT_PAGEABLE, &memory));
   m->owners = memory;
   DVT_TRY(davit_malloc((size_t)(processes + 1) * sizeof *m->starts, DAVIT_PAGEABLE, &memory));
   m->starts = memory;
@@ -124,8 +124,8 @@ static davit_status allocate(mirror *m, int place) {
 static davit_status open(mirror *m, davit_mpi_grid *grid, const dvt_view *c, int64_t width,
                          const dvt_transport *transport, dvt_error *failure) {
   *m = (mirror){.grid = grid,
-                .rows = c->deal[0],
-                .cols = c->deal[1],
+                .rows = c->distribution[0],
+                .cols = c->distribution[1],
                 .type = c->type,
                 .bytes = davit_type_bytes(c->type),
                 .width = width,
@@ -137,7 +137,7 @@ static davit_status open(mirror *m, davit_mpi_grid *grid, const dvt_view *c, int
 }
 
 static void close(mirror *m) {
-  davit_free(m->runs);
+  davit_free(m->columns);
   davit_free(m->own);
   davit_free(m->owners);
   davit_free(m->starts);
@@ -150,7 +150,7 @@ static void close(mirror *m) {
 
 static davit_status pack_piece(const mirror *m, const dvt_piece *left, int64_t ld, char *to) {
   for (int64_t i = 0; i < m->own_count; i++) {
-    const dvt_run *run = &m->own[i];
+    const dvt_column_range *run = &m->own[i];
     DVT_TRY(davit_copy_2d(run->cols, left->inner, m->bytes, left->data + (size_t)run->row * m->bytes,
                           left->ld, to + (size_t)run->first * m->bytes, ld));
   }
@@ -194,12 +194,12 @@ static davit_status post(mirror *m, const dvt_panel *left, int64_t inner, dvt_er
       dvt_error_keep(failure, pack(m, left, rows, matrix));
     DVT_TRY(send(m, p, inner, rows, matrix));
   }
-  for (int64_t i = 0; i < m->run_count; i++) {
+  for (int64_t i = 0; i < m->column_ranges; i++) {
     const int p = m->owners[i];
     if (p == m->grid->at[DOWN])
       continue;
-    m->runs[i].data = part(m, p, t) + (size_t)(m->starts[p] * inner) * m->bytes;
-    m->runs[i].ld = m->starts[p + 1] - m->starts[p];
+    m->columns[i].data = part(m, p, t) + (size_t)(m->starts[p] * inner) * m->bytes;
+    m->columns[i].ld = m->starts[p + 1] - m->starts[p];
   }
   return m->shared ? dvt_shared_publish(m->grid->line[DOWN], &m->requests[m->request_count++])
                    : DAVIT_SUCCESS;
@@ -212,7 +212,7 @@ static davit_status arrive(mirror *m) {
 /* ---- the product ---- */
 
 typedef struct product {
-  dvt_strips *strips;
+  dvt_local_panels *locals;
   dvt_panel left;
   mirror right;
   dvt_error *failure;
@@ -239,22 +239,23 @@ static davit_status arrive_both(void *operands) {
 
 static davit_status fetch(void *operands, int64_t t, int64_t inner) {
   product *p = operands;
-  DVT_TRY(dvt_strips_fetch_left(p->strips, t, p->left.outer, inner, p->left.piece_count, p->left.pieces));
-  return dvt_strips_fetch_runs(p->strips, t, p->right.run_count, p->right.runs);
+  DVT_TRY(
+      dvt_local_panels_fetch_left(p->locals, t, p->left.outer, inner, p->left.piece_count, p->left.pieces));
+  return dvt_local_panels_fetch_columns(p->locals, t, p->right.column_ranges, p->right.columns);
 }
 
-davit_status dvt_multiply_mirrored(davit_mpi_grid *grid, dvt_strips *strips, const dvt_view *left,
+davit_status dvt_multiply_mirrored(davit_mpi_grid *grid, dvt_local_panels *locals, const dvt_view *left,
                                    const dvt_view *c, double alpha, double beta, dvt_error *failure) {
   static const dvt_feed feed = {post_nothing, publish_both, arrive_both, fetch};
-  product p = {.strips = strips, .failure = failure};
-  davit_status status = dvt_panel_open(&p.left, grid, left, strips->width, &strips->transport, failure);
+  product p = {.locals = locals, .failure = failure};
+  davit_status status = dvt_panel_open(&p.left, grid, left, locals->width, &locals->transport, failure);
   if (status == DAVIT_SUCCESS)
-    status = open(&p.right, grid, c, strips->width, &strips->transport, failure);
+    status = open(&p.right, grid, c, locals->width, &locals->transport, failure);
   if (status == DAVIT_SUCCESS)
     status = dvt_mpi_agree(grid->comm, dvt_error_report(failure));
   if (status == DAVIT_SUCCESS)
-    status = dvt_multiply_panels(strips, &feed, &p, left->deal[1].n, false, alpha, beta, failure);
-  dvt_error_keep(failure, dvt_strips_drain(strips));
+    status = dvt_multiply_panels(locals, &feed, &p, left->distribution[1].n, false, alpha, beta, failure);
+  dvt_error_keep(failure, dvt_local_panels_flush(locals));
   dvt_panel_close(&p.left);
   close(&p.right);
   return status;

@@ -5,12 +5,12 @@
 #ifndef DAVIT_SRC_MPI_MIRROR_H
 #define DAVIT_SRC_MPI_MIRROR_H
 
-#include "src/mpi/strip.h"
+#include "src/mpi/local_panel.h"
 
-/* The ranges of the strips of all ranks. `left` is fitted to the rows of `c` (unit 0, index 1 is the inner one), which
- * is square. Stores C, but not what is apart from it; dvt_strips_close() waits for that. A rank that failed before
- * stores nothing. `failure` gets what goes wrong. */
-davit_status dvt_multiply_mirrored(davit_mpi_grid *grid, dvt_strips *strips, const dvt_view *left,
+/* The ranges of the local panels of all ranks. `left` is fitted to the rows of `c` (unit 0, index 1 is the inner
+ * one), which is square. Stores C, but not what is separate from it; dvt_local_panels_close() waits for that. A rank
+ * that failed before stores nothing. `failure` gets what goes wrong. */
+davit_status dvt_multiply_mirrored(davit_mpi_grid *grid, dvt_local_panels *locals, const dvt_view *left,
                                    const dvt_view *c, double alpha, double beta, dvt_error *failure);
 
 #endif

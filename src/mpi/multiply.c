@@ -18,9 +18,10 @@ davit_status dvt_panel_width(const davit_mpi_options *options, int64_t k, int64_
 
 /* ---- operands ---- */
 
-static bool fits(const dvt_view *view, const dvt_deal *outer, int axis, int unit) {
-  const dvt_deal *inner = &view->deal[1];
-  return view->axis[0] == axis && view->unit == unit && dvt_deals_equal(&view->deal[0], outer) &&
+static bool fits(const dvt_view *view, const dvt_distribution *outer, int axis, int unit) {
+  const dvt_distribution *inner = &view->distribution[1];
+  return view->axis[0] == axis && view->unit == unit &&
+         dvt_distributions_equal(&view->distribution[0], outer) &&
          (inner->count == 1 || inner->block >= DVT_MPI_BLOCK_MINIMUM);
 }
 
@@ -80,47 +81,48 @@ davit_status dvt_move_back(const davit_mpi_grid *grid, const dvt_view *from, con
   return status;
 }
 
-davit_status dvt_fit(const davit_mpi_grid *grid, const dvt_deal *outer, int axis, int unit, dvt_view *view,
-                     void **memory) {
+davit_status dvt_fit(const davit_mpi_grid *grid, const dvt_distribution *outer, int axis, int unit,
+                     dvt_view *view, void **memory) {
   *memory = NULL;
   if (fits(view, outer, axis, unit))
     return DAVIT_SUCCESS;
   dvt_view to = {.axis = {axis, 1 - axis}, .unit = unit};
-  to.deal[0] = *outer;
-  to.deal[1] = (dvt_deal){.n = view->deal[1].n, .block = DVT_MPI_BLOCK, .count = grid->size[1 - axis]};
+  to.distribution[0] = *outer;
+  to.distribution[1] =
+      (dvt_distribution){.n = view->distribution[1].n, .block = DVT_MPI_BLOCK, .count = grid->size[1 - axis]};
   DVT_TRY(dvt_move(grid, view, &to, memory));
   *view = to;
   return DAVIT_SUCCESS;
 }
 
-/* ---- the strips ---- */
+/* ---- the local panels ---- */
 
-davit_status dvt_strips_agree(davit_mpi_grid *grid, dvt_strips *strips,
-                              davit_status (*open)(void *call, dvt_strips *strips), void *call) {
-  const davit_status status = dvt_mpi_agree(grid->comm, open(call, strips));
+davit_status dvt_local_panels_agree(davit_mpi_grid *grid, dvt_local_panels *locals,
+                                    davit_status (*open)(void *call, dvt_local_panels *locals), void *call) {
+  const davit_status status = dvt_mpi_agree(grid->comm, open(call, locals));
   if (status != DAVIT_OUT_OF_DEVICE_MEMORY)
     return status;
-  (void)dvt_strips_close(strips);
+  (void)dvt_local_panels_close(locals);
   DVT_TRY(dvt_grid_forget(grid));
-  return dvt_mpi_agree(grid->comm, open(call, strips));
+  return dvt_mpi_agree(grid->comm, open(call, locals));
 }
 
 /* ---- the product ---- */
 
-static davit_status next(const dvt_strips *s, davit_status (*step)(void *, int64_t, int64_t), void *operands,
-                         int64_t t, int64_t k) {
+static davit_status next(const dvt_local_panels *s, davit_status (*step)(void *, int64_t, int64_t),
+                         void *operands, int64_t t, int64_t k) {
   const int64_t begin = t * s->width;
   return begin < k ? step(operands, begin, dvt_at_most(begin + s->width, k)) : DAVIT_SUCCESS;
 }
 
 /* After a failure no product is enqueued any more, but the other ranks still need this one's panels. */
-davit_status dvt_multiply_panels(dvt_strips *s, const dvt_feed *feed, void *operands, int64_t k,
-                                 bool in_slabs, double alpha, double beta, dvt_error *failure) {
-  const dvt_band all = {.rows = s->rows};
+davit_status dvt_multiply_panels(dvt_local_panels *s, const dvt_feed *feed, void *operands, int64_t k,
+                                 bool in_groups, double alpha, double beta, dvt_error *failure) {
+  const dvt_row_range all = {.rows = s->rows};
   const int64_t panels = dvt_divide_up(k, s->width);
-  int64_t first = dvt_at_least(panels - s->last, 0); /* of those that dvt_strips_finish() multiplies */
-  if (in_slabs)                                      /* of which there are two at a time */
-    first = dvt_at_least(first, ((panels - 1) / s->slab - 1) * s->slab);
+  int64_t first = dvt_at_least(panels - s->last, 0); /* of those that dvt_local_panels_finish() multiplies */
+  if (in_groups)                                      /* of which there are two at a time */
+    first = dvt_at_least(first, ((panels - 1) / s->group - 1) * s->group);
   DVT_TRY(next(s, feed->post, operands, 0, k));
   DVT_TRY(next(s, feed->publish, operands, 0, k));
   DVT_TRY(next(s, feed->post, operands, 1, k));
@@ -129,22 +131,22 @@ davit_status dvt_multiply_panels(dvt_strips *s, const dvt_feed *feed, void *oper
     if (failure->status == DAVIT_SUCCESS)
       dvt_error_keep(failure, feed->fetch(operands, t, dvt_at_most(k - t * s->width, s->width)));
     if (failure->status == DAVIT_SUCCESS && t < first)
-      dvt_error_keep(failure, dvt_strips_multiply(s, t, all, alpha, t == 0 ? beta : 1));
+      dvt_error_keep(failure, dvt_local_panels_multiply(s, t, all, alpha, t == 0 ? beta : 1));
     if (t + 1 < panels)
-      dvt_error_keep(failure, dvt_strips_wait(s, t - 2));
+      dvt_error_keep(failure, dvt_local_panels_wait(s, t - 2));
     DVT_TRY(next(s, feed->publish, operands, t + 1, k));
     DVT_TRY(next(s, feed->post, operands, t + 2, k));
   }
   if (failure->status == DAVIT_SUCCESS)
-    dvt_error_keep(failure, dvt_strips_finish(s, first, panels - first, alpha, first == 0 ? beta : 1));
+    dvt_error_keep(failure, dvt_local_panels_finish(s, first, panels - first, alpha, first == 0 ? beta : 1));
   return DAVIT_SUCCESS;
 }
 
 typedef struct product {
-  dvt_strips *strips;
+  dvt_local_panels *locals;
   dvt_panel left, right;
   int64_t k;
-  bool in_slabs; /* the right operand: the rank has all that it needs of it */
+  bool in_groups; /* the right operand: the rank has all that it needs of it */
   dvt_error *failure;
 } product;
 
@@ -169,27 +171,27 @@ static davit_status arrive(void *operands) {
 
 static davit_status fetch(void *operands, int64_t t, int64_t inner) {
   product *p = operands;
-  dvt_strips *s = p->strips;
+  dvt_local_panels *s = p->locals;
   const dvt_piece *right = p->right.pieces;
-  DVT_TRY(dvt_strips_fetch_left(s, t, p->left.outer, inner, p->left.piece_count, p->left.pieces));
-  return p->in_slabs
-             ? dvt_strips_fetch_slab(s, t, &(dvt_piece){p->k - t * s->width, right->ld, right->data, false})
-             : dvt_strips_fetch_pieces(s, t, p->right.piece_count, right);
+  DVT_TRY(dvt_local_panels_fetch_left(s, t, p->left.outer, inner, p->left.piece_count, p->left.pieces));
+  return p->in_groups ? dvt_local_panels_fetch_group(
+                           s, t, &(dvt_piece){p->k - t * s->width, right->ld, right->data, false})
+                     : dvt_local_panels_fetch_pieces(s, t, p->right.piece_count, right);
 }
 
-davit_status dvt_multiply(davit_mpi_grid *grid, dvt_strips *strips, const dvt_view *left,
+davit_status dvt_multiply(davit_mpi_grid *grid, dvt_local_panels *locals, const dvt_view *left,
                           const dvt_view *right, double alpha, double beta, dvt_error *failure) {
   static const dvt_feed feed = {post, publish, arrive, fetch};
-  product p = {.strips = strips, .k = left->deal[1].n, .failure = failure};
-  davit_status status = dvt_panel_open(&p.left, grid, left, strips->width, &strips->transport, failure);
+  product p = {.locals = locals, .k = left->distribution[1].n, .failure = failure};
+  davit_status status = dvt_panel_open(&p.left, grid, left, locals->width, &locals->transport, failure);
   if (status == DAVIT_SUCCESS)
-    status = dvt_panel_open(&p.right, grid, right, strips->width, &strips->transport, failure);
+    status = dvt_panel_open(&p.right, grid, right, locals->width, &locals->transport, failure);
   if (status == DAVIT_SUCCESS)
     status = dvt_mpi_agree(grid->comm, dvt_error_report(failure));
-  p.in_slabs = p.right.alone && strips->slab > 1;
+  p.in_groups = p.right.alone && locals->group > 1;
   if (status == DAVIT_SUCCESS)
-    status = dvt_multiply_panels(strips, &feed, &p, p.k, p.in_slabs, alpha, beta, failure);
-  dvt_error_keep(failure, dvt_strips_drain(strips));
+    status = dvt_multiply_panels(locals, &feed, &p, p.k, p.in_groups, alpha, beta, failure);
+  dvt_error_keep(failure, dvt_local_panels_flush(locals));
   dvt_panel_close(&p.left);
   dvt_panel_close(&p.right);
   return status;

@@ -2,7 +2,7 @@
 #ifndef DAVIT_SRC_MPI_MULTIPLY_H
 #define DAVIT_SRC_MPI_MULTIPLY_H
 
-#include "src/mpi/strip.h"
+#include "src/mpi/local_panel.h"
 
 /* Panels are twice as wide from DVT_MPI_WIDE inner indices on: rows of B are copied to a GPU at a higher rate, where
  * there are enough panels for a good start. */
@@ -17,31 +17,31 @@ davit_status dvt_panel_width(const davit_mpi_options *options, int64_t k, int64_
 davit_status dvt_to_host(const davit_mpi_grid *grid, dvt_view *view, bool copy, void **memory);
 davit_status dvt_from_host(const davit_mpi_grid *grid, const dvt_view *view, const void *memory);
 
-/* Makes `view`, whose index 1 is the inner one, an operand whose index 0 is dealt as `outer` along `axis`,
+/* Makes `view`, whose index 1 is the inner one, an operand whose index 0 is distributed as `outer` along `axis`,
  * and whose index `unit` has stride 1: as it is, if it is one already and its blocks are not tiny; otherwise
  * a copy in *memory, for davit_free(). Collective, and returns the same on all ranks. */
-davit_status dvt_fit(const davit_mpi_grid *grid, const dvt_deal *outer, int axis, int unit, dvt_view *view,
-                     void **memory);
+davit_status dvt_fit(const davit_mpi_grid *grid, const dvt_distribution *outer, int axis, int unit,
+                     dvt_view *view, void **memory);
 
-/* Copies a matrix into a layout, of which the deals, the axes and the unit are given; the rest and *memory,
+/* Copies a matrix into a layout, of which the distributions, the axes and the unit are given; the rest and *memory,
  * for davit_free(), are set. Collective, and returns the same on all ranks. */
 davit_status dvt_move(const davit_mpi_grid *grid, const dvt_view *from, dvt_view *to, void **memory);
 
 /* The way back, into a matrix that is there. */
 davit_status dvt_move_back(const davit_mpi_grid *grid, const dvt_view *from, const dvt_view *to);
 
-/* Opens the strips by open(call, strips), and agrees on how it went. Where a device has no memory for them, again
- * without what the grid keeps there for panels of the next call. */
-davit_status dvt_strips_agree(davit_mpi_grid *grid, dvt_strips *strips,
-                              davit_status (*open)(void *call, dvt_strips *strips), void *call);
+/* Opens the local panels by open(call, local panels), and agrees on how it went. Where a device has no memory for
+ * them, again without what the grid keeps there for panels of the next call. */
+davit_status dvt_local_panels_agree(davit_mpi_grid *grid, dvt_local_panels *locals,
+                                    davit_status (*open)(void *call, dvt_local_panels *locals), void *call);
 
-/* C = alpha left right + beta C for the strips of all ranks. `left` is fitted to the rows of C (unit 0), `right`,
- * with its indices exchanged, to its columns (unit 1). Stores C; dvt_strips_close() waits for that. A rank that
+/* C = alpha left right + beta C for the local panels of all ranks. `left` is fitted to the rows of C (unit 0), `right`,
+ * with its indices exchanged, to its columns (unit 1). Stores C; dvt_local_panels_close() waits for that. A rank that
  * failed before stores nothing. `failure` gets what goes wrong. */
-davit_status dvt_multiply(davit_mpi_grid *grid, dvt_strips *strips, const dvt_view *left,
+davit_status dvt_multiply(davit_mpi_grid *grid, dvt_local_panels *locals, const dvt_view *left,
                           const dvt_view *right, double alpha, double beta, dvt_error *failure);
 
-/* How the operands of panels get to the strips: each panel, with the inner indices from begin to end, is posted,
+/* How the operands of panels get to the local panels: each panel, with the inner indices from begin to end, is posted,
  * published, arrives and is fetched. All but the last are collective. */
 typedef struct dvt_feed {
   davit_status (*post)(void *operands, int64_t begin, int64_t end);    /* enqueues what can be enqueued */
@@ -52,8 +52,8 @@ typedef struct dvt_feed {
 
 /* C = alpha (sum of the panels' products) + beta C, k inner indices in all, for what dvt_multiply() says of C and of
  * `failure`. While the devices work on one panel, the next is sent and the one after that is posted. `in_slabs`:
- * right operands come by dvt_strips_fetch_slab(). */
-davit_status dvt_multiply_panels(dvt_strips *strips, const dvt_feed *feed, void *operands, int64_t k,
+ * right operands come by dvt_local_panels_fetch_group(). */
+davit_status dvt_multiply_panels(dvt_local_panels *locals, const dvt_feed *feed, void *operands, int64_t k,
                                  bool in_slabs, double alpha, double beta, dvt_error *failure);
 
 #endif

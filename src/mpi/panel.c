@@ -36,7 +36,7 @@ static davit_status allocate(dvt_panel *p, int place) {
   p->requests = memory;
   for (int i = 0; i < 2; i++) {
     DVT_TRY(davit_malloc((size_t)width * sizeof *p->pieces, DAVIT_PAGEABLE, &memory));
-    p->turn[i].pieces = memory;
+    p->stage[i].pieces = memory;
   }
   return DAVIT_SUCCESS;
 }
@@ -64,7 +64,7 @@ davit_status dvt_panel_open(dvt_panel *p, davit_mpi_grid *grid, const dvt_view *
                    .width = width};
   if (grid->size[axis] > 1 && p->outer > 0) /* which is so for all of the line */
     DVT_TRY(dvt_panel_share(grid, axis, transport, buffer_bytes(p), &p->shared));
-  if (p->shared && p->shared->apart)
+  if (p->shared && p->shared->separate)
     dvt_error_keep(failure, davit_queue_create(transport->device, &p->queue, NULL));
   dvt_error_keep(failure, allocate(p, transport->place));
   return DAVIT_SUCCESS;
@@ -75,14 +75,14 @@ void dvt_panel_close(dvt_panel *p) {
   for (int i = 0; i < DVT_MESSAGE_BUFFERS; i++)
     davit_free(p->buffer[i]);
   davit_free(p->requests);
-  davit_free(p->turn[0].pieces);
-  davit_free(p->turn[1].pieces);
+  davit_free(p->stage[0].pieces);
+  davit_free(p->stage[1].pieces);
 }
 
 /* This rank's inner indices from `begin` on. */
 static const char *part(const dvt_panel *p, int64_t begin, int64_t row) {
   const dvt_view *v = p->view;
-  const int64_t at = dvt_deal_below(&v->deal[1], p->grid->at[v->axis[1]], begin);
+  const int64_t at = dvt_distribution_below(&v->distribution[1], p->grid->at[v->axis[1]], begin);
   return v->data + (size_t)(row * v->stride[0] + at * v->stride[1]) * p->bytes;
 }
 
@@ -111,14 +111,14 @@ static void append(const dvt_panel *p, dvt_posted *panel, const dvt_piece *piece
 enum { LIST = 1, PACK = 2, SEND = 4 };
 
 static davit_status each_part(dvt_panel *p, int64_t t, int what, dvt_error *failure) {
-  dvt_posted *panel = &p->turn[t % 2];
-  const dvt_deal *inner = &p->view->deal[1];
+  dvt_posted *panel = &p->stage[t % 2];
+  const dvt_distribution *inner = &p->view->distribution[1];
   const int axis = p->view->axis[1];
   const int64_t rows = panel->rows, most = dvt_at_least(INT_MAX / rows, 1);
   size_t at = 0;
   for (int64_t i = panel->begin, next; i < panel->end; i = next) {
-    const int owner = dvt_deal_owner(inner, i);
-    next = dvt_deal_end(inner, i);
+    const int owner = dvt_distribution_owner(inner, i);
+    next = dvt_distribution_end(inner, i);
     next = dvt_at_most(dvt_at_most(next, panel->end), i + most);
     const int count = (int)(rows * (next - i));
     char *to = at + (p->shared ? dvt_panel_part(p->shared, owner, t, buffer_bytes(p))
@@ -140,7 +140,7 @@ static davit_status each_part(dvt_panel *p, int64_t t, int what, dvt_error *fail
 davit_status dvt_panel_post(dvt_panel *p, int64_t begin, int64_t end, int64_t row, int64_t rows,
                             dvt_error *failure) {
   const int64_t t = p->posted++;
-  dvt_posted *panel = &p->turn[t % 2];
+  dvt_posted *panel = &p->stage[t % 2];
   *panel = (dvt_posted){.begin = begin, .end = end, .row = row, .rows = rows, .pieces = panel->pieces};
   if (rows == 0) /* nor has any other process of this line */
     return DAVIT_SUCCESS;
@@ -154,7 +154,7 @@ davit_status dvt_panel_post(dvt_panel *p, int64_t begin, int64_t end, int64_t ro
 davit_status dvt_panel_publish(dvt_panel *p, dvt_error *failure) {
   const int64_t t = p->published++;
   p->request_count = 0;
-  if (p->alone || p->turn[t % 2].rows == 0)
+  if (p->alone || p->stage[t % 2].rows == 0)
     return DAVIT_SUCCESS;
   if (p->queue)
     dvt_error_keep(failure, davit_queue_synchronize(p->queue));
@@ -165,7 +165,7 @@ davit_status dvt_panel_publish(dvt_panel *p, dvt_error *failure) {
 }
 
 davit_status dvt_panel_arrive(dvt_panel *p) {
-  const dvt_posted *panel = &p->turn[p->arrived++ % 2];
+  const dvt_posted *panel = &p->stage[p->arrived++ % 2];
   const int64_t count = p->request_count;
   p->request_count = 0;
   p->pieces = panel->pieces;

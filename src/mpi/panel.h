@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Panels of an operand: some of its inner indices, for all processes of a line of the grid that need them.
- * Index 0 of the view is dealt as C is, index 1 is the inner one. A process that is alone in its line uses its part
- * of the operand where it is. Processes of a line on one machine put what they have into memory that they share;
- * others broadcast it. */
+/* Panels of an operand: some of its inner indices, for all processes of a line of the grid that need them. Index 0
+ * of the view is distributed as C is, index 1 is the inner one. A process that is alone in its line uses its part of
+ * the operand where it is. Processes of a line on one machine put what they have into memory that they share; others
+ * broadcast it. */
 #ifndef DAVIT_SRC_MPI_PANEL_H
 #define DAVIT_SRC_MPI_PANEL_H
 
-#include "src/mpi/strip.h"
+#include "src/mpi/local_panel.h"
 
 /* While the devices use a panel, the one before may still be in use, and the next is being filled. In shared memory
  * the one after that is being filled as well, and another process may still use the one before these (see panel.c). */
@@ -32,7 +32,7 @@ typedef struct dvt_panel {
   MPI_Request *requests;
   int64_t request_count;
   int64_t posted, published, arrived; /* so many panels */
-  dvt_posted turn[2];
+  dvt_posted stage[2];
   const dvt_piece *pieces; /* of the panel that arrived last */
   int64_t piece_count;
 } dvt_panel;

@@ -15,16 +15,17 @@ typedef struct groups {
 } groups;
 
 /* The rank's indices from begin to end of `own`, by who has them in `other`. */
-static void group(const dvt_deal *own, int me, const dvt_deal *other, int64_t begin, int64_t end, groups *g) {
-  const int64_t first = dvt_deal_below(own, me, begin), after = dvt_deal_below(own, me, end);
+static void group(const dvt_distribution *own, int me, const dvt_distribution *other, int64_t begin,
+                  int64_t end, groups *g) {
+  const int64_t first = dvt_distribution_below(own, me, begin), after = dvt_distribution_below(own, me, end);
   memset(g->starts, 0, (size_t)(other->count + 2) * sizeof *g->starts);
   for (int64_t l = first; l < after; l++)
-    g->starts[dvt_deal_owner(other, dvt_deal_index(own, me, l)) + 2]++;
+    g->starts[dvt_distribution_owner(other, dvt_distribution_index(own, me, l)) + 2]++;
   for (int c = 2; c <= other->count + 1; c++)
     g->starts[c] += g->starts[c - 1];
   /* While they are filled, starts[c + 1] is where group c goes on. */
   for (int64_t l = first; l < after; l++)
-    g->positions[g->starts[dvt_deal_owner(other, dvt_deal_index(own, me, l)) + 1]++] = l;
+    g->positions[g->starts[dvt_distribution_owner(other, dvt_distribution_index(own, me, l)) + 1]++] = l;
 }
 
 static int64_t length(const groups *g, int c) {
@@ -58,7 +59,7 @@ static void count_all(const davit_mpi_grid *grid, side *s) {
 }
 
 /* Between the matrix and the buffer; ELEMENT is an unsigned integer of the elements' size. Where neighbours
- * in the buffer are far apart in the matrix, several columns are walked together, so that a cache line is
+ * in the buffer are far separate in the matrix, several columns are walked together, so that a cache line is
  * used while it is there. */
 #define DEFINE_MOVE(NAME, ELEMENT)                                                                           \
   static ELEMENT *NAME(const side *s, int c0, int c1, ELEMENT *buffer, bool pack) {                          \
@@ -96,7 +97,8 @@ typedef struct exchange {
 } exchange;
 
 static void group_side(const davit_mpi_grid *grid, side *s, int d, int64_t begin, int64_t end) {
-  group(&s->own->deal[d], grid->at[s->own->axis[d]], &s->other->deal[d], begin, end, &s->group[d]);
+  group(&s->own->distribution[d], grid->at[s->own->axis[d]], &s->other->distribution[d], begin, end,
+        &s->group[d]);
 }
 
 /* The columns from begin to end. */
@@ -117,9 +119,11 @@ static davit_status exchange_cols(exchange *e, int64_t begin, int64_t end) {
  * ranks. */
 static int64_t cols_at_a_time(const dvt_view *from, const dvt_view *to) {
   int64_t rows = 1;
-  const dvt_deal *deals[] = {&from->deal[0], &to->deal[0]};
+  const dvt_distribution *distributions[] = {&from->distribution[0], &to->distribution[0]};
   for (int i = 0; i < 2; i++) {
-    rows = dvt_at_least(rows, dvt_at_most(deals[i]->n / deals[i]->count + deals[i]->block, deals[i]->n));
+    rows = dvt_at_least(rows,
+                        dvt_at_most(distributions[i]->n / distributions[i]->count + distributions[i]->block,
+                                    distributions[i]->n));
   }
   return dvt_at_least((INT64_C(1) << 24) / rows, 1);
 }
@@ -135,7 +139,7 @@ static davit_status open_side(const davit_mpi_grid *grid, side *s, int64_t cols)
   const int64_t local[2] = {rows, dvt_at_most(cols, mine)}, ranks = (int64_t)grid->size[0] * grid->size[1];
   for (int d = 0; d < 2; d++) {
     DVT_TRY(allocate(local[d], sizeof(int64_t), (void **)&s->group[d].positions));
-    DVT_TRY(allocate(s->other->deal[d].count + 2, sizeof(int64_t), (void **)&s->group[d].starts));
+    DVT_TRY(allocate(s->other->distribution[d].count + 2, sizeof(int64_t), (void **)&s->group[d].starts));
   }
   DVT_TRY(allocate(ranks, sizeof(int), (void **)&s->counts));
   DVT_TRY(allocate(ranks, sizeof(int), (void **)&s->at));
@@ -155,14 +159,14 @@ static void close_side(side *s) {
 davit_status dvt_redistribute(const davit_mpi_grid *grid, const dvt_view *from, const dvt_view *to,
                               const dvt_error *failure) {
   exchange e = {.grid = grid, .send = {.own = from, .other = to}, .receive = {.own = to, .other = from}};
-  const int64_t n = from->deal[1].n, cols = dvt_at_most(cols_at_a_time(from, to), n);
+  const int64_t n = from->distribution[1].n, cols = dvt_at_most(cols_at_a_time(from, to), n);
   dvt_error own = *failure;
   dvt_error_keep(&own, open_side(grid, &e.send, cols));
   dvt_error_keep(&own, open_side(grid, &e.receive, cols));
   davit_status status = dvt_mpi_agree(grid->comm, dvt_error_report(&own));
   if (status == DAVIT_SUCCESS) {
-    group_side(grid, &e.send, 0, 0, from->deal[0].n);
-    group_side(grid, &e.receive, 0, 0, from->deal[0].n);
+    group_side(grid, &e.send, 0, 0, from->distribution[0].n);
+    group_side(grid, &e.receive, 0, 0, from->distribution[0].n);
   }
   for (int64_t j = 0; j < n && status == DAVIT_SUCCESS; j += cols)
     status = exchange_cols(&e, j, dvt_at_most(j + cols, n));

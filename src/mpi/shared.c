@@ -166,8 +166,8 @@ static davit_status open_parts(MPI_Comm comm, int me, dvt_shared *s, offer *offe
   unmap(token, TOKEN_BYTES);
   if (offers[me].file >= 0)
     close(offers[me].file);
-  s->apart = status == DAVIT_SUCCESS && all;
-  if (!s->apart)
+  s->separate = status == DAVIT_SUCCESS && all;
+  if (!s->separate)
     drop_parts(s);
   return status;
 }
@@ -177,7 +177,7 @@ static davit_status open_parts(MPI_Comm comm, int me, dvt_shared *s, offer *offe
 static davit_status open_some(MPI_Comm comm, int me, dvt_shared *s, offer *offers) {
   if (s->wish >= DVT_SHARE_DEVICE)
     DVT_TRY(open_parts(comm, me, s, offers));
-  return s->apart ? DAVIT_SUCCESS : open_host(comm, me, s);
+  return s->separate ? DAVIT_SUCCESS : open_host(comm, me, s);
 }
 
 davit_status dvt_shared_open(MPI_Comm comm, size_t bytes, dvt_share wish, int device, dvt_shared *shared) {
@@ -230,7 +230,7 @@ davit_status dvt_shared_close(MPI_Comm comm, dvt_shared *s) {
   int me = 0;
   davit_status status = DAVIT_SUCCESS;
   MPI_Comm_rank(comm, &me);
-  if (s->part && !s->apart) {
+  if (s->part && !s->separate) {
     if (s->pinned)
       davit_unpin(s->part[me]);
     unmap(s->part[me], s->bytes);

@@ -22,7 +22,7 @@ typedef enum dvt_share {
 typedef struct dvt_shared {
   char **part; /* where each process of the line writes; NULL: nothing is shared */
   int count;
-  bool apart; /* the parts are different memory */
+  bool separate; /* the parts are different memory */
   size_t bytes;
   dvt_share wish; /* what was agreed upon, which need not be what came of it */
   int device;
@@ -40,7 +40,7 @@ davit_status dvt_shared_publish(MPI_Comm comm, MPI_Request *request);
 /* Waits for requests, and for what others have written there before. */
 davit_status dvt_shared_await(int64_t count, MPI_Request *requests);
 
-/* Collective where parts are apart. */
+/* Collective where parts are separate. */
 davit_status dvt_shared_close(MPI_Comm comm, dvt_shared *shared);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ranges of rows and columns that lie in the triangle are computed in C. What the triangle's edge cuts is computed
- * apart from C, and what of it is in the triangle is added then. */
+ * separate from C, and what of it is in the triangle is added then. */
 #include <davit/level3.h>
 #include <davit/memory.h>
 
@@ -24,8 +24,8 @@ typedef struct update {
 
 /* Of column l, by position: for 'L' the first row in the triangle, for 'U' the one after the last. */
 static int64_t edge_of(const update *u, int64_t l) {
-  const int64_t j = dvt_deal_index(&u->c.deal[1], u->grid->at[1], l);
-  return dvt_deal_below(&u->c.deal[0], u->grid->at[0], u->uplo == 'L' ? j : j + 1);
+  const int64_t j = dvt_distribution_index(&u->c.distribution[1], u->grid->at[1], l);
+  return dvt_distribution_below(&u->c.distribution[0], u->grid->at[0], u->uplo == 'L' ? j : j + 1);
 }
 
 #define DEFINE_MERGE(NAME, T)                                                                                \
@@ -85,14 +85,14 @@ enum { LEAVES = 32, LEAF_MINIMUM = 16, DEVICE_LEAF_MINIMUM = 512 /* smaller prod
 
 typedef struct cover {
   const update *u;
-  int64_t first, leaf; /* of the strip; columns that are not divided any more */
-  dvt_range ranges[3 * LEAVES];
+  int64_t first, leaf; /* of the local panel; columns that are not divided any more */
+  dvt_block_range ranges[3 * LEAVES];
   int64_t count;
 } cover;
 
-static void add(cover *t, int64_t first, int64_t end_col, int64_t row, int64_t end, bool apart) {
+static void add(cover *t, int64_t first, int64_t end_col, int64_t row, int64_t end, bool separate) {
   if (first < end_col && row < end)
-    t->ranges[t->count++] = (dvt_range){first, end_col - first, row, end, apart, NULL};
+    t->ranges[t->count++] = (dvt_block_range){first, end_col - first, row, end, separate, NULL};
 }
 
 /* What lies between the edge and row `far`, which is beyond it in all columns from l0 to l1; they are halved until few
@@ -117,35 +117,36 @@ static void divide(cover *t, int64_t l0, int64_t l1, int64_t far) {
   divide(t, middle, l1, lower ? far : edge);
 }
 
-static davit_status divide_all(const update *u, dvt_strips *strips) {
-  for (int i = 0; i < strips->count; i++) {
-    dvt_strip *strip = &strips->strip[i];
-    cover t = {.u = u, .first = strip->first};
-    t.leaf = dvt_at_least((strip->cols + LEAVES - 1) / LEAVES,
-                          strip->device == DAVIT_HOST ? LEAF_MINIMUM : DEVICE_LEAF_MINIMUM);
-    if (strip->cols > 0)
-      divide(&t, 0, strip->cols, u->uplo == 'L' ? strips->rows : 0);
-    DVT_TRY(dvt_strips_divide(strips, strip, t.ranges, t.count));
+static davit_status divide_all(const update *u, dvt_local_panels *locals) {
+  for (int i = 0; i < locals->count; i++) {
+    dvt_local_panel *local = &locals->local[i];
+    cover t = {.u = u, .first = local->first};
+    t.leaf = dvt_at_least((local->cols + LEAVES - 1) / LEAVES,
+                          local->device == DAVIT_HOST ? LEAF_MINIMUM : DEVICE_LEAF_MINIMUM);
+    if (local->cols > 0)
+      divide(&t, 0, local->cols, u->uplo == 'L' ? locals->rows : 0);
+    DVT_TRY(dvt_local_panels_divide(locals, local, t.ranges, t.count));
   }
   return DAVIT_SUCCESS;
 }
 
-/* What was computed apart from C. */
-static davit_status merge_strip(const update *u, const dvt_strips *strips, const dvt_strip *strip) {
+/* What was computed separate from C. */
+static davit_status merge_strip(const update *u, const dvt_local_panels *locals,
+                                const dvt_local_panel *local) {
   void *memory = NULL;
   davit_status status = DAVIT_SUCCESS;
-  const char *product = strip->apart;
-  if (product && strip->device != DAVIT_HOST) {
-    const size_t bytes = (size_t)strip->apart_elements * strips->bytes;
+  const char *product = local->separate;
+  if (product && local->device != DAVIT_HOST) {
+    const size_t bytes = (size_t)local->separate_elements * locals->bytes;
     DVT_TRY(davit_malloc(bytes, DAVIT_PINNED, &memory));
     status = davit_copy(bytes, product, memory);
     product = memory;
   }
-  for (int64_t r = 0; r < strip->ranges && status == DAVIT_SUCCESS; r++) {
-    const dvt_range *range = &strip->range[r];
-    if (range->apart)
-      status = merge_anywhere(u, strip->first + range->first, range->cols, range->row, range->end,
-                              product + (range->memory - strip->apart));
+  for (int64_t r = 0; r < local->ranges && status == DAVIT_SUCCESS; r++) {
+    const dvt_block_range *range = &local->range[r];
+    if (range->separate)
+      status = merge_anywhere(u, local->first + range->first, range->cols, range->row, range->end,
+                              product + (range->memory - local->separate));
   }
   davit_free(memory);
   return status;
@@ -153,37 +154,37 @@ static davit_status merge_strip(const update *u, const dvt_strips *strips, const
 
 /* ---- the whole ---- */
 
-static davit_status open(void *call, dvt_strips *strips) {
+static davit_status open(void *call, dvt_local_panels *locals) {
   const update *u = call;
-  DVT_TRY(dvt_strips_open(strips, u->grid, u->type, dvt_grid_local(u->grid, &u->c, 0),
-                          dvt_grid_local(u->grid, &u->c, 1), u->c.data, u->c.stride[1], u->width, u->devices,
-                          u->device_count));
-  DVT_TRY(divide_all(u, strips));
-  return u->beta != 0 ? dvt_strips_load(strips) : DAVIT_SUCCESS;
+  DVT_TRY(dvt_local_panels_open(locals, u->grid, u->type, dvt_grid_local(u->grid, &u->c, 0),
+                                dvt_grid_local(u->grid, &u->c, 1), u->c.data, u->c.stride[1], u->width,
+                                u->devices, u->device_count));
+  DVT_TRY(divide_all(u, locals));
+  return u->beta != 0 ? dvt_local_panels_load(locals) : DAVIT_SUCCESS;
 }
 
-static davit_status compute(update *u, dvt_strips *strips) {
+static davit_status compute(update *u, dvt_local_panels *locals) {
   dvt_error failure = {.status = DAVIT_SUCCESS};
-  DVT_TRY(dvt_strips_agree(u->grid, strips, open, u));
-  DVT_TRY(dvt_multiply_mirrored(u->grid, strips, &u->a, &u->c, u->alpha, u->beta, &failure));
-  for (int i = 0; i < strips->count && failure.status == DAVIT_SUCCESS; i++)
-    dvt_error_keep(&failure, merge_strip(u, strips, &strips->strip[i]));
-  dvt_error_keep(&failure, dvt_strips_close(strips));
+  DVT_TRY(dvt_local_panels_agree(u->grid, locals, open, u));
+  DVT_TRY(dvt_multiply_mirrored(u->grid, locals, &u->a, &u->c, u->alpha, u->beta, &failure));
+  for (int i = 0; i < locals->count && failure.status == DAVIT_SUCCESS; i++)
+    dvt_error_keep(&failure, merge_strip(u, locals, &locals->local[i]));
+  dvt_error_keep(&failure, dvt_local_panels_close(locals));
   return dvt_mpi_agree(u->grid->comm, dvt_error_report(&failure));
 }
 
 static davit_status run(update *u) {
   void *a = NULL;
-  dvt_strips strips = {.count = 0};
+  dvt_local_panels locals = {.count = 0};
   if (u->alpha == 0 || u->k == 0) {
     const int64_t rows = dvt_grid_local(u->grid, &u->c, 0), cols = dvt_grid_local(u->grid, &u->c, 1);
     return u->beta == 1 ? DAVIT_SUCCESS
                         : dvt_mpi_agree(u->grid->comm, merge_anywhere(u, 0, cols, 0, rows, NULL));
   }
-  davit_status status = dvt_fit(u->grid, &u->c.deal[0], 0, 0, &u->a, &a);
+  davit_status status = dvt_fit(u->grid, &u->c.distribution[0], 0, 0, &u->a, &a);
   if (status == DAVIT_SUCCESS)
-    status = compute(u, &strips);
-  dvt_strips_close(&strips);
+    status = compute(u, &locals);
+  dvt_local_panels_close(&locals);
   davit_free(a);
   return status;
 }

@@ -24,7 +24,7 @@ typedef struct solution {
   dvt_view a, b; /* op(A) and B for side 'L' */
   int devices[DVT_MPI_DEVICES], device_count;
 
-  dvt_strips strips;
+  dvt_local_panels locals;
   dvt_panel panel; /* columns of op(A): the block on the diagonal, and those that are solved for later */
   const dvt_shared
       *shared;  /* where the process column shares what is solved in a step, if it is handed on, or NULL */
@@ -40,22 +40,22 @@ typedef struct solution {
 typedef struct step {
   int64_t begin, end;
   int64_t row, rows; /* of the panel */
-  dvt_band corner, rest;
+  dvt_row_range corner, rest;
 } step;
 
 /* The block that begins, or for an upper triangle ends, at `at`. */
 static step step_at(const solution *s, int64_t at) {
-  const dvt_deal *cols = &s->a.deal[1], *rows = &s->a.deal[0];
+  const dvt_distribution *cols = &s->a.distribution[1], *rows = &s->a.distribution[0];
   const bool lower = s->uplo == 'L';
   const int64_t block = (cols->offset + (lower ? at : at - 1)) / cols->block * cols->block - cols->offset;
   step t = {.begin = dvt_at_least(block, 0), .end = dvt_at_most(block + cols->block, s->m)};
   const int me = s->grid->at[0];
-  const int64_t first = dvt_deal_below(rows, me, t.begin), after = dvt_deal_below(rows, me, t.end),
-                all = dvt_deal_below(rows, me, s->m);
+  const int64_t first = dvt_distribution_below(rows, me, t.begin),
+                after = dvt_distribution_below(rows, me, t.end), all = dvt_distribution_below(rows, me, s->m);
   t.row = lower ? first : 0;
   t.rows = lower ? all - first : after;
-  t.corner = (dvt_band){first, after - first, first - t.row};
-  t.rest = lower ? (dvt_band){after, all - after, after - t.row} : (dvt_band){0, first, 0};
+  t.corner = (dvt_row_range){first, after - first, first - t.row};
+  t.rest = lower ? (dvt_row_range){after, all - after, after - t.row} : (dvt_row_range){0, first, 0};
   return t;
 }
 
@@ -73,7 +73,7 @@ static bool is_handed_on(const solution *s) {
 }
 
 static int owner_of(const solution *s, const step *t) {
-  return dvt_deal_owner(&s->a.deal[0], t->begin);
+  return dvt_distribution_owner(&s->a.distribution[0], t->begin);
 }
 
 /* The buffer of step i. The owner writes to shared memory when all have met in step i - 1; before that, at the end
@@ -95,12 +95,12 @@ static davit_status hand_on(solution *s, const step *t, char *x) {
   const int owner = owner_of(s, t);
   const MPI_Datatype type = dvt_grid_type(s->type);
   const int64_t height = t->end - t->begin, cols = (INT64_C(1) << 30) / height;
-  if (t->corner.rows > 0 && s->strips.cols > 0)
-    dvt_error_keep(&s->failure, dvt_strips_read(&s->strips, t->corner.row, t->corner.rows, x));
+  if (t->corner.rows > 0 && s->locals.cols > 0)
+    dvt_error_keep(&s->failure, dvt_local_panels_read(&s->locals, t->corner.row, t->corner.rows, x));
   if (s->shared)
     return meet(s);
-  for (int64_t j = 0; j < s->strips.cols; j += cols) {
-    const int64_t width = dvt_at_most(s->strips.cols - j, cols);
+  for (int64_t j = 0; j < s->locals.cols; j += cols) {
+    const int64_t width = dvt_at_most(s->locals.cols - j, cols);
     DVT_TRY_MPI(MPI_Bcast(x + (size_t)(j * height) * davit_type_bytes(s->type), (int)(width * height), type,
                           owner, s->grid->line[0]));
   }
@@ -113,29 +113,29 @@ static davit_status store(solution *s, bool last) {
   const int64_t count = s->solved - s->stored;
   if (count < ROWS && !last)
     return DAVIT_SUCCESS;
-  const int64_t row = s->uplo == 'L' ? s->stored : s->strips.rows - s->solved;
+  const int64_t row = s->uplo == 'L' ? s->stored : s->locals.rows - s->solved;
   s->stored = s->solved;
-  return dvt_strips_store_rows(&s->strips, row, count);
+  return dvt_local_panels_store_rows(&s->locals, row, count);
 }
 
 /* Where this block of B is. */
 static davit_status solve(solution *s, int64_t panel, const step *t) {
-  DVT_TRY(dvt_strips_fetch_left(&s->strips, panel, t->rows, t->end - t->begin, s->panel.piece_count,
-                                s->panel.pieces));
-  DVT_TRY(dvt_strips_solve(&s->strips, panel, t->corner, s->uplo, s->diag));
+  DVT_TRY(dvt_local_panels_fetch_left(&s->locals, panel, t->rows, t->end - t->begin, s->panel.piece_count,
+                                      s->panel.pieces));
+  DVT_TRY(dvt_local_panels_solve(&s->locals, panel, t->corner, s->uplo, s->diag));
   s->solved += t->corner.rows;
   return store(s, is_last(s, t));
 }
 
 /* Takes A's blocks times the solution, which lies in `x` if it was handed on, from the rest. */
 static davit_status update(solution *s, int64_t panel, const step *t, const char *x) {
-  const bool here = s->shared && s->shared->apart && owner_of(s, t) == s->grid->at[0];
+  const bool here = s->shared && s->shared->separate && owner_of(s, t) == s->grid->at[0];
   const dvt_piece piece = {t->end - t->begin, t->end - t->begin, x, here};
   if (!is_handed_on(s))
-    dvt_strips_take_rows(&s->strips, panel, t->corner.row);
+    dvt_local_panels_take_rows(&s->locals, panel, t->corner.row);
   else if (t->rest.rows > 0)
-    DVT_TRY(dvt_strips_fetch_pieces(&s->strips, panel, 1, &piece));
-  return dvt_strips_multiply(&s->strips, panel, t->rest, -1, 1);
+    DVT_TRY(dvt_local_panels_fetch_pieces(&s->locals, panel, 1, &piece));
+  return dvt_local_panels_multiply(&s->locals, panel, t->rest, -1, 1);
 }
 
 /* After a failure no product is enqueued any more, but the other ranks still need this one's messages. */
@@ -154,42 +154,42 @@ static davit_status steps(solution *s) {
     if (is_last(s, &t))
       return DAVIT_SUCCESS;
     t = step_at(s, s->uplo == 'L' ? t.end : t.begin);
-    dvt_error_keep(&s->failure, dvt_strips_wait(&s->strips, i - 2));
+    dvt_error_keep(&s->failure, dvt_local_panels_wait(&s->locals, i - 2));
     DVT_TRY(post(s, &t));
   }
 }
 
 /* ---- the whole ---- */
 
-static davit_status open(void *call, dvt_strips *strips) {
+static davit_status open(void *call, dvt_local_panels *locals) {
   solution *s = call;
   const int64_t rows = dvt_grid_local(s->grid, &s->b, 0), cols = dvt_grid_local(s->grid, &s->b, 1);
-  const int64_t block = s->a.deal[1].block, width = dvt_at_most(block, s->m);
-  DVT_TRY(dvt_strips_open(strips, s->grid, s->type, rows, cols, s->b.data, s->b.stride[1], width, s->devices,
-                          s->device_count));
-  return s->alpha != 0 ? dvt_strips_load(strips) : DAVIT_SUCCESS;
+  const int64_t block = s->a.distribution[1].block, width = dvt_at_most(block, s->m);
+  DVT_TRY(dvt_local_panels_open(locals, s->grid, s->type, rows, cols, s->b.data, s->b.stride[1], width,
+                                s->devices, s->device_count));
+  return s->alpha != 0 ? dvt_local_panels_load(locals) : DAVIT_SUCCESS;
 }
 
 /* Collective in the process column, all of which have as many columns. */
 static davit_status open_solutions(solution *s) {
-  if (!is_handed_on(s) || s->strips.cols == 0)
+  if (!is_handed_on(s) || s->locals.cols == 0)
     return DAVIT_SUCCESS;
-  s->bytes = (size_t)(s->strips.width * s->strips.cols) * davit_type_bytes(s->type);
-  DVT_TRY(dvt_panel_share(s->grid, 0, &s->strips.transport, s->bytes, &s->shared));
+  s->bytes = (size_t)(s->locals.width * s->locals.cols) * davit_type_bytes(s->type);
+  DVT_TRY(dvt_panel_share(s->grid, 0, &s->locals.transport, s->bytes, &s->shared));
   for (int i = 0; i < DVT_MESSAGE_BUFFERS && !s->shared; i++) {
     void *memory = NULL;
-    dvt_error_keep(&s->failure, davit_malloc(s->bytes, s->strips.transport.place, &memory));
+    dvt_error_keep(&s->failure, davit_malloc(s->bytes, s->locals.transport.place, &memory));
     s->x[i] = memory;
   }
   return DAVIT_SUCCESS;
 }
 
 static davit_status compute(solution *s) {
-  davit_status status = dvt_strips_agree(s->grid, &s->strips, open, s);
+  davit_status status = dvt_local_panels_agree(s->grid, &s->locals, open, s);
   if (status == DAVIT_SUCCESS && s->alpha != 1) /* once, where B is worked on in place */
-    dvt_error_keep(&s->failure, dvt_strips_scale(&s->strips, s->alpha));
+    dvt_error_keep(&s->failure, dvt_local_panels_scale(&s->locals, s->alpha));
   if (status == DAVIT_SUCCESS)
-    status = dvt_panel_open(&s->panel, s->grid, &s->a, s->strips.width, &s->strips.transport, &s->failure);
+    status = dvt_panel_open(&s->panel, s->grid, &s->a, s->locals.width, &s->locals.transport, &s->failure);
   if (status == DAVIT_SUCCESS)
     status = open_solutions(s);
   if (status == DAVIT_SUCCESS)
@@ -197,8 +197,8 @@ static davit_status compute(solution *s) {
   if (status == DAVIT_SUCCESS && s->alpha != 0)
     status = steps(s);
   else if (status == DAVIT_SUCCESS)
-    dvt_error_keep(&s->failure, dvt_strips_store(&s->strips));
-  dvt_error_keep(&s->failure, dvt_strips_close(&s->strips));
+    dvt_error_keep(&s->failure, dvt_local_panels_store(&s->locals));
+  dvt_error_keep(&s->failure, dvt_local_panels_close(&s->locals));
   dvt_panel_close(&s->panel);
   for (int i = 0; i < DVT_MESSAGE_BUFFERS; i++)
     davit_free(s->x[i]);
@@ -207,13 +207,13 @@ static davit_status compute(solution *s) {
 
 /* A has the same blocks in rows and columns, which are of a good size. */
 static davit_status fit_a(solution *s, void **memory) {
-  const dvt_deal *rows = &s->a.deal[0], *cols = &s->a.deal[1];
+  const dvt_distribution *rows = &s->a.distribution[0], *cols = &s->a.distribution[1];
   if (s->a.axis[0] == 0 && s->a.unit == 0 && rows->block == cols->block && rows->offset == cols->offset &&
       cols->block >= DVT_MPI_BLOCK_MINIMUM && cols->block <= BLOCK_MAXIMUM)
     return DAVIT_SUCCESS;
   dvt_view to = {.axis = {0, 1}, .unit = 0};
   for (int d = 0; d < 2; d++)
-    to.deal[d] = (dvt_deal){.n = s->m, .block = DVT_MPI_BLOCK, .count = s->grid->size[d]};
+    to.distribution[d] = (dvt_distribution){.n = s->m, .block = DVT_MPI_BLOCK, .count = s->grid->size[d]};
   DVT_TRY(dvt_move(s->grid, &s->a, &to, memory));
   s->a = to;
   return DAVIT_SUCCESS;
@@ -223,11 +223,12 @@ static davit_status run(solution *s) {
   void *a = NULL, *b = NULL;
   const dvt_view given = s->b;
   davit_status status = fit_a(s, &a);
-  const bool moved = given.axis[0] != 0 || given.unit != 0 || !dvt_deals_equal(&given.deal[0], &s->a.deal[0]);
+  const bool moved = given.axis[0] != 0 || given.unit != 0 ||
+                     !dvt_distributions_equal(&given.distribution[0], &s->a.distribution[0]);
   if (status == DAVIT_SUCCESS && moved) {
     dvt_view to = {.axis = {0, 1}, .unit = 0};
-    to.deal[0] = s->a.deal[0];
-    to.deal[1] = (dvt_deal){.n = s->n, .block = DVT_MPI_BLOCK, .count = s->grid->size[1]};
+    to.distribution[0] = s->a.distribution[0];
+    to.distribution[1] = (dvt_distribution){.n = s->n, .block = DVT_MPI_BLOCK, .count = s->grid->size[1]};
     status = dvt_move(s->grid, &given, &to, &b);
     s->b = to;
   }

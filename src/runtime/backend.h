@@ -18,10 +18,10 @@ typedef struct dvt_backend {
   davit_status (*start)(void);
   void (*stop)(void);                   /* all lanes are closed */
   void (*leave)(void);                  /* the process ends with lanes open: leave what runs alone */
-  davit_status (*open)(dvt_lane *lane); /* sets marks_records, backend; the stream is there */
-  void (*close)(dvt_lane *lane);        /* the lane is drained */
+  davit_status (*open)(dvt_lane *lane); /* sets issues_records, backend; the stream is there */
+  void (*close)(dvt_lane *lane);        /* the lane is flushed */
   void (*submit)(dvt_command *command); /* takes the command; any thread */
-  bool (*drain)(
+  bool (*flush)(
       dvt_lane *lane); /* waits for the lane's work, if that is a device's alone; NULL: it never is */
   bool (*is_idle)(
       dvt_lane *lane);      /* after leave(): whether nothing of the lane is under way, or ever will be */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The task graph: lanes carried by OpenMP tasks and target regions with `depend`.
  *
- * One thread, the generator (generator.h), takes commands from an inbox, cuts the commands of a lane into segments,
- * and generates one task for each (task.h). A segment has commands of one kind, which decides its carrier.
+ * One thread, the generator (generator.h), takes commands from an inbox, cuts the commands of a lane into batches,
+ * and generates one task for each (task.h). A batch has commands of one kind, which decides its executor.
  *
- * At most WINDOW segments of a lane are in the graph. What waits outside costs no more than its commands, and
- * is joined into longer segments. A wait enters the graph after the record that it waits for: until then its
+ * At most WINDOW batches of a lane are in the graph. What waits outside costs no more than its commands, and
+ * is joined into longer batches. A wait enters the graph after the record that it waits for: until then its
  * lane is parked at the record. */
 #include <sched.h>
 #include <semaphore.h>
@@ -17,9 +17,9 @@
 #include "src/base/fork.h"
 #include "src/base/thread.h"
 #include "src/runtime/backend_openmp.h"
+#include "src/runtime/batch.h"
 #include "src/runtime/generator.h"
 #include "src/runtime/pool.h"
-#include "src/runtime/segment.h"
 #include "src/runtime/task.h"
 
 enum { WINDOW = 32, MAX_REGIONS = 32, TURN = 256 };
@@ -29,7 +29,7 @@ static dvt_lane *active, **active_end = &active;
 /* ---- lanes in the generator ---- */
 
 static void activate(dvt_lane *lane) {
-  dvt_track *t = dvt_track_of(lane);
+  dvt_lane_state *t = dvt_lane_state_of(lane);
   t->listed = true;
   t->next = NULL;
   *active_end = lane;
@@ -37,13 +37,13 @@ static void activate(dvt_lane *lane) {
 }
 
 static void park(dvt_lane *lane, dvt_record *record) {
-  dvt_track_of(lane)->next = record->parked;
+  dvt_lane_state_of(lane)->next = record->parked;
   record->parked = lane;
 }
 
 static void activate_all(dvt_lane **list) {
   for (dvt_lane *lane = *list, *next; lane; lane = next) {
-    next = dvt_track_of(lane)->next;
+    next = dvt_lane_state_of(lane)->next;
     activate(lane);
   }
   *list = NULL;
@@ -52,7 +52,7 @@ static void activate_all(dvt_lane **list) {
 /* The command behind the waits at the lane's head. *known: the outcome of all they wait for is. Parks the
  * lane and sets *there to false if a record is not in the graph yet. */
 static dvt_command *pass_waits(dvt_lane *lane, dvt_command **last, bool *known, bool *there) {
-  dvt_track *t = dvt_track_of(lane);
+  dvt_lane_state *t = dvt_lane_state_of(lane);
   int waits = 0;
   dvt_command *c = t->first;
   *there = *known = true;
@@ -68,22 +68,22 @@ static dvt_command *pass_waits(dvt_lane *lane, dvt_command **last, bool *known, 
   return c;
 }
 
-/* The lane's next segment; false if it must wait. */
-static bool find_segment(dvt_lane *lane, dvt_segment *s) {
-  dvt_track *t = dvt_track_of(lane);
+/* The lane's next batch; false if it must wait. */
+static bool find_segment(dvt_lane *lane, dvt_batch *s) {
+  dvt_lane_state *t = dvt_lane_state_of(lane);
   bool known, there;
-  *s = (dvt_segment){.lane = lane, .first = t->first, .kind = DVT_WAIT};
+  *s = (dvt_batch){.lane = lane, .first = t->first, .kind = DVT_WAIT};
   dvt_command *c = pass_waits(lane, &s->last, &known, &there);
   if (!there)
     return false;
   const bool regions = c && c->kind == DVT_REGION && known, shared = atomic_load(&lane->shared);
   const bool after = regions && (shared || !t->certain);
-  if (dvt_track_hold(lane, after ? 0 : WINDOW - 1))
+  if (dvt_lane_state_hold(lane, after ? 0 : WINDOW - 1))
     return false;
-  if (after && (shared || t->in_stream) && t->drained != t->first) {
-    t->drained = t->first;
-    dvt_task_drain(lane);
-    if (dvt_track_hold(lane, 0))
+  if (after && (shared || t->in_stream) && t->flushed != t->first) {
+    t->flushed = t->first;
+    dvt_task_flush(lane);
+    if (dvt_lane_state_hold(lane, 0))
       return false;
   }
   if (!c || c->kind == DVT_WAIT || (c->kind == DVT_REGION && !regions))
@@ -99,7 +99,7 @@ static bool find_segment(dvt_lane *lane, dvt_segment *s) {
   return true;
 }
 
-static dvt_carrier carrier_of(const dvt_segment *s) {
+static dvt_executor carrier_of(const dvt_batch *s) {
   switch (s->kind) {
   case DVT_REGION:
     return DVT_EMITTED;
@@ -118,8 +118,8 @@ static void relist(void *lane) {
     activate(lane);
 }
 
-static void generate(const dvt_segment *s, bool more) {
-  const dvt_carrier by = carrier_of(s);
+static void generate(const dvt_batch *s, bool more) {
+  const dvt_executor by = carrier_of(s);
   if (by != DVT_EMITTED) {
     dvt_task_generate(s, by);
     return;
@@ -129,12 +129,12 @@ static void generate(const dvt_segment *s, bool more) {
   pthread_cleanup_pop(0);
 }
 
-/* Generates what the lane has, as far as it may, and at most *left segments. With 256 tasks ready, libomp
- * runs a further one where it is generated, and a lane is closed and freed as soon as its last segment has
- * run: after the last segment the lane must not be touched. */
+/* Generates what the lane has, as far as it may, and at most *left batches. With 256 tasks ready, libomp
+ * runs a further one where it is generated, and a lane is closed and freed as soon as its last batch has
+ * run: after the last batch the lane must not be touched. */
 static void advance(dvt_lane *lane, int *left) {
-  dvt_track *t = dvt_track_of(lane);
-  dvt_segment s;
+  dvt_lane_state *t = dvt_lane_state_of(lane);
+  dvt_batch s;
   for (bool more = true; more; --*left) {
     if (*left == 0) {
       activate(lane);
@@ -143,7 +143,7 @@ static void advance(dvt_lane *lane, int *left) {
     if (!find_segment(lane, &s))
       return;
     t->first = s.last->next;
-    t->drained = NULL;
+    t->flushed = NULL;
     s.last->next = NULL;
     for (const dvt_command *c = s.first; c; c = c->next)
       s.first->commands = c == s.first ? 1 : s.first->commands + 1;
@@ -162,11 +162,11 @@ static void advance(dvt_lane *lane, int *left) {
 
 static void take_command(dvt_message *message) {
   dvt_command *c = (dvt_command *)message;
-  dvt_track *t = dvt_track_of(c->lane);
+  dvt_lane_state *t = dvt_lane_state_of(c->lane);
   c->next = NULL;
   __builtin_prefetch(c->record);
   if (c->beside)
-    dvt_track_settle(c->lane);
+    dvt_lane_state_settle(c->lane);
   if (!t->listed)
     activate(c->lane);
   *t->end = c;
@@ -174,14 +174,14 @@ static void take_command(dvt_message *message) {
 }
 
 static void submit(dvt_command *command) {
-  if (dvt_track_place(command))
+  if (dvt_lane_state_place(command))
     return;
   command->message.take = take_command;
   dvt_generator_send(&command->message);
 }
 
 static void take_released(void) {
-  dvt_lane *list = dvt_track_take_released();
+  dvt_lane *list = dvt_lane_state_take_released();
   activate_all(&list);
 }
 
@@ -190,7 +190,7 @@ static atomic_bool generates_no_more;
 static bool has_answered; /* the generator's */
 static sem_t heard;
 
-/* After TURN segments tasks that have become ready have theirs. */
+/* After TURN batches tasks that have become ready have theirs. */
 static bool turn(void) {
   int left = TURN;
   if (atomic_load_explicit(&generates_no_more, memory_order_acquire)) {
@@ -203,7 +203,7 @@ static bool turn(void) {
   const bool any = active;
   while (active && left > 0) {
     dvt_lane *lane = active;
-    active = dvt_track_of(lane)->next;
+    active = dvt_lane_state_of(lane)->next;
     if (!active)
       active_end = &active;
     advance(lane, &left);
@@ -214,7 +214,7 @@ static bool turn(void) {
 static bool is_waiting(void) {
   if (atomic_load(&generates_no_more))
     return !has_answered;
-  return active || dvt_track_any_released();
+  return active || dvt_lane_state_any_released();
 }
 
 static const dvt_generator_work work = {turn, is_waiting};
@@ -294,10 +294,10 @@ void dvt_graph_leave(void) {
 }
 
 static davit_status open_lane(dvt_lane *lane) {
-  dvt_track *made = dvt_allocate(1, sizeof *made);
+  dvt_lane_state *made = dvt_allocate(1, sizeof *made);
   if (!made)
     return DAVIT_OUT_OF_HOST_MEMORY;
-  lane->marks_records = lane->stream != NULL;
+  lane->issues_records = lane->stream != NULL;
   made->end = &made->first;
   atomic_store(&made->held, -1);
   lane->backend = made;
@@ -305,13 +305,13 @@ static davit_status open_lane(dvt_lane *lane) {
 }
 
 static void close_lane(dvt_lane *lane) {
-  dvt_track_end(lane);
+  dvt_lane_state_end(lane);
   free(lane->backend);
 }
 
 /* Nobody takes a message any more, and the last one may not be linked yet, by a thread that is late. */
 static bool is_idle(dvt_lane *lane) {
-  const dvt_track *t = dvt_track_of(lane);
+  const dvt_lane_state *t = dvt_lane_state_of(lane);
   bool waiting = t->first || atomic_load(&t->tasks) > 0;
   for (dvt_message *m = NULL; !waiting && (m = dvt_generator_unread(m));)
     waiting = m->take == take_command && ((dvt_command *)m)->lane == lane;
@@ -325,5 +325,5 @@ dvt_backend dvt_backend_openmp = {.name = "openmp",
                                   .open = open_lane,
                                   .close = close_lane,
                                   .submit = submit,
-                                  .drain = dvt_track_drain,
+                                  .flush = dvt_lane_state_drain,
                                   .is_idle = is_idle};

@@ -40,7 +40,7 @@ static dvt_command *take(lane_thread *self) {
 }
 
 /* The calling thread is inside. */
-static void drain(dvt_lane *lane) {
+static void flush(dvt_lane *lane) {
   const davit_status status = dvt_stream_synchronize(lane->stream);
   if (status != DAVIT_SUCCESS)
     dvt_lane_fail(lane, status, davit_last_error());
@@ -50,7 +50,7 @@ static void run_streamed(dvt_command *command) {
   DVT_INSIDE;
   dvt_command_work(command);
   if (!atomic_load(&command->lane->failed))
-    drain(command->lane);
+    flush(command->lane);
 }
 
 /* What the program has put on the stream comes before what the host does. */
@@ -58,7 +58,7 @@ static void drain_shared(const dvt_command *command) {
   if (!atomic_load(&command->lane->shared) || command->kind == DVT_STREAMED || command->kind == DVT_STAGED)
     return;
   DVT_INSIDE;
-  drain(command->lane);
+  flush(command->lane);
 }
 
 void dvt_command_run(dvt_command *command) {

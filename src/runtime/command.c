@@ -229,7 +229,7 @@ void dvt_command_pass_failure(dvt_command *command) {
   dvt_record *record = command->record;
   dvt_record_state state = dvt_record_known(record);
   const bool placed = state == DVT_RECORD_ISSUED || record->certain;
-  if (state == DVT_RECORD_FAILED || (placed && record->doomed))
+  if (state == DVT_RECORD_FAILED || (placed && record->failed_pending))
     dvt_lane_fail(command->lane, record->error.status, record->error.message);
   dvt_order_before(command->lane);
 }

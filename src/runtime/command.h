@@ -9,7 +9,7 @@
  *   BLOCKING  runs on a host thread once everything before it is finished, and may take its time;
  *   TRANSFER  the same, but neither waits for another command nor opens a team of host threads: copies,
  *             regions of devices with memory of their own;
- *   RECORD    marks the point with a record;
+ *   RECORD    sets a record at this point;
  *   WAIT      holds the lane until a record is reached.
  * A lane has a stream where its device is NVIDIA's; lanes without a stream take neither STREAMED nor STAGED commands.
  *
@@ -44,7 +44,7 @@ typedef enum dvt_command_kind {
 
 /* What the task graph reads of a command before its turn comes first. */
 struct dvt_command {
-  dvt_message message; /* to the generator of the task graph: it is submitted; later, its segment is over */
+  dvt_message message; /* to the generator of the task graph: it is submitted; later, its batch is over */
   dvt_command *next;   /* in the back end's lists */
   dvt_lane *lane;
   dvt_command_kind kind;
@@ -56,7 +56,7 @@ struct dvt_command {
   bool stream;      /* the work sees the lane's stream */
   bool beside;      /* given to the graph while somebody placed another command of the lane */
   dvt_span *span;   /* in a trace; NULL: in none */
-  /* Kept by the task graph in the first command of a segment. */
+  /* Kept by the task graph in the first command of a batch. */
   dvt_command *last;
   int commands;
   dvt_detached task;
@@ -76,12 +76,12 @@ typedef struct dvt_company {
 
 struct dvt_lane {
   int device;
-  int threads;        /* of the host that one command may use */
-  dvt_stream *stream; /* NULL: the lane works on host threads alone */
-  atomic_bool shared; /* the program may put work on the stream, too: it is never known to be idle */
-  bool marks_records; /* its records pass through ISSUED */
-  char token;         /* the address that orders the lane's tasks */
-  atomic_int regions; /* groups of regions in the task graph */
+  int threads;         /* of the host that one command may use */
+  dvt_stream *stream;  /* NULL: the lane works on host threads alone */
+  atomic_bool shared;  /* the program may put work on the stream, too: it is never known to be idle */
+  bool issues_records; /* its records pass through ISSUED */
+  char address;        /* the address that orders the lane's tasks */
+  atomic_int regions;  /* groups of regions in the task graph */
   atomic_bool failed;
   bool left;      /* by the back end, because the process ends: its commands run where they are enqueued */
   bool abandoned; /* with work under way that never ends, so it is not freed */
@@ -89,12 +89,12 @@ struct dvt_lane {
   dvt_error error;
   dvt_company *company;      /* lanes that stop together; NULL: it is alone */
   atomic_llong enqueued;     /* commands ever */
-  atomic_llong synchronised; /* `enqueued` when the lane was last found drained */
+  atomic_llong synchronised; /* `enqueued` when the lane was last found flushed */
   dvt_command *last_command; /* a RECORD made at open, so that closing never lacks the memory to wait */
   dvt_workspace *workspace;  /* the newest and largest; older ones may still be in use by the stream */
   uint32_t *counters;
   void *backend;
-  dvt_trail trail;
+  dvt_timeline timeline;
   dvt_site site;      /* of its commands, which have a stream and threads of their own */
   atomic_llong tried; /* commands with work that were not skipped, ever */
 };
@@ -141,7 +141,7 @@ void dvt_command_pass_failure(dvt_command *command);
 void dvt_command_begin_wait(dvt_command *command, dvt_stream *stream);
 void dvt_command_end(dvt_command *command, dvt_stream *stream);
 
-/* A RECORD on a lane that is drained up to here: finishes it with the lane's error. */
+/* A RECORD on a lane that is flushed up to here: finishes it with the lane's error. */
 void dvt_command_finish_record(dvt_command *command);
 
 void dvt_command_free(dvt_command *command);

@@ -57,7 +57,7 @@ static dvt_record *awaited(davit_event *event, dvt_lane *lane) {
   if (unrecorded)
     dvt_count_add(DVT_COUNT_UNRECORDED_WAITS, 1);
   if (unrecorded && dvt_tracing())
-    dvt_trace_warn(lane ? &lane->trail : NULL, "wait for an unrecorded event");
+    dvt_trace_warn(lane ? &lane->timeline : NULL, "wait for an unrecorded event");
   return record;
 }
 

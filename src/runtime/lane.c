@@ -84,7 +84,7 @@ davit_status dvt_lane_submit_work(dvt_lane *lane, dvt_command_kind kind, const d
   command->threads = work->threads;
   memcpy(command->arguments, arguments, bytes);
   if (dvt_tracing())
-    command->span = dvt_span_work(&lane->trail, work->name, kinds[kind], work->moves);
+    command->span = dvt_span_work(&lane->timeline, work->name, kinds[kind], work->moves);
   submit(command);
   return DAVIT_SUCCESS;
 }
@@ -97,14 +97,14 @@ davit_status dvt_lane_submit(dvt_lane *lane, dvt_command_kind kind, dvt_form wor
 
 davit_status dvt_lane_record(dvt_lane *lane, bool timed, dvt_record **record) {
   dvt_command *command = command_new(lane, DVT_RECORD, 0);
-  dvt_record *made = command ? dvt_record_new(lane->device, lane->marks_records, timed) : NULL;
+  dvt_record *made = command ? dvt_record_new(lane->device, lane->issues_records, timed) : NULL;
   if (!made) {
     free(command);
     return DAVIT_OUT_OF_HOST_MEMORY;
   }
   command->record = dvt_record_hold(made);
   if (dvt_tracing())
-    command->span = dvt_span_record(&lane->trail, &made->point);
+    command->span = dvt_span_record(&lane->timeline, &made->flow);
   submit(command);
   *record = made;
   return DAVIT_SUCCESS;
@@ -116,7 +116,7 @@ davit_status dvt_lane_wait(dvt_lane *lane, dvt_record *record) {
     return DAVIT_OUT_OF_HOST_MEMORY;
   command->record = dvt_record_hold(record);
   if (dvt_tracing())
-    command->span = dvt_span_wait(&lane->trail, record->point);
+    command->span = dvt_span_wait(&lane->timeline, record->flow);
   submit(command);
   return DAVIT_SUCCESS;
 }
@@ -132,7 +132,7 @@ static davit_status take_error(dvt_lane *lane) {
 
 /* Waits for a record of the lane. If it failed, the lane's error is this caller's to report and to clear; an
  * error met after the record belongs to a later synchronisation. */
-static davit_status drained(dvt_lane *lane, dvt_record *record, long long upto) {
+static davit_status flushed(dvt_lane *lane, dvt_record *record, long long upto) {
   davit_status status = dvt_record_wait(record);
   davit_status kept = status == DAVIT_SUCCESS ? DAVIT_SUCCESS : take_error(lane);
   if (atomic_load(&lane->enqueued) == upto + 1)
@@ -165,7 +165,7 @@ davit_status dvt_lanes_synchronize(dvt_lane *const *lanes, int count) {
     dvt_records_join(records, n);
     for (int i = 0; i < n; i++) {
       if (records[i])
-        dvt_error_keep(&first, drained(lanes[begin + i], records[i], upto[i]));
+        dvt_error_keep(&first, flushed(lanes[begin + i], records[i], upto[i]));
       dvt_record_drop(records[i]);
     }
   }
@@ -292,7 +292,7 @@ static davit_status lane_prepare(dvt_lane *lane, void *interop, void *native) {
   DVT_TRY(open_in_backend(lane, interop, native));
   lane->last_command = command_new(lane, DVT_RECORD, 0);
   if (lane->last_command)
-    lane->last_command->record = dvt_record_new(lane->device, lane->marks_records, false);
+    lane->last_command->record = dvt_record_new(lane->device, lane->issues_records, false);
   if (lane->last_command && lane->last_command->record)
     return DAVIT_SUCCESS;
   close_in_backend(lane);
@@ -322,10 +322,10 @@ davit_status dvt_lane_open_on(int device, void *interop, void *native, dvt_lane 
   dvt_lane *made = dvt_allocate(1, sizeof *made);
   if (!made)
     return DAVIT_OUT_OF_HOST_MEMORY;
-  made->device = made->trail.device = device;
+  made->device = made->timeline.device = device;
   made->threads = dvt_device_threads(device);
   made->site = (dvt_site){.device = device,
-                          .order = &made->token,
+                          .order = &made->address,
                           .owner = made,
                           .workspace = workspace,
                           .counters = counters_of};
@@ -344,14 +344,14 @@ davit_status dvt_lane_open_on(int device, void *interop, void *native, dvt_lane 
 davit_status dvt_lane_finish(dvt_lane *lane) {
   DVT_UNCANCELLED;
   const dvt_backend *backend = dvt_backend_running();
-  if (backend->drain && !dvt_thread_is_last() && !dvt_tracing() && backend->drain(lane))
+  if (backend->flush && !dvt_thread_is_last() && !dvt_tracing() && backend->flush(lane))
     return take_error(lane);
   dvt_command *command = lane->last_command;
   dvt_record *record = dvt_record_hold(command->record);
   lane->last_command = NULL;
   submit(command);
   const dvt_wait wait = dvt_wait_begin("the end of a call");
-  davit_status status = drained(lane, record, atomic_load(&lane->enqueued));
+  davit_status status = flushed(lane, record, atomic_load(&lane->enqueued));
   dvt_record_drop(record);
   return dvt_wait_end(&wait, status);
 }
@@ -360,7 +360,7 @@ void dvt_lane_release(dvt_lane *lane) {
   DVT_UNCANCELLED;
   if (lane->abandoned)
     return;
-  dvt_trail_end(&lane->trail);
+  dvt_timeline_end(&lane->timeline);
   close_in_backend(lane);
   scratch_free(lane);
   lane_free(lane);

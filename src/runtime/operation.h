@@ -82,8 +82,8 @@ dvt_path dvt_path_on(int device, bool stream, const dvt_operation *operation);
  * OpenMP (offload/kernel/threads.h). On a lane it is one thread. */
 enum { DVT_ALONE = -1 };
 
-/* Enqueues the form that fits the lane. `threads` of the host form; 0: the tuned number, or all of the lane. A result in
- * pageable memory, which a stream does not reach, goes through pinned memory. */
+/* Enqueues the form that fits the lane. `threads` of the host form; 0: the tuned number, or all of the lane. A
+ * result in pageable memory, which a stream does not reach, goes through pinned memory. */
 davit_status dvt_operation_submit(dvt_lane *lane, const dvt_operation *operation, const void *arguments,
                                   int threads);
 

@@ -25,14 +25,14 @@
 #include "src/runtime/memory.h"
 #include "src/runtime/statistics.h"
 
-typedef struct badge badge;
+typedef struct identity identity;
 
 struct davit_queue {
   int process; /* that made it */
   int device;
   int subqueues;
-  badge *badge;   /* names the queue in the choices of threads */
-  int references; /* the owner's and those of device-wide calls; under registry_lock */
+  identity *identity; /* names the queue in the choices of threads */
+  int references;     /* the owner's and those of device-wide calls; under registry_lock */
   davit_queue *next;
   dvt_lane *lanes[];
 };
@@ -56,15 +56,15 @@ static davit_status check(const davit_queue *queue) {
 
 /* ---- the current sub-queue of a thread ---- */
 
-/* A thread keeps its choices itself, so that they end with it. The badge outlives the queue for as long as a
+/* A thread keeps its choices itself, so that they end with it. The identity outlives the queue for as long as a
  * thread has it. */
-struct badge {
+struct identity {
   atomic_int references;
   atomic_bool dead;
 };
 
 typedef struct choice {
-  badge *queue;
+  identity *queue;
   int subqueue;
 } choice;
 
@@ -77,7 +77,7 @@ static _Thread_local choices mine;
 static pthread_key_t at_thread_end;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static void drop_badge(badge *one) {
+static void drop_identity(identity *one) {
   if (atomic_fetch_sub(&one->references, 1) == 1)
     free(one);
 }
@@ -85,7 +85,7 @@ static void drop_badge(badge *one) {
 static void forget_choices(void *argument) {
   choices *all = argument;
   for (int i = 0; i < all->count; i++)
-    drop_badge(all->entry[i].queue);
+    drop_identity(all->entry[i].queue);
   free(all->entry);
   *all = (choices){0};
 }
@@ -97,7 +97,7 @@ static void make_key(void) {
 /* The calling thread's entry for the queue, NULL if it has not chosen. */
 static choice *find_choice(const davit_queue *queue) {
   for (int i = 0; i < mine.count; i++)
-    if (mine.entry[i].queue == queue->badge)
+    if (mine.entry[i].queue == queue->identity)
       return &mine.entry[i];
   return NULL;
 }
@@ -112,7 +112,7 @@ static void drop_dead_choices(void) {
   int kept = 0;
   for (int i = 0; i < mine.count; i++)
     if (atomic_load(&mine.entry[i].queue->dead))
-      drop_badge(mine.entry[i].queue);
+      drop_identity(mine.entry[i].queue);
     else
       mine.entry[kept++] = mine.entry[i];
   mine.count = kept;
@@ -143,8 +143,8 @@ static davit_status choose(davit_queue *queue, int subqueue) {
     pthread_once(&once, make_key);
     pthread_setspecific(at_thread_end, &mine);
     found = &mine.entry[mine.count++];
-    found->queue = queue->badge;
-    atomic_fetch_add(&queue->badge->references, 1);
+    found->queue = queue->identity;
+    atomic_fetch_add(&queue->identity->references, 1);
   }
   found->subqueue = subqueue;
   return DAVIT_SUCCESS;
@@ -161,8 +161,8 @@ dvt_lane *dvt_queue_lane(davit_queue *queue) {
 static void free_queue(davit_queue *queue) {
   for (int i = 0; i < queue->subqueues; i++)
     dvt_lane_release(queue->lanes[i]);
-  atomic_store(&queue->badge->dead, true);
-  drop_badge(queue->badge);
+  atomic_store(&queue->identity->dead, true);
+  drop_identity(queue->identity);
   free(queue);
 }
 
@@ -203,21 +203,21 @@ davit_status davit_queue_create(int device, davit_queue **queue, const davit_que
     return DAVIT_OUT_OF_HOST_MEMORY;
   made->device = device;
   made->process = dvt_process();
-  made->badge = dvt_allocate(1, sizeof *made->badge);
-  if (!made->badge) {
+  made->identity = dvt_allocate(1, sizeof *made->identity);
+  if (!made->identity) {
     free(made);
     return DAVIT_OUT_OF_HOST_MEMORY;
   }
-  atomic_store(&made->badge->references, 1);
-  const int number = dvt_trail_queue();
+  atomic_store(&made->identity->references, 1);
+  const int number = dvt_timeline_queue();
   for (; made->subqueues < subqueues; made->subqueues++) {
     davit_status status = dvt_lane_open_on(device, o.interop, o.stream, &made->lanes[made->subqueues]);
     if (status != DAVIT_SUCCESS) {
       free_queue(made);
       return status;
     }
-    made->lanes[made->subqueues]->trail.queue = number;
-    made->lanes[made->subqueues]->trail.subqueue = made->subqueues;
+    made->lanes[made->subqueues]->timeline.queue = number;
+    made->lanes[made->subqueues]->timeline.subqueue = made->subqueues;
   }
   pthread_mutex_lock(&registry_lock);
   made->references = 1;
@@ -331,7 +331,7 @@ davit_status davit_queue_label(davit_queue *queue, const char *label) {
   dvt_lane *lane = dvt_queue_lane(queue);
   if (!lane)
     return DAVIT_INVALID_ARGUMENT;
-  dvt_trail_label(&lane->trail, label);
+  dvt_timeline_label(&lane->timeline, label);
   return DAVIT_SUCCESS;
 }
 
@@ -417,7 +417,7 @@ typedef struct host_function_arguments {
 
 /* A function of the program's may end its thread, by pthread_exit() or because somebody has cancelled it. Its command
  * has failed then. What else the thread had to do is done by the cleanup handlers of those who called: the lane's
- * (segment.c, task.c, backend_openmp.c, backend_threads.c), the pool's and the generator's. */
+ * (batch.c, task.c, backend_openmp.c, backend_threads.c), the pool's and the generator's. */
 static void function_ended(void *argument) {
   dvt_lane *lane = argument;
   dvt_profile_pop();

@@ -43,7 +43,7 @@ static dvt_record *pool;
 
 /* Enough for what is in the graph at a time, but for thousands of busy queues: then a record has its own. */
 enum { POOLED_TOKENS = 4096 };
-static dvt_tokens pooled[POOLED_TOKENS];
+static dvt_addresses pooled[POOLED_TOKENS];
 static int used, returned[POOLED_TOKENS], returned_count; /* of them; under pool_lock */
 
 static void initialise(void) {
@@ -80,14 +80,14 @@ dvt_record *dvt_record_new(int device, bool on_stream, bool timed) {
   record->device = device;
   record->on_stream = on_stream;
   record->timed = timed;
-  record->mark = NULL;
-  record->point = NULL;
-  record->tokens = NULL;
+  record->event = NULL;
+  record->flow = NULL;
+  record->addresses = NULL;
   record->time_ns = 0;
   record->error.status = DAVIT_SUCCESS;
-  record->bridged = record->generated = record->certain = false;
+  record->has_callback = record->generated = record->certain = false;
   record->parked = NULL;
-  record->doomed = false;
+  record->failed_pending = false;
   return record;
 }
 
@@ -99,27 +99,27 @@ dvt_record *dvt_record_hold(dvt_record *record) {
 void dvt_record_drop(dvt_record *record) {
   if (!record || atomic_fetch_sub(&record->references, 1) != 1)
     return;
-  dvt_mark_free(record->mark);
-  record->mark = NULL;
-  dvt_point_drop(record->point);
+  dvt_device_event_free(record->event);
+  record->event = NULL;
+  dvt_flow_drop(record->flow);
   pthread_mutex_lock(&pool_lock);
-  if (record->tokens && record->tokens != &record->own)
-    returned[returned_count++] = (int)(record->tokens - pooled);
+  if (record->addresses && record->addresses != &record->own)
+    returned[returned_count++] = (int)(record->addresses - pooled);
   record->next_free = pool;
   pool = record;
   pthread_mutex_unlock(&pool_lock);
 }
 
-dvt_tokens *dvt_record_tokens(dvt_record *record) {
-  if (record->tokens)
-    return record->tokens;
+dvt_addresses *dvt_record_addresses(dvt_record *record) {
+  if (record->addresses)
+    return record->addresses;
   pthread_mutex_lock(&pool_lock);
   if (returned_count > 0)
-    record->tokens = &pooled[returned[--returned_count]];
+    record->addresses = &pooled[returned[--returned_count]];
   else
-    record->tokens = used < POOLED_TOKENS ? &pooled[used++] : &record->own;
+    record->addresses = used < POOLED_TOKENS ? &pooled[used++] : &record->own;
   pthread_mutex_unlock(&pool_lock);
-  return record->tokens;
+  return record->addresses;
 }
 
 static void trim(void) {
@@ -151,32 +151,33 @@ static void reached(void *argument, davit_status status) {
   dvt_record_drop(record);
 }
 
-void dvt_record_doom(dvt_record *record, davit_status status, const char *message) {
-  record->doomed = true;
+void dvt_record_fail_pending(dvt_record *record, davit_status status, const char *message) {
+  record->failed_pending = true;
   record->error.status = status;
   snprintf(record->error.message, sizeof record->error.message, "%s", message);
 }
 
-void dvt_record_fail_at(dvt_record *record, dvt_mark *mark, davit_status status, const char *message) {
-  dvt_record_doom(record, status, message);
-  dvt_record_issue(record, mark);
+void dvt_record_fail_at(dvt_record *record, dvt_device_event *event, davit_status status,
+                        const char *message) {
+  dvt_record_fail_pending(record, status, message);
+  dvt_record_issue(record, event);
 }
 
 /* The calls that ask a device. */
-static davit_status query(dvt_mark *mark, bool *is_reached) {
+static davit_status query(dvt_device_event *event, bool *is_reached) {
   dvt_count_add(DVT_COUNT_BACKEND_CALLS, 1);
   DVT_INSIDE;
-  return dvt_mark_query(mark, is_reached);
+  return dvt_device_event_query(event, is_reached);
 }
 
 static davit_status notify(dvt_record *record) {
   dvt_count_add(DVT_COUNT_BACKEND_CALLS, 1);
   DVT_INSIDE;
-  return dvt_mark_notify(record->mark, reached, record);
+  return dvt_device_event_notify(record->event, reached, record);
 }
 
-void dvt_record_issue(dvt_record *record, dvt_mark *mark) {
-  record->mark = mark;
+void dvt_record_issue(dvt_record *record, dvt_device_event *event) {
+  record->event = event;
   if (record->timed) {
     dvt_record_hold(record);
     if (notify(record) != DAVIT_SUCCESS)
@@ -197,7 +198,7 @@ void dvt_record_finish(dvt_record *record, davit_status status, const char *mess
       return;
   } while (!atomic_compare_exchange_weak(&record->state, &state, FINISHING));
   record->time_ns = dvt_now_ns();
-  if (!record->doomed) {
+  if (!record->failed_pending) {
     record->error.status = status;
     if (status != DAVIT_SUCCESS)
       snprintf(record->error.message, sizeof record->error.message, "%s", message);
@@ -217,7 +218,7 @@ dvt_record_state dvt_record_known(const dvt_record *record) {
 dvt_record_state dvt_record_query(dvt_record *record) {
   if (atomic_load(&record->state) == DVT_RECORD_ISSUED) {
     bool is_reached = false;
-    davit_status status = query(record->mark, &is_reached);
+    davit_status status = query(record->event, &is_reached);
     if (is_reached || status != DAVIT_SUCCESS)
       dvt_record_finish(record, status, davit_last_error());
   }
@@ -301,19 +302,19 @@ static bool is_issued(const dvt_record *record) {
   return record && atomic_load(&record->state) == DVT_RECORD_ISSUED;
 }
 
-/* A record on `stream` behind the marks of all ISSUED ones of its device, in *joined. */
+/* A record on `stream` behind the events of all ISSUED ones of its device, in *joined. */
 static davit_status join_in(dvt_stream *stream, dvt_record *const *records, int count, dvt_record **joined) {
   const int device = records[0]->device;
-  dvt_mark *mark = NULL;
+  dvt_device_event *event = NULL;
   for (int i = 0; i < count; i++)
     if (is_issued(records[i]) && records[i]->device == device)
-      DVT_TRY(dvt_stream_wait(stream, records[i]->mark));
-  DVT_TRY(dvt_stream_mark(stream, &mark));
+      DVT_TRY(dvt_stream_wait(stream, records[i]->event));
+  DVT_TRY(dvt_stream_record(stream, &event));
   *joined = dvt_record_new(device, true, false);
   if (*joined)
-    dvt_record_issue(*joined, mark);
+    dvt_record_issue(*joined, event);
   else
-    dvt_mark_free(mark);
+    dvt_device_event_free(event);
   return *joined ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
 }
 
@@ -335,7 +336,7 @@ static void join_device(dvt_record *const *records, int count) {
   }
   for (int i = 0; i < count && status == DAVIT_SUCCESS; i++)
     if (is_issued(records[i]) && records[i]->device == device)
-      dvt_record_finish(records[i], DAVIT_SUCCESS, ""); /* a doomed one fails */
+      dvt_record_finish(records[i], DAVIT_SUCCESS, ""); /* one that is to fail does */
   if (status != DAVIT_SUCCESS)
     dvt_error_clear();
 }

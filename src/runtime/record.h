@@ -4,7 +4,7 @@
  * Counted references: the event, the command that records it, every wait and every notification hold one, so
  * an event can be reset or destroyed while others still wait, and late work only ever finishes its own
  * generation. State moves one way: PENDING -> (ISSUED ->) DONE or FAILED. ISSUED: the point is placed in a
- * device stream as `mark`; the device decides when it is reached. `time_ns` and the error are written before
+ * device stream as `event`; the device decides when it is reached. `time_ns` and the error are written before
  * the state that publishes them. */
 #ifndef DAVIT_SRC_RUNTIME_RECORD_H
 #define DAVIT_SRC_RUNTIME_RECORD_H
@@ -26,30 +26,30 @@ typedef enum dvt_record_state {
 } dvt_record_state;
 
 /* Addresses that stand for a record in the task graph. */
-typedef struct dvt_tokens {
+typedef struct dvt_addresses {
   char issued, done;
-} dvt_tokens;
+} dvt_addresses;
 
 typedef struct dvt_record {
   atomic_int references;
   _Atomic int state;
   int device;
-  bool on_stream; /* recorded in a device stream: passes through ISSUED */
-  bool timed;     /* note the time when it is reached */
-  bool doomed;    /* ISSUED only to fail: `error` is set already */
-  dvt_mark *mark;
-  int64_t time_ns;         /* CLOCK_MONOTONIC */
-  struct dvt_point *point; /* in a trace; NULL: in none */
+  bool on_stream;      /* recorded in a device stream: passes through ISSUED */
+  bool timed;          /* note the time when it is reached */
+  bool failed_pending; /* ISSUED only to fail: `error` is set already */
+  dvt_device_event *event;
+  int64_t time_ns;       /* CLOCK_MONOTONIC */
+  struct dvt_flow *flow; /* in a trace; NULL: in none */
   dvt_error error;
   struct dvt_record *next_free;
   /* For the task graph: the addresses that `depend` clauses name, and what the generating thread keeps. */
-  dvt_tokens own, *tokens; /* NULL: none are needed yet */
-  bool bridged;
-  dvt_detached bridge;
-  dvt_message bridge_over;
+  dvt_addresses own, *addresses; /* NULL: none are needed yet */
+  bool has_callback;
+  dvt_detached callback;
+  dvt_message callback_over;
   bool generated;          /* the task that records it is in the graph */
-  bool certain;            /* that task is a region, which cannot fail, or is doomed */
-  struct dvt_lane *parked; /* lanes whose next segment waits for `generated` */
+  bool certain;            /* that task is a region, which cannot fail, or fails for sure */
+  struct dvt_lane *parked; /* lanes whose next batch waits for `generated` */
 } dvt_record;
 
 /* A PENDING record with one reference; NULL sets the sentence. */
@@ -57,19 +57,20 @@ dvt_record *dvt_record_new(int device, bool on_stream, bool timed);
 dvt_record *dvt_record_hold(dvt_record *record);
 void dvt_record_drop(dvt_record *record);
 
-/* The record's tokens, chosen by the first call. They return to a pool with the record: the OpenMP runtime
+/* The record's addresses, chosen by the first call. They return to a pool with the record: the OpenMP runtime
  * keeps what it knows of each address for ever, so that those which the graph has seen must stay few, however
  * many records are pending. Only the thread that generates tasks may call this. */
-dvt_tokens *dvt_record_tokens(dvt_record *record);
+dvt_addresses *dvt_record_addresses(dvt_record *record);
 
-/* PENDING -> ISSUED; takes the mark. */
-void dvt_record_issue(dvt_record *record, dvt_mark *mark);
+/* PENDING -> ISSUED; takes the event. */
+void dvt_record_issue(dvt_record *record, dvt_device_event *event);
 
-/* PENDING -> ISSUED, doomed to fail with the status and message when the mark is reached; takes the mark. */
-void dvt_record_fail_at(dvt_record *record, dvt_mark *mark, davit_status status, const char *message);
+/* PENDING -> ISSUED, to fail with the status and message when the event is reached; takes the event. */
+void dvt_record_fail_at(dvt_record *record, dvt_device_event *event, davit_status status,
+                        const char *message);
 
 /* The record will fail with the status and message when it is finished. */
-void dvt_record_doom(dvt_record *record, davit_status status, const char *message);
+void dvt_record_fail_pending(dvt_record *record, davit_status status, const char *message);
 
 /* -> DONE (status success) or FAILED with `message`. The first call counts, later ones do nothing. */
 void dvt_record_finish(dvt_record *record, davit_status status, const char *message);
@@ -95,7 +96,7 @@ void dvt_poll(bool (*is_over)(void *argument), void *argument);
 /* Waits until the record is no longer PENDING. */
 void dvt_record_wait_issued(dvt_record *record);
 
-/* Waits for the marks of ISSUED records, those of a device by a single one behind them all: to ask the device
+/* Waits for the events of ISSUED records, those of a device by a single one behind them all: to ask the device
  * for each costs several times as much. `records` may be NULL in places. Where it cannot be done it is left
  * to dvt_record_wait(), which callers use for the outcome anyway. */
 void dvt_records_join(dvt_record *const *records, int count);

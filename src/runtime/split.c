@@ -433,7 +433,8 @@ static bool find_home(const dvt_operation *o, const void *arguments, const dvt_e
   return result_on_host && !shares && (!o->serial || dvt_operation_bytes(o, e) <= o->short_bytes);
 }
 
-/* On the host a lane is a thread of a serial form. Where ranges belong to lanes the bits depend on how many there are. */
+/* On the host a lane is a thread of a serial form. Where ranges belong to lanes the bits depend on how many there
+ * are. */
 static int lanes_of(const dvt_operation *operation, const int *devices, int count) {
   bool shared = operation->serial && operation->order == DVT_CHUNKS_TURN;
   for (int i = 0; i < count; i++)

@@ -41,9 +41,9 @@ enum {
 
 typedef struct pair {
   char *memory[PER_PAIR];
-  dvt_mark *mark[PER_PAIR]; /* when the strip is free again; NULL: now */
-  int next;                 /* strip to use */
-  struct pair *newer;       /* among those that nobody has */
+  dvt_device_event *event[PER_PAIR]; /* when the strip is free again; NULL: now */
+  int next;                          /* strip to use */
+  struct pair *newer;                /* among those that nobody has */
 } pair;
 
 /* A copy on its way, under the stage's lock but for `enqueueing` and what does not change. */
@@ -52,7 +52,7 @@ typedef struct request {
   dvt_copy copy;
   bool up, ready;
   dvt_stream *stream;
-  dvt_mark *mark; /* what the stream held before a copy down */
+  dvt_device_event *event; /* what the stream held before a copy down */
   pthread_mutex_t enqueueing;
   size_t row, col; /* the next strip begins there */
   int at_work;     /* threads that have a strip of it */
@@ -91,10 +91,10 @@ static void make_stages(void) {
 
 /* ---- strips of pinned memory ---- */
 
-static davit_status await_mark(dvt_mark **mark) {
-  const davit_status status = *mark ? dvt_mark_wait(*mark) : DAVIT_SUCCESS;
-  dvt_mark_free(*mark);
-  *mark = NULL;
+static davit_status await_mark(dvt_device_event **event) {
+  const davit_status status = *event ? dvt_device_event_wait(*event) : DAVIT_SUCCESS;
+  dvt_device_event_free(*event);
+  *event = NULL;
   return status;
 }
 
@@ -156,7 +156,7 @@ static pair *take_pair(stage *s) {
   return one;
 }
 
-/* With the lock held, which is released meanwhile, by the last helper: the marks may be behind long work. */
+/* With the lock held, which is released meanwhile, by the last helper: the events may be behind long work. */
 static void free_pairs(stage *s) {
   pair pairs[MOST_THREADS];
   void *piece[MOST_THREADS];
@@ -168,7 +168,7 @@ static void free_pairs(stage *s) {
   pthread_mutex_unlock(&s->lock);
   for (int i = 0; i < count; i++)
     for (int k = 0; k < PER_PAIR; k++)
-      (void)await_mark(&pairs[i].mark[k]);
+      (void)await_mark(&pairs[i].event[k]);
   for (int i = 0; i < pieces; i++)
     davit_free(piece[i]);
   pthread_mutex_lock(&s->lock);
@@ -225,12 +225,12 @@ static void pack(char *destination, size_t destination_pitch, const char *source
     memcpy(destination + j * destination_pitch, source + j * source_pitch, row_bytes);
 }
 
-static davit_status enqueue(request *r, const dvt_copy *c, dvt_mark **mark) {
+static davit_status enqueue(request *r, const dvt_copy *c, dvt_device_event **event) {
   pthread_mutex_lock(&r->enqueueing);
   davit_status status = dvt_stream_copy(r->stream, c->destination, c->destination_pitch, c->source,
                                         c->source_pitch, c->row_bytes, c->cols);
   if (status == DAVIT_SUCCESS) {
-    status = dvt_stream_mark(r->stream, mark);
+    status = dvt_stream_record(r->stream, event);
     if (status != DAVIT_SUCCESS) /* nobody else waits for the copy before its strip is used again */
       (void)dvt_stream_synchronize(r->stream);
   }
@@ -242,17 +242,17 @@ static davit_status carry(request *r, pair *p, const dvt_copy *one) {
   const int at = p->next;
   dvt_copy c = *one;
   p->next = (at + 1) % PER_PAIR;
-  DVT_TRY(await_mark(&p->mark[at]));
+  DVT_TRY(await_mark(&p->event[at]));
   if (r->up) {
     pack(p->memory[at], c.row_bytes, c.source, c.source_pitch, c.row_bytes, c.cols);
     c.source = p->memory[at];
     c.source_pitch = c.row_bytes;
-    return enqueue(r, &c, &p->mark[at]);
+    return enqueue(r, &c, &p->event[at]);
   }
   c.destination = p->memory[at];
   c.destination_pitch = c.row_bytes;
-  DVT_TRY(enqueue(r, &c, &p->mark[at]));
-  DVT_TRY(await_mark(&p->mark[at]));
+  DVT_TRY(enqueue(r, &c, &p->event[at]));
+  DVT_TRY(await_mark(&p->event[at]));
   pack(one->destination, one->destination_pitch, p->memory[at], c.row_bytes, c.row_bytes, c.cols);
   return DAVIT_SUCCESS;
 }
@@ -262,7 +262,7 @@ static void finish(stage *s, request *r) {
   if (--s->requests == 0)
     atomic_fetch_sub(&busy, 1);
   pthread_mutex_unlock(&s->lock);
-  dvt_mark_free(r->mark);
+  dvt_device_event_free(r->event);
   pthread_mutex_destroy(&r->enqueueing);
   r->over(r->argument, dvt_error_report(&r->error));
   free(r);
@@ -357,7 +357,7 @@ static void ask(stage *s) {
   s->asking = true;
   r->at_work++;
   pthread_mutex_unlock(&s->lock);
-  const davit_status status = dvt_mark_query(r->mark, &reached);
+  const davit_status status = dvt_device_event_query(r->event, &reached);
   pthread_mutex_lock(&s->lock);
   r->at_work--;
   s->asking = false;
@@ -441,17 +441,18 @@ static void enlist(stage *s, request *r) {
 
 davit_status dvt_stage_begin(dvt_stream *stream, const dvt_copy *copy, dvt_notify over, void *argument) {
   stage *s = &stages[dvt_stream_ordinal(stream)];
-  dvt_mark *mark = NULL;
+  dvt_device_event *event = NULL;
   const bool up = copy->destination_place >= 0;
   pthread_once(&once, make_stages);
   if (!up)
-    DVT_TRY(dvt_stream_mark(stream, &mark));
+    DVT_TRY(dvt_stream_record(stream, &event));
   request *r = dvt_allocate(1, sizeof *r);
   if (!r) {
-    dvt_mark_free(mark);
+    dvt_device_event_free(event);
     return DAVIT_OUT_OF_HOST_MEMORY;
   }
-  *r = (request){.copy = *copy, .up = up, .stream = stream, .mark = mark, .over = over, .argument = argument};
+  *r = (request){
+      .copy = *copy, .up = up, .stream = stream, .event = event, .over = over, .argument = argument};
   pthread_mutex_init(&r->enqueueing, NULL);
   pthread_mutex_lock(&s->lock);
   enlist(s, r);

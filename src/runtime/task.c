@@ -7,22 +7,22 @@
 #include "offload/runtime/region.h"
 #include "src/base/allocate.h"
 #include "src/base/ending.h"
+#include "src/runtime/batch.h"
 #include "src/runtime/generator.h"
-#include "src/runtime/segment.h"
 
 static void generate_bridge(dvt_record *record) {
-  if (record->bridged)
+  if (record->has_callback)
     return;
-  record->bridged = true;
+  record->has_callback = true;
   dvt_record_hold(record);
   dvt_generator_defer();
-  dvt_tokens *tokens = dvt_record_tokens(record);
-  char *issued = &tokens->issued, *done = &tokens->done;
+  dvt_addresses *addresses = dvt_record_addresses(record);
+  char *issued = &addresses->issued, *done = &addresses->done;
   omp_event_handle_t event = (omp_event_handle_t)0;
 #pragma omp task untied detach(event) depend(in : *issued) depend(out : *done) firstprivate(record)
   {
-    dvt_generator_detach(&record->bridge, (uintptr_t)event);
-    dvt_bridge_start(record);
+    dvt_generator_detach(&record->callback, (uintptr_t)event);
+    dvt_callback_start(record);
   }
 }
 
@@ -31,47 +31,47 @@ static char *awaited(const dvt_lane *lane, dvt_record *record) {
   if (dvt_record_is_over(record))
     return NULL;
   if (!record->on_stream)
-    return &dvt_record_tokens(record)->done;
+    return &dvt_record_addresses(record)->done;
   if (lane->stream)
-    return atomic_load(&record->state) == DVT_RECORD_PENDING ? &dvt_record_tokens(record)->issued : NULL;
+    return atomic_load(&record->state) == DVT_RECORD_PENDING ? &dvt_record_addresses(record)->issued : NULL;
   generate_bridge(record);
-  return &record->tokens->done;
+  return &record->addresses->done;
 }
 
-/* The addresses of a segment's `depend` clauses. */
+/* The addresses of a batch's `depend` clauses. */
 typedef struct dependences {
   char *in[DVT_MAX_WAITS], *out;
   int ins;
 } dependences;
 
-static void find_waits(const dvt_segment *s, dependences *d) {
+static void find_waits(const dvt_batch *s, dependences *d) {
   d->ins = 0;
   d->out = NULL;
   for (dvt_command *c = s->first; c && c->kind == DVT_WAIT; c = c->next) {
-    char *token = awaited(s->lane, c->record);
-    if (token)
-      d->in[d->ins++] = token;
+    char *address = awaited(s->lane, c->record);
+    if (address)
+      d->in[d->ins++] = address;
   }
 }
 
-static void find_record(const dvt_segment *s, dependences *d) {
+static void find_record(const dvt_batch *s, dependences *d) {
   dvt_record *record = s->last->record;
   if (s->last->kind != DVT_RECORD)
     return;
-  dvt_tokens *tokens = dvt_record_tokens(record);
-  d->out = record->on_stream ? &tokens->issued : &tokens->done;
+  dvt_addresses *addresses = dvt_record_addresses(record);
+  d->out = record->on_stream ? &addresses->issued : &addresses->done;
 }
 
-static dvt_region_order order_of(const dvt_segment *s, const dependences *d) {
-  return (dvt_region_order){&s->lane->token, d->in, d->ins, d->out};
+static dvt_region_order order_of(const dvt_batch *s, const dependences *d) {
+  return (dvt_region_order){&s->lane->address, d->in, d->ins, d->out};
 }
 
 static void run_segment(void *first) {
   dvt_generator_began();
-  dvt_segment_run(first);
+  dvt_batch_run(first);
 }
 
-static void generate_plain(const dvt_segment *s, const dependences *d) {
+static void generate_plain(const dvt_batch *s, const dependences *d) {
   const dvt_region_order order = order_of(s, d);
   dvt_generator_defer();
   dvt_region_on_host(&order, run_segment, s->first);
@@ -79,21 +79,22 @@ static void generate_plain(const dvt_segment *s, const dependences *d) {
 
 static void start_segment(dvt_command *first, omp_event_handle_t event) {
   dvt_generator_detach(&first->task, (uintptr_t)event);
-  dvt_segment_start(first);
+  dvt_batch_start(first);
 }
 
-static void generate_detached(const dvt_segment *s, const dependences *d) {
-  char *const *in = d->in, *const out[1] = {d->out}, *token = &s->lane->token;
+static void generate_detached(const dvt_batch *s, const dependences *d) {
+  char *const *in = d->in, *const out[1] = {d->out}, *address = &s->lane->address;
   const int ins = d->ins, outs = d->out != NULL;
   dvt_command *first = s->first;
   omp_event_handle_t event = (omp_event_handle_t)0;
   dvt_generator_defer();
   if (ins == 0 && outs == 0) { /* lists of no fixed length take longer */
-#pragma omp task untied detach(event) depend(inout : *token) firstprivate(first)
+#pragma omp task untied detach(event) depend(inout : *address) firstprivate(first)
     start_segment(first, event);
   } else {
-#pragma omp task untied detach(event) depend(inout : *token) depend(iterator(int i = 0 : ins), in : *in[i])  \
-    depend(iterator(int i = 0 : outs), out : *out[i]) firstprivate(first)
+#pragma omp task untied detach(event) depend(inout : *address)                                               \
+    depend(iterator(int i = 0 : ins), in : *in[i]) depend(iterator(int i = 0 : outs), out : *out[i])         \
+    firstprivate(first)
     start_segment(first, event);
   }
 }
@@ -127,7 +128,7 @@ static dvt_span *take_span(dvt_command *command) {
 }
 
 static void emit_end_of_span(emission *e) {
-  const dvt_region_order order = {&e->lane->token, NULL, 0, NULL};
+  const dvt_region_order order = {&e->lane->address, NULL, 0, NULL};
   if (e->span)
     dvt_region_on_host(&order, dvt_span_end_task, e->span);
   e->span = NULL;
@@ -135,7 +136,7 @@ static void emit_end_of_span(emission *e) {
 
 /* The region of a command; in a trace between two on the host that take the time. */
 static void emit_command(emission *e) {
-  const dvt_region_order order = {&e->lane->token, NULL, 0, NULL};
+  const dvt_region_order order = {&e->lane->address, NULL, 0, NULL};
   e->span = take_span(e->at);
   if (e->span)
     dvt_region_on_host(&order, dvt_span_begin_task, e->span);
@@ -144,8 +145,8 @@ static void emit_command(emission *e) {
 }
 
 /* In a trace a wait ends with a region on the host that waits for the same. */
-static void emit_end_of_wait(const dvt_segment *s, const dependences *d, dvt_command *command) {
-  const dvt_region_order order = {&s->lane->token, d->in, d->ins, NULL};
+static void emit_end_of_wait(const dvt_batch *s, const dependences *d, dvt_command *command) {
+  const dvt_region_order order = {&s->lane->address, d->in, d->ins, NULL};
   dvt_span *span = take_span(command);
   if (span)
     dvt_region_on_host(&order, dvt_span_end_task, span);
@@ -170,9 +171,9 @@ static void emit_rest(emission *e) {
   pthread_cleanup_pop(0);
   if (e->record && atomic_load(&e->lane->failed)) {
     davit_status status = dvt_lane_error(e->lane);
-    dvt_record_doom(e->record, status, davit_last_error());
+    dvt_record_fail_pending(e->record, status, davit_last_error());
   }
-  const dvt_region_order last = {&e->lane->token, NULL, 0, e->out};
+  const dvt_region_order last = {&e->lane->address, NULL, 0, e->out};
   emitting = NULL;
   dvt_region_on_host(&last, e->end, e->argument);
 }
@@ -180,7 +181,7 @@ static void emit_rest(emission *e) {
 /* Regions that follow `in`. Until end_regions() they are under way: the process waits for them. */
 static void emit(const emission *what, char *const *in, int ins) {
   emission e = *what;
-  const dvt_region_order first = {&e.lane->token, in, ins, NULL};
+  const dvt_region_order first = {&e.lane->address, in, ins, NULL};
   if (atomic_fetch_add(&e.lane->regions, 1) == 0)
     dvt_generator_regions_begin();
   dvt_ending_hold();
@@ -203,11 +204,11 @@ static bool is_last(dvt_lane *lane) {
 static void segment_ended(void *argument) {
   dvt_command *first = argument;
   const bool last = is_last(first->lane);
-  dvt_segment_end_regions(first);
+  dvt_batch_end_regions(first);
   end_regions(last);
 }
 
-static void generate_regions(const dvt_segment *s, const dependences *d) {
+static void generate_regions(const dvt_batch *s, const dependences *d) {
   emission e = {.lane = s->lane,
                 .at = s->first,
                 .record = s->last->record,
@@ -243,46 +244,46 @@ static void unfinished_ended(void *lane) {
 void dvt_task_leave(void) {
   if (!emitting)
     return;
-  const dvt_region_order last = {&emitting->token, NULL, 0, NULL};
+  const dvt_region_order last = {&emitting->address, NULL, 0, NULL};
   dvt_region_on_host(&last, unfinished_ended, emitting);
 }
 
-/* ---- any segment ---- */
+/* ---- any batch ---- */
 
-void dvt_task_drain(dvt_lane *lane) {
-  dvt_drain *d = dvt_allocate(1, sizeof *d);
+void dvt_task_flush(dvt_lane *lane) {
+  dvt_flush *d = dvt_allocate(1, sizeof *d);
   if (!d) {
     dvt_lane_fail(lane, DAVIT_OUT_OF_HOST_MEMORY, davit_last_error());
     dvt_stream_synchronize(lane->stream);
-    dvt_track_of(lane)->in_stream = false;
+    dvt_lane_state_of(lane)->in_stream = false;
     return;
   }
   d->lane = lane;
-  dvt_track_count_in(lane, 0);
+  dvt_lane_state_count_in(lane, 0);
   dvt_generator_defer();
-  char *token = &lane->token;
+  char *address = &lane->address;
   omp_event_handle_t event = (omp_event_handle_t)0;
-#pragma omp task untied detach(event) depend(inout : *token) firstprivate(d)
+#pragma omp task untied detach(event) depend(inout : *address) firstprivate(d)
   {
     dvt_generator_detach(&d->task, (uintptr_t)event);
-    dvt_drain_start(d);
+    dvt_flush_start(d);
   }
 }
 
-void dvt_task_generate(const dvt_segment *s, dvt_carrier by) {
-  dvt_track *t = dvt_track_of(s->lane);
+void dvt_task_generate(const dvt_batch *s, dvt_executor by) {
+  dvt_lane_state *t = dvt_lane_state_of(s->lane);
   dependences d;
   find_waits(s, &d);
-  const bool next = dvt_track_count_in(s->lane, s->first->commands);
+  const bool next = dvt_lane_state_count_in(s->lane, s->first->commands);
   t->certain = by == DVT_EMITTED;
   if (by == DVT_PLAIN && next && d.ins == 0) {
-    dvt_segment_run(s->first);
+    dvt_batch_run(s->first);
     return;
   }
   find_record(s, &d);
   if (d.out)
     s->last->record->certain = t->certain;
-  static void (*const with[])(const dvt_segment *, const dependences *) = {
+  static void (*const with[])(const dvt_batch *, const dependences *) = {
       [DVT_PLAIN] = generate_plain, [DVT_DETACHED] = generate_detached, [DVT_EMITTED] = generate_regions};
   with[by](s, &d);
 }

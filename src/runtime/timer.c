@@ -64,9 +64,9 @@ davit_status davit_timer_stop(davit_timer *timer, davit_queue *queue) {
   return record(queue, &timer->stop);
 }
 
-static davit_status elapsed_between(dvt_mark *start, dvt_mark *stop, double *milliseconds) {
+static davit_status elapsed_between(dvt_device_event *start, dvt_device_event *stop, double *milliseconds) {
   DVT_INSIDE;
-  return dvt_mark_elapsed(start, stop, milliseconds);
+  return dvt_device_event_elapsed(start, stop, milliseconds);
 }
 
 davit_status davit_timer_elapsed(davit_timer *timer, double *milliseconds) {
@@ -83,8 +83,8 @@ davit_status davit_timer_elapsed(davit_timer *timer, double *milliseconds) {
   if (status == DAVIT_SUCCESS)
     status = dvt_record_wait(timer->stop);
   DVT_TRY(dvt_wait_end(&wait, status));
-  if (timer->start->mark && timer->stop->mark && timer->start->device == timer->stop->device)
-    return elapsed_between(timer->start->mark, timer->stop->mark, milliseconds);
+  if (timer->start->event && timer->stop->event && timer->start->device == timer->stop->device)
+    return elapsed_between(timer->start->event, timer->stop->event, milliseconds);
   *milliseconds = 1e-6 * (double)(timer->stop->time_ns - timer->start->time_ns);
   return DAVIT_SUCCESS;
 }

@@ -29,11 +29,11 @@ enum {
   DEPTH = 64 /* of rows that wait for one another */
 };
 
-struct dvt_point {
+struct dvt_flow {
   atomic_int references;
   unsigned trace;
   long long command;
-  dvt_trail *trail; /* valid while ns is 0 */
+  dvt_timeline *timeline; /* valid while ns is 0 */
   int process, row;
   int64_t ns; /* 0: not in the file yet; -1: it never will be */
 };
@@ -42,7 +42,7 @@ typedef enum span_kind { WORK, RECORD, WAIT } span_kind;
 
 struct dvt_span {
   dvt_span *next;
-  dvt_trail *trail;
+  dvt_timeline *timeline;
   span_kind what;
   unsigned trace;
   long long command; /* its number */
@@ -50,16 +50,16 @@ struct dvt_span {
   size_t bytes;
   char label[DVT_LABEL_BYTES];
   int64_t enqueued_ns, begin_ns, end_ns;
-  dvt_anchor *clock; /* of the marks */
-  dvt_mark *begin, *end;
-  dvt_point *point;
+  dvt_anchor *clock; /* of the events */
+  dvt_device_event *begin, *end;
+  dvt_flow *flow;
   bool skipped;
 };
 
 atomic_bool dvt_trace_runs;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
 static unsigned current;                                 /* the trace; 0: there was none */
-static dvt_trail *trails;                                /* that have spans which are not written */
+static dvt_timeline *timelines;                          /* that have spans which are not written */
 static uint64_t rows_taken[ROWS / 64];
 static int next_row;
 static bool process_known[MAX_KNOWN_DEVICES];
@@ -108,13 +108,13 @@ static void know_device(int device) {
 
 /* ---- rows ---- */
 
-int dvt_trail_queue(void) {
+int dvt_timeline_queue(void) {
   return 1 + atomic_fetch_add(&queues, 1);
 }
 
-void dvt_trail_label(dvt_trail *trail, const char *label) {
+void dvt_timeline_label(dvt_timeline *timeline, const char *label) {
   pthread_mutex_lock(&lock);
-  snprintf(trail->label, sizeof trail->label, "%s", label ? label : "");
+  snprintf(timeline->label, sizeof timeline->label, "%s", label ? label : "");
   pthread_mutex_unlock(&lock);
 }
 
@@ -133,37 +133,37 @@ static void give_row(int row) {
     rows_taken[(row - 1) / 64] &= ~(UINT64_C(1) << ((row - 1) % 64));
 }
 
-/* The trail's row in the current trace. */
-static void know_row(dvt_trail *trail) {
+/* The timeline's row in the current trace. */
+static void know_row(dvt_timeline *timeline) {
   char name[64];
-  if (trail->trace == current)
+  if (timeline->trace == current)
     return;
-  trail->trace = current;
-  trail->first = NULL;
-  trail->end = &trail->first;
-  trail->last_ns = 0;
-  know_device(trail->device);
-  if (trail->queue > 0) {
-    trail->number = FIRST_QUEUE_ROW + 64 * trail->queue + trail->subqueue;
-    snprintf(name, sizeof name, "queue %d, sub-queue %d", trail->queue, trail->subqueue);
+  timeline->trace = current;
+  timeline->first = NULL;
+  timeline->end = &timeline->first;
+  timeline->last_ns = 0;
+  know_device(timeline->device);
+  if (timeline->queue > 0) {
+    timeline->number = FIRST_QUEUE_ROW + 64 * timeline->queue + timeline->subqueue;
+    snprintf(name, sizeof name, "queue %d, sub-queue %d", timeline->queue, timeline->subqueue);
   } else {
-    trail->number = take_row();
-    snprintf(name, sizeof name, "internal lane %d", trail->number);
+    timeline->number = take_row();
+    snprintf(name, sizeof name, "internal lane %d", timeline->number);
   }
-  name_row(process_of(trail->device), trail->number, name);
+  name_row(process_of(timeline->device), timeline->number, name);
 }
 
 /* ---- points ---- */
 
-dvt_point *dvt_point_hold(dvt_point *point) {
-  if (point)
-    atomic_fetch_add(&point->references, 1);
-  return point;
+dvt_flow *dvt_flow_hold(dvt_flow *flow) {
+  if (flow)
+    atomic_fetch_add(&flow->references, 1);
+  return flow;
 }
 
-void dvt_point_drop(dvt_point *point) {
-  if (point && atomic_fetch_sub(&point->references, 1) == 1)
-    free(point);
+void dvt_flow_drop(dvt_flow *flow) {
+  if (flow && atomic_fetch_sub(&flow->references, 1) == 1)
+    free(flow);
 }
 
 /* ---- making spans ---- */
@@ -171,23 +171,23 @@ void dvt_point_drop(dvt_point *point) {
 /* With the lock held. */
 static void free_span(dvt_span *span) {
   dvt_anchor_drop(span->clock);
-  dvt_mark_free(span->begin);
-  dvt_mark_free(span->end);
-  if (span->what == RECORD && span->point->ns == 0)
-    span->point->ns = -1;
-  dvt_point_drop(span->point);
+  dvt_device_event_free(span->begin);
+  dvt_device_event_free(span->end);
+  if (span->what == RECORD && span->flow->ns == 0)
+    span->flow->ns = -1;
+  dvt_flow_drop(span->flow);
   free(span);
   atomic_fetch_sub(&spans, 1);
 }
 
-static dvt_span *new_span(dvt_trail *trail, span_kind what) {
+static dvt_span *new_span(dvt_timeline *timeline, span_kind what) {
   dvt_span *span = atomic_fetch_add(&spans, 1) < MAX_SPANS ? dvt_allocate(1, sizeof *span) : NULL;
   if (!span) {
     atomic_fetch_sub(&spans, 1);
     atomic_fetch_add(&left_out, 1);
     return NULL;
   }
-  span->trail = trail;
+  span->timeline = timeline;
   span->what = what;
   span->command = 1 + atomic_fetch_add(&commands, 1);
   span->enqueued_ns = dvt_now_ns();
@@ -200,8 +200,8 @@ static dvt_span *enter(dvt_span *span) {
   const bool runs = dvt_tracing();
   span->trace = current;
   if (runs) {
-    know_row(span->trail);
-    memcpy(span->label, span->trail->label, sizeof span->label);
+    know_row(span->timeline);
+    memcpy(span->label, span->timeline->label, sizeof span->label);
   } else {
     free_span(span);
   }
@@ -209,8 +209,8 @@ static dvt_span *enter(dvt_span *span) {
   return runs ? span : NULL;
 }
 
-dvt_span *dvt_span_work(dvt_trail *trail, const char *operation, const char *kind, size_t bytes) {
-  dvt_span *span = new_span(trail, WORK);
+dvt_span *dvt_span_work(dvt_timeline *timeline, const char *operation, const char *kind, size_t bytes) {
+  dvt_span *span = new_span(timeline, WORK);
   if (!span)
     return NULL;
   span->operation = operation;
@@ -219,10 +219,10 @@ dvt_span *dvt_span_work(dvt_trail *trail, const char *operation, const char *kin
   return enter(span);
 }
 
-dvt_span *dvt_span_record(dvt_trail *trail, dvt_point **point) {
-  dvt_point *made = dvt_allocate(1, sizeof *made);
-  dvt_span *span = made ? new_span(trail, RECORD) : NULL;
-  *point = NULL;
+dvt_span *dvt_span_record(dvt_timeline *timeline, dvt_flow **flow) {
+  dvt_flow *made = dvt_allocate(1, sizeof *made);
+  dvt_span *span = made ? new_span(timeline, RECORD) : NULL;
+  *flow = NULL;
   if (!span) {
     free(made);
     return NULL;
@@ -231,26 +231,26 @@ dvt_span *dvt_span_record(dvt_trail *trail, dvt_point **point) {
   span->kind = "record";
   atomic_store(&made->references, 1);
   made->command = span->command;
-  made->trail = trail;
-  span->point = made;
-  dvt_point_hold(made);
+  made->timeline = timeline;
+  span->flow = made;
+  dvt_flow_hold(made);
   span = enter(span);
   if (span) {
     made->trace = span->trace;
-    *point = made;
+    *flow = made;
   } else {
-    dvt_point_drop(made);
+    dvt_flow_drop(made);
   }
   return span;
 }
 
-dvt_span *dvt_span_wait(dvt_trail *trail, dvt_point *point) {
-  dvt_span *span = new_span(trail, WAIT);
+dvt_span *dvt_span_wait(dvt_timeline *timeline, dvt_flow *flow) {
+  dvt_span *span = new_span(timeline, WAIT);
   if (!span)
     return NULL;
   span->operation = "wait";
   span->kind = "wait";
-  span->point = dvt_point_hold(point);
+  span->flow = dvt_flow_hold(flow);
   return enter(span);
 }
 
@@ -284,7 +284,7 @@ static void write_trails_of(const dvt_span *span, int depth);
 /* Whether the device has reached the end of the span; after a failure it says no more. */
 static bool is_over(dvt_span *span) {
   bool reached = true;
-  return !span->end || dvt_mark_query(span->end, &reached) != DAVIT_SUCCESS || reached;
+  return !span->end || dvt_device_event_query(span->end, &reached) != DAVIT_SUCCESS || reached;
 }
 
 /* False if the device does not tell the times of the span. */
@@ -296,78 +296,78 @@ static bool find_times(dvt_span *span) {
 
 /* Events of a row follow one another, whatever the error of the device's clock. */
 static void put_in_order(dvt_span *span) {
-  dvt_trail *trail = span->trail;
+  dvt_timeline *timeline = span->timeline;
   if (span->what == WAIT && span->begin_ns == 0)
     span->begin_ns = span->enqueued_ns;
   if (span->what == RECORD)
     span->begin_ns = span->end_ns;
-  if (span->begin_ns < trail->last_ns)
-    span->begin_ns = trail->last_ns;
-  if (span->what == WAIT && span->point && span->point->ns >= span->end_ns)
-    span->end_ns = span->point->ns + 1;
+  if (span->begin_ns < timeline->last_ns)
+    span->begin_ns = timeline->last_ns;
+  if (span->what == WAIT && span->flow && span->flow->ns >= span->end_ns)
+    span->end_ns = span->flow->ns + 1;
   if (span->end_ns <= span->begin_ns)
     span->end_ns = span->begin_ns + 1;
-  trail->last_ns = span->end_ns;
+  timeline->last_ns = span->end_ns;
 }
 
 static void write_arrow(const dvt_span *span, long long number) {
-  const dvt_point *point = span->point;
+  const dvt_flow *flow = span->flow;
   dvt_trace_file_add("{\"ph\":\"s\",\"id\":%lld,\"name\":\"dependence\",\"cat\":\"dependence\",\"pid\":%d,"
                      "\"tid\":%d,\"ts\":" US "}",
-                     number, point->process, point->row, IN_US(point->ns));
+                     number, flow->process, flow->row, IN_US(flow->ns));
   dvt_trace_file_add("{\"ph\":\"f\",\"bp\":\"e\",\"id\":%lld,\"name\":\"dependence\",\"cat\":\"dependence\","
                      "\"pid\":%d,\"tid\":%d,\"ts\":" US "}",
-                     number, process_of(span->trail->device), span->trail->number, IN_US(span->end_ns - 1));
+                     number, process_of(span->timeline->device), span->timeline->number,
+                     IN_US(span->end_ns - 1));
 }
 
 static void write_span(dvt_span *span) {
-  const dvt_trail *trail = span->trail;
+  const dvt_timeline *timeline = span->timeline;
   char name[TEXT], bytes[40] = "", waits_for[40] = "";
   put_in_order(span);
-  const int process = process_of(trail->device);
-  const bool arrow =
-      span->what == WAIT && span->point && span->point->ns > 0 && span->point->trace == current;
+  const int process = process_of(timeline->device);
+  const bool arrow = span->what == WAIT && span->flow && span->flow->ns > 0 && span->flow->trace == current;
   dvt_trace_file_quote(*span->label && span->what == WORK ? span->label : span->operation, sizeof name, name);
   if (span->bytes > 0)
     snprintf(bytes, sizeof bytes, ",\"bytes\":%zu", span->bytes);
   if (arrow)
-    snprintf(waits_for, sizeof waits_for, ",\"waits_for\":%lld", span->point->command);
+    snprintf(waits_for, sizeof waits_for, ",\"waits_for\":%lld", span->flow->command);
   dvt_trace_file_add("{\"ph\":\"X\",\"name\":\"%s\",\"cat\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":" US
                      ",\"dur\":" US ",\"args\":{\"command\":%lld,\"operation\":\"%s\",\"device\":%d,"
                      "\"queue\":%d,\"subqueue\":%d,\"enqueued\":" US "%s%s%s}}",
-                     name, span->kind, process, trail->number, IN_US(span->begin_ns),
-                     IN_US(span->end_ns - span->begin_ns), span->command, span->operation, trail->device,
-                     trail->queue, trail->subqueue, IN_US(span->enqueued_ns), bytes, waits_for,
+                     name, span->kind, process, timeline->number, IN_US(span->begin_ns),
+                     IN_US(span->end_ns - span->begin_ns), span->command, span->operation, timeline->device,
+                     timeline->queue, timeline->subqueue, IN_US(span->enqueued_ns), bytes, waits_for,
                      span->skipped ? ",\"skipped\":true" : "");
   if (span->what == RECORD) {
-    span->point->process = process;
-    span->point->row = trail->number;
-    span->point->ns = span->begin_ns;
+    span->flow->process = process;
+    span->flow->row = timeline->number;
+    span->flow->ns = span->begin_ns;
   }
   if (arrow)
     write_arrow(span, span->command);
 }
 
-static void leave_list(dvt_trail *trail) {
-  *trail->from = trail->next;
-  if (trail->next)
-    trail->next->from = trail->from;
+static void leave_list(dvt_timeline *timeline) {
+  *timeline->from = timeline->next;
+  if (timeline->next)
+    timeline->next->from = timeline->from;
 }
 
-static dvt_span *remove_first(dvt_trail *trail) {
-  dvt_span *span = trail->first;
-  trail->first = span->next;
-  if (!trail->first) {
-    trail->end = &trail->first;
-    leave_list(trail);
+static dvt_span *remove_first(dvt_timeline *timeline) {
+  dvt_span *span = timeline->first;
+  timeline->first = span->next;
+  if (!timeline->first) {
+    timeline->end = &timeline->first;
+    leave_list(timeline);
   }
   return span;
 }
 
 /* Writes what is over. `depth` bounds how far it follows waits to other rows. */
-static void write_trail(dvt_trail *trail, int depth) {
-  while (trail->first && is_over(trail->first)) {
-    dvt_span *span = remove_first(trail);
+static void write_timeline(dvt_timeline *timeline, int depth) {
+  while (timeline->first && is_over(timeline->first)) {
+    dvt_span *span = remove_first(timeline);
     write_trails_of(span, depth);
     if (find_times(span))
       write_span(span);
@@ -379,29 +379,29 @@ static void write_trail(dvt_trail *trail, int depth) {
 
 /* The record that a wait was for is over, too: its row comes first, so that the arrow's begin is known. */
 static void write_trails_of(const dvt_span *span, int depth) {
-  const dvt_point *point = span->what == WAIT ? span->point : NULL;
-  if (point && point->ns == 0 && point->trace == current && point->trail != span->trail && depth > 0)
-    write_trail(point->trail, depth - 1);
+  const dvt_flow *flow = span->what == WAIT ? span->flow : NULL;
+  if (flow && flow->ns == 0 && flow->trace == current && flow->timeline != span->timeline && depth > 0)
+    write_timeline(flow->timeline, depth - 1);
 }
 
 static void append(dvt_span *span) {
-  dvt_trail *trail = span->trail;
-  if (!trail->first) {
-    trail->next = trails;
-    trail->from = &trails;
-    if (trails)
-      trails->from = &trail->next;
-    trails = trail;
+  dvt_timeline *timeline = span->timeline;
+  if (!timeline->first) {
+    timeline->next = timelines;
+    timeline->from = &timelines;
+    if (timelines)
+      timelines->from = &timeline->next;
+    timelines = timeline;
   }
-  *trail->end = span;
-  trail->end = &span->next;
+  *timeline->end = span;
+  timeline->end = &span->next;
 }
 
 /* ---- beginning and ending ---- */
 
-static dvt_mark *new_mark(dvt_stream *stream) {
-  dvt_mark *mark = NULL;
-  return dvt_stream_mark_timed(stream, &mark) == DAVIT_SUCCESS ? mark : NULL;
+static dvt_device_event *new_mark(dvt_stream *stream) {
+  dvt_device_event *event = NULL;
+  return dvt_stream_record_timed(stream, &event) == DAVIT_SUCCESS ? event : NULL;
 }
 
 void dvt_span_begin(dvt_span *span, dvt_stream *stream) {
@@ -431,10 +431,10 @@ void dvt_span_end(dvt_span *span, dvt_stream *stream, bool skipped) {
   pthread_mutex_lock(&lock);
   const bool timed = !stream || (span->end && (span->begin || span->what != WORK));
   if (timed && span->trace == current && dvt_tracing()) {
-    const bool behind = span->trail->first != NULL;
+    const bool behind = span->timeline->first != NULL;
     append(span);
     if (!skipped || !behind)
-      write_trail(span->trail, DEPTH);
+      write_timeline(span->timeline, DEPTH);
   } else {
     atomic_fetch_add(&left_out, !timed);
     free_span(span);
@@ -450,23 +450,23 @@ void dvt_span_end_task(void *span) {
   dvt_span_end(span, NULL, false);
 }
 
-/* With the lock held: what is left of a trail. */
-static void empty(dvt_trail *trail) {
-  write_trail(trail, DEPTH);
-  while (trail->first) {
-    free_span(remove_first(trail));
+/* With the lock held: what is left of a timeline. */
+static void empty(dvt_timeline *timeline) {
+  write_timeline(timeline, DEPTH);
+  while (timeline->first) {
+    free_span(remove_first(timeline));
     atomic_fetch_add(&left_out, 1);
   }
 }
 
-void dvt_trail_end(dvt_trail *trail) {
-  if (trail->trace == 0) /* never traced; whoever traces first has enqueued, and nobody does any more */
+void dvt_timeline_end(dvt_timeline *timeline) {
+  if (timeline->trace == 0) /* never traced; whoever traces first has enqueued, and nobody does any more */
     return;
   pthread_mutex_lock(&lock);
-  if (trail->trace == current && dvt_tracing()) { /* else nothing is left of it, or the process ends */
-    empty(trail);
-    if (trail->queue == 0)
-      give_row(trail->number);
+  if (timeline->trace == current && dvt_tracing()) { /* else nothing is left of it, or the process ends */
+    empty(timeline);
+    if (timeline->queue == 0)
+      give_row(timeline->number);
   }
   pthread_mutex_unlock(&lock);
 }
@@ -499,15 +499,15 @@ void dvt_trace_thread(const char *name, const char *category, int64_t begin_ns, 
   pthread_mutex_unlock(&lock);
 }
 
-void dvt_trace_warn(dvt_trail *trail, const char *text) {
+void dvt_trace_warn(dvt_timeline *timeline, const char *text) {
   pthread_mutex_lock(&lock);
   if (dvt_tracing()) {
-    if (trail)
-      know_row(trail);
-    const int row = trail ? trail->number : thread_row();
+    if (timeline)
+      know_row(timeline);
+    const int row = timeline ? timeline->number : thread_row();
     dvt_trace_file_add(
         "{\"ph\":\"i\",\"s\":\"t\",\"name\":\"%s\",\"cat\":\"warning\",\"pid\":%d,\"tid\":%d,\"ts\":" US "}",
-        text, trail ? process_of(trail->device) : THREADS, row, IN_US(dvt_now_ns()));
+        text, timeline ? process_of(timeline->device) : THREADS, row, IN_US(dvt_now_ns()));
   }
   pthread_mutex_unlock(&lock);
 }
@@ -531,8 +531,8 @@ static davit_status start(const char *what, const char *path, bool go_on) {
 static davit_status stop(bool ask_devices) {
   if (!dvt_tracing())
     return DAVIT_SUCCESS;
-  while (ask_devices && trails)
-    empty(trails);
+  while (ask_devices && timelines)
+    empty(timelines);
   const long long missing = atomic_load(&left_out);
   if (missing > 0)
     dvt_trace_file_add("{\"ph\":\"i\",\"s\":\"g\",\"name\":\"%lld commands are left "
@@ -594,7 +594,7 @@ void dvt_trace_leave(void) {
 static void forget(void) {
   atomic_store(&dvt_trace_runs, false);
   atomic_store(&spans, 0);
-  trails = NULL;
+  timelines = NULL;
   dvt_anchors_forget();
   dvt_trace_file_forget();
 }

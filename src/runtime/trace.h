@@ -5,10 +5,10 @@
  * when the command is enqueued, begins and ends where the command does, and belongs to the trace from then
  * on. Spans of a lane end in the order of its commands.
  *
- * The host's clock times what the host does. What a stream does lies between two marks, which the device
- * times (trace_clock.h); the spans of the lane wait in its trail until the device has reached them.
+ * The host's clock times what the host does. What a stream does lies between two events, which the device
+ * times (trace_clock.h); the spans of the lane wait in its timeline until the device has reached them.
  *
- * An arrow leads from a record to each wait for it. The record's point keeps what is needed to draw it. */
+ * An arrow leads from a record to each wait for it. The record's flow keeps what is needed to draw it. */
 #ifndef DAVIT_SRC_RUNTIME_TRACE_H
 #define DAVIT_SRC_RUNTIME_TRACE_H
 
@@ -20,22 +20,22 @@
 #include "offload/runtime/stream.h"
 
 typedef struct dvt_span dvt_span;
-typedef struct dvt_point dvt_point;
-typedef struct dvt_trail dvt_trail;
+typedef struct dvt_flow dvt_flow;
+typedef struct dvt_timeline dvt_timeline;
 
 enum { DVT_LABEL_BYTES = 48 };
 
 /* A lane's row. {0}, with the device, is a lane of a plain form. */
-struct dvt_trail {
+struct dvt_timeline {
   int device;
   int queue, subqueue; /* queue 0: none */
   char label[DVT_LABEL_BYTES];
   /* Under the lock of traces: */
   unsigned trace; /* in which it has this number */
   int number;
-  int64_t last_ns;         /* the end of its last event */
-  dvt_span *first, **end;  /* spans that have ended and are not written */
-  dvt_trail *next, **from; /* in the list of trails that have such spans */
+  int64_t last_ns;            /* the end of its last event */
+  dvt_span *first, **end;     /* spans that have ended and are not written */
+  dvt_timeline *next, **from; /* in the list of timelines that have such spans */
 };
 
 extern atomic_bool dvt_trace_runs;
@@ -47,20 +47,20 @@ static inline bool dvt_tracing(void) {
 /* ---- rows ---- */
 
 /* A number for a queue. */
-int dvt_trail_queue(void);
+int dvt_timeline_queue(void);
 
-void dvt_trail_label(dvt_trail *trail, const char *label);
+void dvt_timeline_label(dvt_timeline *timeline, const char *label);
 
-/* The lane ends; it is drained. */
-void dvt_trail_end(dvt_trail *trail);
+/* The lane ends; it is flushed. */
+void dvt_timeline_end(dvt_timeline *timeline);
 
 /* ---- spans ---- */
 
 /* Spans of work, of a record and of a wait, enqueued now. NULL if nothing is traced or memory is short. Names
  * are fixed texts. */
-dvt_span *dvt_span_work(dvt_trail *trail, const char *operation, const char *kind, size_t bytes);
-dvt_span *dvt_span_record(dvt_trail *trail, dvt_point **point);
-dvt_span *dvt_span_wait(dvt_trail *trail, dvt_point *point);
+dvt_span *dvt_span_work(dvt_timeline *timeline, const char *operation, const char *kind, size_t bytes);
+dvt_span *dvt_span_record(dvt_timeline *timeline, dvt_flow **flow);
+dvt_span *dvt_span_wait(dvt_timeline *timeline, dvt_flow *flow);
 
 /* The command begins and ends, on the calling thread or, where a stream is given, in the stream. A wait that
  * does not begin began when its lane had nothing else to do. In callbacks of a device runtime, where the
@@ -75,8 +75,8 @@ void dvt_span_end_task(void *span);
 /* The command does not run. NULL is allowed. */
 void dvt_span_drop(dvt_span *span);
 
-dvt_point *dvt_point_hold(dvt_point *point);
-void dvt_point_drop(dvt_point *point); /* NULL is allowed */
+dvt_flow *dvt_flow_hold(dvt_flow *flow);
+void dvt_flow_drop(dvt_flow *flow); /* NULL is allowed */
 
 /* ---- threads of the program ---- */
 
@@ -84,7 +84,7 @@ void dvt_point_drop(dvt_point *point); /* NULL is allowed */
  * of a plain form itself ("compute"). A warning, on the row of the lane or,
  * where it is NULL, of the calling thread. */
 void dvt_trace_thread(const char *name, const char *category, int64_t begin_ns, int64_t end_ns);
-void dvt_trace_warn(dvt_trail *trail, const char *text);
+void dvt_trace_warn(dvt_timeline *timeline, const char *text);
 
 /* ---- the library's start and end ---- */
 

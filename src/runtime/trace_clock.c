@@ -12,7 +12,7 @@ enum { ROUND_TRIPS = 8, MANY = 100 };
 
 struct dvt_anchor {
   int references;
-  dvt_mark *mark;
+  dvt_device_event *event;
   int64_t host_ns;
 };
 
@@ -24,11 +24,11 @@ static struct device {
 void dvt_anchor_drop(dvt_anchor *anchor) {
   if (!anchor || --anchor->references > 0)
     return;
-  dvt_mark_free(anchor->mark);
+  dvt_device_event_free(anchor->event);
   free(anchor);
 }
 
-/* NULL if the mark is not reached before patience_ns. */
+/* NULL if the event is not reached before patience_ns. */
 static dvt_anchor *round_trip(dvt_stream *stream, int64_t patience_ns, int64_t *error_ns) {
   dvt_anchor *made = dvt_allocate(1, sizeof *made);
   bool reached = false;
@@ -37,11 +37,11 @@ static dvt_anchor *round_trip(dvt_stream *stream, int64_t patience_ns, int64_t *
   made->references = 1;
   const int64_t before = dvt_now_ns();
   int64_t after = before;
-  davit_status status = dvt_stream_mark_timed(stream, &made->mark);
+  davit_status status = dvt_stream_record_timed(stream, &made->event);
   for (int asked = 0; status == DAVIT_SUCCESS && !reached && after < patience_ns; asked++) {
     if (asked > MANY)
       sched_yield();
-    status = dvt_mark_query(made->mark, &reached);
+    status = dvt_device_event_query(made->event, &reached);
     after = dvt_now_ns();
   }
   if (!reached) {
@@ -72,7 +72,7 @@ static dvt_anchor *new_anchor(dvt_stream *stream, int64_t *error_ns) {
   return best;
 }
 
-/* CUDA gives the time between two marks in single precision, so an anchor is replaced before that loses a
+/* CUDA gives the time between two events in single precision, so an anchor is replaced before that loses a
  * microsecond. */
 dvt_anchor *dvt_anchor_of(dvt_stream *stream, int64_t *host_ns, int64_t *error_ns) {
   const int64_t longest_ns = 10000000000;
@@ -94,9 +94,9 @@ dvt_anchor *dvt_anchor_of(dvt_stream *stream, int64_t *host_ns, int64_t *error_n
   return d->newest;
 }
 
-bool dvt_anchor_time(const dvt_anchor *anchor, dvt_mark *mark, int64_t *ns) {
+bool dvt_anchor_time(const dvt_anchor *anchor, dvt_device_event *event, int64_t *ns) {
   double milliseconds = 0;
-  if (dvt_mark_elapsed(anchor->mark, mark, &milliseconds) != DAVIT_SUCCESS)
+  if (dvt_device_event_elapsed(anchor->event, event, &milliseconds) != DAVIT_SUCCESS)
     return false;
   *ns = anchor->host_ns + (int64_t)(1e6 * milliseconds);
   return true;

@@ -3,7 +3,7 @@
  *
  *   killed CALL VICTIM      CALL is reduce, scan or gemm, VICTIM a rank
  *
- * Each rank prints its process number. A rank that still runs after a minute ends by SIGALRM. */
+ * Each rank prints its process number. A rank that still ranges of columns after a minute ends by SIGALRM. */
 #include <davit/davit.h>
 #include <davit_mpi.h>
 #include <pthread.h>
@@ -20,7 +20,7 @@ static atomic_int calls;      /* that have ended */
 static atomic_bool in_a_call; /* of libdavit_mpi */
 static double x[LENGTH], y[LENGTH];
 
-/* Kills this process while a call runs, after the first CALLS. */
+/* Kills this process while a call ranges of columns, after the first CALLS. */
 static void *killer(void *unused) {
   (void)unused;
   for (;;) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "src/runtime/segment.h"
+#include "src/runtime/batch.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -15,19 +15,19 @@ enum { PLACED = -1 }; /* in place of the number of commands: one that the graph 
 
 static _Atomic(dvt_lane *) released; /* held lanes that may go on */
 
-/* ---- how many segments of a lane are in the graph ---- */
+/* ---- how many batches of a lane are in the graph ---- */
 
-bool dvt_track_count_in(dvt_lane *lane, int commands) {
-  dvt_track *t = dvt_track_of(lane);
+bool dvt_lane_state_count_in(dvt_lane *lane, int commands) {
+  dvt_lane_state *t = dvt_lane_state_of(lane);
   const bool next = atomic_load(&t->over) == t->taken;
   t->taken += (unsigned)commands;
   atomic_fetch_add(&t->tasks, 1);
   return next;
 }
 
-/* Counted before the segment's record is over, and with it what waits for the segment. */
+/* Counted before the batch's record is over, and with it what waits for the batch. */
 static void count_out(dvt_lane *lane) {
-  dvt_track *t = dvt_track_of(lane);
+  dvt_lane_state *t = dvt_lane_state_of(lane);
   const int left = atomic_fetch_sub(&t->tasks, 1) - 1;
   int held = atomic_load(&t->held);
   if (held < 0 || left > held || !atomic_compare_exchange_strong(&t->held, &held, -1))
@@ -38,17 +38,17 @@ static void count_out(dvt_lane *lane) {
   dvt_generator_wake();
 }
 
-/* The last that the runner of a segment does: afterwards the next command may be placed by any thread, and the lane be
- * freed (dvt_track_end()). */
-static void count_over(dvt_track *t, int commands) {
+/* The last that the runner of a batch does: afterwards the next command may be placed by any thread, and the lane be
+ * freed (dvt_lane_state_end()). */
+static void count_over(dvt_lane_state *t, int commands) {
   if (commands == PLACED)
     atomic_fetch_and(&t->given, ~DVT_PLACING);
   else
     atomic_fetch_add(&t->over, (unsigned)commands);
 }
 
-bool dvt_track_hold(dvt_lane *lane, int tasks) {
-  dvt_track *t = dvt_track_of(lane);
+bool dvt_lane_state_hold(dvt_lane *lane, int tasks) {
+  dvt_lane_state *t = dvt_lane_state_of(lane);
   if (atomic_load(&t->tasks) <= tasks)
     return false;
   atomic_store(&t->held, tasks);
@@ -56,11 +56,11 @@ bool dvt_track_hold(dvt_lane *lane, int tasks) {
   return atomic_load(&t->tasks) > tasks || !atomic_compare_exchange_strong(&t->held, &held, -1);
 }
 
-dvt_lane *dvt_track_take_released(void) {
+dvt_lane *dvt_lane_state_take_released(void) {
   return atomic_exchange(&released, NULL);
 }
 
-bool dvt_track_any_released(void) {
+bool dvt_lane_state_any_released(void) {
   return atomic_load(&released);
 }
 
@@ -72,7 +72,7 @@ static void take_over(dvt_message *over) {
     dvt_command_free(first);
 }
 
-/* The first command of a detached segment is what tells the generator that the task is over. */
+/* The first command of a detached batch is what tells the generator that the task is over. */
 static void end_commands(dvt_command *first) {
   for (dvt_command *c = first->next, *next; c; c = next) {
     next = c->next;
@@ -86,21 +86,21 @@ static void end_commands(dvt_command *first) {
   }
 }
 
-/* A lane's waits at the head of a segment. On a stream the device waits; records of host lanes are over by
+/* A lane's waits at the head of a batch. On a stream the device waits; records of host lanes are over by
  * now, because the task depended on them. */
 static void begin(dvt_command *first) {
   dvt_lane *lane = first->lane;
   if (atomic_load(&lane->shared))
-    dvt_track_of(lane)->in_stream = true;
+    dvt_lane_state_of(lane)->in_stream = true;
   for (dvt_command *c = first; c && c->kind == DVT_WAIT; c = c->next) {
-    if (lane->stream && dvt_record_known(c->record) == DVT_RECORD_ISSUED && c->record->mark) {
-      dvt_track_of(lane)->in_stream = true;
+    if (lane->stream && dvt_record_known(c->record) == DVT_RECORD_ISSUED && c->record->event) {
+      dvt_lane_state_of(lane)->in_stream = true;
       dvt_command_begin_wait(c, lane->stream);
-      davit_status status = dvt_stream_wait(lane->stream, c->record->mark);
+      davit_status status = dvt_stream_wait(lane->stream, c->record->event);
       if (status != DAVIT_SUCCESS)
         dvt_lane_fail(lane, status, davit_last_error());
     }
-    dvt_command_end(c, dvt_track_of(lane)->in_stream ? lane->stream : NULL);
+    dvt_command_end(c, dvt_lane_state_of(lane)->in_stream ? lane->stream : NULL);
     dvt_command_pass_failure(c);
   }
 }
@@ -109,31 +109,31 @@ static void begin(dvt_command *first) {
  * already holds is over: who waits for it may free that work's memory. */
 static void record_in_stream(dvt_command *command) {
   dvt_lane *lane = command->lane;
-  dvt_mark *mark = NULL;
+  dvt_device_event *event = NULL;
   dvt_command_end(command, lane->stream);
   davit_status status =
-      (command->record->timed ? dvt_stream_mark_timed : dvt_stream_mark)(lane->stream, &mark);
+      (command->record->timed ? dvt_stream_record_timed : dvt_stream_record)(lane->stream, &event);
   if (status != DAVIT_SUCCESS) {
     dvt_lane_fail(lane, status, davit_last_error());
-    dvt_stream_synchronize(lane->stream); /* with no mark to be had, the thread itself waits */
+    dvt_stream_synchronize(lane->stream); /* with no event to be had, the thread itself waits */
     dvt_command_finish_record(command);
   } else if (atomic_load(&lane->failed)) {
     status = dvt_lane_error(lane);
-    dvt_record_fail_at(command->record, mark, status, davit_last_error());
+    dvt_record_fail_at(command->record, event, status, davit_last_error());
   } else {
-    dvt_record_issue(command->record, mark);
+    dvt_record_issue(command->record, event);
   }
 }
 
-/* The command that a thread has come to in a segment. */
+/* The command that a thread has come to in a batch. */
 typedef struct position {
   dvt_command *first, *at;
 } position;
 
-/* Everything behind the waits, and the segment's end. A record of a lane whose stream is empty is over. */
+/* Everything behind the waits, and the batch's end. A record of a lane whose stream is empty is over. */
 static void run_from(position *p) {
   dvt_lane *lane = p->first->lane;
-  dvt_track *t = dvt_track_of(lane);
+  dvt_lane_state *t = dvt_lane_state_of(lane);
   const int commands = p->first->commands;
   for (; p->at; p->at = p->at->next) {
     dvt_command *c = p->at;
@@ -147,7 +147,7 @@ static void run_from(position *p) {
       in_stream ? record_in_stream(c) : dvt_command_finish_record(c);
       if (in_stream)
         dvt_ending_leave();
-      break; /* the segment's last */
+      break; /* the batch's last */
     }
     if (c->kind != DVT_WAIT)
       dvt_command_work(c);
@@ -173,7 +173,7 @@ static void run_here(dvt_command *first) {
   run_commands(first);
 }
 
-void dvt_segment_run(dvt_command *first) {
+void dvt_batch_run(dvt_command *first) {
   if (!come_to_device())
     return;
   run_here(first);
@@ -199,7 +199,7 @@ static bool is_placed_at_once(const dvt_command *command) {
 
 /* Failures are the lane's, so the calling thread, which may be the program's, keeps its sentence. */
 static void place(dvt_command *command) {
-  dvt_track *t = dvt_track_of(command->lane);
+  dvt_lane_state *t = dvt_lane_state_of(command->lane);
   dvt_error before = {.status = DAVIT_SUCCESS};
   if (*davit_last_error())
     dvt_error_keep(&before, DAVIT_INTERNAL_ERROR);
@@ -214,13 +214,13 @@ static void place(dvt_command *command) {
   (void)dvt_error_report(&before);
 }
 
-static bool is_drained(const dvt_track *t, unsigned long long *given) {
+static bool is_drained(const dvt_lane_state *t, unsigned long long *given) {
   *given = atomic_load(&t->given);
   return atomic_load(&t->over) == *given;
 }
 
 static bool try_to_place(dvt_command *command) {
-  dvt_track *t = dvt_track_of(command->lane);
+  dvt_lane_state *t = dvt_lane_state_of(command->lane);
   unsigned long long given;
   const bool placed =
       is_drained(t, &given) && atomic_compare_exchange_strong(&t->given, &given, given | DVT_PLACING);
@@ -238,8 +238,8 @@ static bool place_on_gpu(dvt_command *command) {
   return placed;
 }
 
-bool dvt_track_place(dvt_command *command) {
-  dvt_track *t = dvt_track_of(command->lane);
+bool dvt_lane_state_place(dvt_command *command) {
+  dvt_lane_state *t = dvt_lane_state_of(command->lane);
   unsigned long long given;
   if (is_placed_at_once(command) && is_drained(t, &given) &&
       (dvt_lane_is_gpu(command->lane) ? place_on_gpu(command) : try_to_place(command)))
@@ -248,8 +248,8 @@ bool dvt_track_place(dvt_command *command) {
   return false;
 }
 
-bool dvt_track_drain(dvt_lane *lane) {
-  dvt_track *t = dvt_track_of(lane);
+bool dvt_lane_state_drain(dvt_lane *lane) {
+  dvt_lane_state *t = dvt_lane_state_of(lane);
   unsigned long long given;
   if (!is_drained(t, &given))
     return false;
@@ -259,15 +259,15 @@ bool dvt_track_drain(dvt_lane *lane) {
   return true;
 }
 
-void dvt_track_end(dvt_lane *lane) {
-  const dvt_track *t = dvt_track_of(lane);
+void dvt_lane_state_end(dvt_lane *lane) {
+  const dvt_lane_state *t = dvt_lane_state_of(lane);
   unsigned long long given;
   while (!is_drained(t, &given) && !dvt_ending_is_overdue())
     sched_yield();
 }
 
-void dvt_track_settle(dvt_lane *lane) {
-  while (atomic_load(&dvt_track_of(lane)->given) & DVT_PLACING)
+void dvt_lane_state_settle(dvt_lane *lane) {
+  while (atomic_load(&dvt_lane_state_of(lane)->given) & DVT_PLACING)
     sched_yield();
 }
 
@@ -283,7 +283,7 @@ static void skip_rest(void *argument) {
   run_from(p);
 }
 
-/* On a host thread: the whole blocking segment, its record too, then the task's end. */
+/* On a host thread: the whole blocking batch, its record too, then the task's end. */
 static void run_blocking(void *argument) {
   dvt_command *first = argument;
   position p = {.first = first, .at = first};
@@ -312,9 +312,9 @@ static void staged(void *argument, davit_status status) {
   go_on_staging(first, c->next);
 }
 
-/* One copy after the other, on threads of the stage; then the segment's end, on the last of them. */
+/* One copy after the other, on threads of the stage; then the batch's end, on the last of them. */
 static void go_on_staging(dvt_command *first, dvt_command *c) {
-  dvt_track_of(first->lane)->in_stream = true;
+  dvt_lane_state_of(first->lane)->in_stream = true;
   for (; c && c->kind == DVT_STAGED; c = c->next) {
     first->last = c;
     if (dvt_command_stage(c, staged, first))
@@ -328,18 +328,19 @@ static void go_on_staging(dvt_command *first, dvt_command *c) {
 
 /* Calls `then(argument)` when the lane's stream is empty: at once, or from a thread of the device runtime. */
 static void when_drained(dvt_lane *lane, dvt_notify then, void *argument) {
-  dvt_track *t = dvt_track_of(lane);
-  dvt_mark *mark = NULL;
-  bool drained = !t->in_stream && !atomic_load(&lane->shared);
+  dvt_lane_state *t = dvt_lane_state_of(lane);
+  dvt_device_event *event = NULL;
+  bool flushed = !t->in_stream && !atomic_load(&lane->shared);
   davit_status status = DAVIT_SUCCESS;
-  if (!drained)
-    status = dvt_stream_query(lane->stream, &drained);
+  if (!flushed)
+    status = dvt_stream_query(lane->stream, &flushed);
   t->in_stream = false;
-  if (status == DAVIT_SUCCESS && !drained)
-    status = dvt_stream_mark(lane->stream, &mark);
-  if (mark) {
-    status = dvt_mark_notify(mark, then, argument);
-    dvt_mark_free(mark); /* the notification has its place in the stream; the mark may be recorded anew */
+  if (status == DAVIT_SUCCESS && !flushed)
+    status = dvt_stream_record(lane->stream, &event);
+  if (event) {
+    status = dvt_device_event_notify(event, then, argument);
+    dvt_device_event_free(
+        event); /* the notification has its place in the stream; the event may be recorded anew */
     if (status == DAVIT_SUCCESS)
       return;
   }
@@ -353,7 +354,7 @@ static void start_drained(void *argument, davit_status status) {
   hand_over(first);
 }
 
-void dvt_segment_start(dvt_command *first) {
+void dvt_batch_start(dvt_command *first) {
   if (!come_to_device())
     return;
   dvt_command *work = first;
@@ -370,53 +371,53 @@ void dvt_segment_start(dvt_command *first) {
 }
 
 static void take_drain(dvt_message *over) {
-  dvt_drain *drain = (dvt_drain *)over;
-  if (dvt_generator_fulfil(&drain->task, over))
-    free(drain);
+  dvt_flush *flush = (dvt_flush *)over;
+  if (dvt_generator_fulfil(&flush->task, over))
+    free(flush);
 }
 
-static void drained(void *argument, davit_status status) {
-  dvt_drain *drain = argument;
+static void flushed(void *argument, davit_status status) {
+  dvt_flush *flush = argument;
   if (status != DAVIT_SUCCESS)
-    dvt_lane_fail(drain->lane, status, davit_last_error());
-  count_out(drain->lane);
-  drain->over.take = take_drain;
-  dvt_generator_send(&drain->over);
+    dvt_lane_fail(flush->lane, status, davit_last_error());
+  count_out(flush->lane);
+  flush->over.take = take_drain;
+  dvt_generator_send(&flush->over);
 }
 
-void dvt_drain_start(dvt_drain *drain) {
+void dvt_flush_start(dvt_flush *flush) {
   if (!come_to_device())
     return;
-  when_drained(drain->lane, drained, drain);
+  when_drained(flush->lane, flushed, flush);
   dvt_ending_leave();
 }
 
-void dvt_segment_end_regions(dvt_command *first) {
+void dvt_batch_end_regions(dvt_command *first) {
   dvt_command *last = first->last;
-  dvt_track *t = dvt_track_of(first->lane);
+  dvt_lane_state *t = dvt_lane_state_of(first->lane);
   const int commands = first->commands;
   count_out(first->lane);
   if (last->kind == DVT_RECORD) {
     dvt_command_end(last, NULL);
-    dvt_record_finish(last->record, DAVIT_SUCCESS, ""); /* a doomed one fails */
+    dvt_record_finish(last->record, DAVIT_SUCCESS, ""); /* one that is to fail does */
   }
   end_commands(first);
   count_over(t, commands);
 }
 
-/* ---- bridges: the end of a record in a stream, for lanes of host threads ---- */
+/* ---- callbacks: the end of a record in a stream, for lanes of host threads ---- */
 
 static void take_bridge(dvt_message *over) {
-  dvt_record *record = (dvt_record *)((char *)over - offsetof(dvt_record, bridge_over));
-  if (dvt_generator_fulfil(&record->bridge, over))
+  dvt_record *record = (dvt_record *)((char *)over - offsetof(dvt_record, callback_over));
+  if (dvt_generator_fulfil(&record->callback, over))
     dvt_record_drop(record);
 }
 
 static void bridge_reached(void *argument, davit_status status) {
   dvt_record *record = argument;
   dvt_record_finish(record, status, davit_last_error());
-  record->bridge_over.take = take_bridge;
-  dvt_generator_send(&record->bridge_over);
+  record->callback_over.take = take_bridge;
+  dvt_generator_send(&record->callback_over);
 }
 
 static void start_bridge(dvt_record *record) {
@@ -424,12 +425,12 @@ static void start_bridge(dvt_record *record) {
     bridge_reached(record, DAVIT_SUCCESS); /* over already: finishing again changes nothing */
     return;
   }
-  davit_status status = dvt_mark_notify(record->mark, bridge_reached, record);
+  davit_status status = dvt_device_event_notify(record->event, bridge_reached, record);
   if (status != DAVIT_SUCCESS)
     bridge_reached(record, status);
 }
 
-void dvt_bridge_start(dvt_record *record) {
+void dvt_callback_start(dvt_record *record) {
   if (!come_to_device())
     return;
   start_bridge(record);
