@@ -5,50 +5,6 @@
 #include "src/runtime/tuning.h"
 #include "tests/support.h"
 
-CASE(test_tile_classes) {
-  static const struct {
-    int64_t longest;
-    int devices;
-    const char *parameter;
-  } cases[] = {{1024, 1, "tile_1024_1"},    {2047, 1, "tile_1024_1"},    {2048, 2, "tile_2048_2"},
-               {5000, 3, "tile_4096_2"},    {8192, 4, "tile_8192_4"},    {16383, 7, "tile_8192_4"},
-               {16384, 8, "tile_16384_8"},  {32768, 16, "tile_32768_8"}, {1 << 30, 1, "tile_32768_1"},
-               {32767, 15, "tile_16384_8"}, {1500, 16, "tile_1024_8"}};
-  CHECK(davit_tuning_clear());
-  for (int i = 0; i < COUNT(cases); i++) {
-    CHECK(davit_tuning_set(DAVIT_HOST, "gemm", cases[i].parameter, 100 + i, 0));
-    assert_int_equal(dvt_tuned_tile(DAVIT_HOST, cases[i].devices, cases[i].longest), 100 + i);
-    CHECK(davit_tuning_set(DAVIT_HOST, "gemm", cases[i].parameter, 0, 0));
-  }
-  CHECK(davit_tuning_set(DAVIT_HOST, "gemm", "tile_1024_1", 64, 0));
-  assert_int_equal(dvt_tuned_tile(DAVIT_HOST, 1, 1023), 0);
-  CHECK(davit_tuning_clear());
-}
-
-CASE(test_gemm_uses_it) {
-  int devices[2];
-  if (!two_devices(devices))
-    skip();
-  enum { N = 1024 };
-  double *a = kept_zeros(sizeof(double) * N * N), *c = kept(sizeof(double) * N * N);
-  davit_level3_report report;
-  davit_level3_options options = {.devices = devices, .device_count = 2, .report = &report};
-  CHECK(davit_tuning_clear());
-  CHECK(davit_dgemm('N', 'N', N, N, N, 1, a, N, a, N, 0, c, N, &options));
-  int64_t own = report.tile;
-  for (int i = 0; i < 2; i++) /* the first to be used may be either */
-    CHECK(davit_tuning_set(devices[i], "gemm", "tile_1024_2", 192, 0));
-  CHECK(davit_dgemm('N', 'N', N, N, N, 1, a, N, a, N, 0, c, N, &options));
-  assert_int_equal(report.tile, 192);
-  options.tile = 128; /* the caller knows best */
-  CHECK(davit_dgemm('N', 'N', N, N, N, 1, a, N, a, N, 0, c, N, &options));
-  assert_int_equal(report.tile, 128);
-  options.tile = 0;
-  CHECK(davit_tuning_clear());
-  CHECK(davit_dgemm('N', 'N', N, N, N, 1, a, N, a, N, 0, c, N, &options));
-  assert_int_equal(report.tile, own);
-}
-
 /* The minimum values, or larger ones, for all parameters on all devices: sizes by `more`, numbers of threads
  * by 1. */
 static void set_all(int more) {

@@ -58,9 +58,9 @@ static int check_devices(tuning *t) {
 }
 
 /* gemm's figures are measured on any device, and compared where there is a product to choose for. */
-static void choose_figures(tuning *t) {
+static void choose_figures(tuning *t, unsigned devices) {
   t->figures.wanted = !strcmp(t->name, "gemm");
-  if (!t->figures.wanted || t->runs == 0)
+  if (!t->figures.wanted || devices == TUNE_HOST_ALONE)
     return;
   t->figures.run = (tune_run){.capability = t->run[0].capability, .size = t->run[0].size};
   t->figures.run.other = t->run[0].size / 4;
@@ -94,13 +94,13 @@ static void find_range(const char *capability, const char *name, int64_t *least,
     }
 }
 
-/* Narrows the range to useful values: at most 4096 chunks or 16 tiles a dimension, none larger than the
+/* Narrows the range to useful values: at most 4096 chunks or 16 panels a dimension, none larger than the
  * problem. Shapes of teams are as they are. */
 static void narrow_range(const tuning *t, const tune_run *r, const tune_parameter *p, int64_t *least,
                          int64_t *most) {
-  const int64_t most_chunks = 4096, most_tiles = 16;
+  const int64_t most_chunks = 4096, most_panels = 16;
   int64_t all = r->capability->dimensions[0] == 2 && p->spacing != TUNE_FINER ? r->size * r->size : r->size;
-  int64_t pieces = p->spacing == TUNE_FINER ? most_tiles : most_chunks;
+  int64_t pieces = p->spacing == TUNE_FINER ? most_panels : most_chunks;
   if (r->capability->place == TUNE_ON_DEVICE || r->capability->open)
     return;
   if (strstr(p->name, "bytes"))
@@ -128,32 +128,14 @@ static void fill_axis(tune_axis *axis, tune_spacing spacing, int64_t least, int6
     axis->value[axis->count++] = most; /* all processors */
 }
 
-/* gemm's tile is one for each size and number of devices, both rounded down to a power of two. */
-static void name_axis(const tuning *t, const tune_run *r, const tune_parameter *p,
-                      char name[static TUNE_NAME_BYTES]) {
-  if (strcmp(p->name, "tile") != 0) {
-    snprintf(name, TUNE_NAME_BYTES, "%s", p->name);
-    return;
-  }
-  int64_t size = 1024;
-  int devices = 1;
-  while (size < 32768 && r->size >= 2 * size)
-    size *= 2;
-  while (devices < 8 && t->job.devices.count >= 2 * devices)
-    devices *= 2;
-  snprintf(name, TUNE_NAME_BYTES, "%s_%" PRId64 "_%d", p->name, size, devices);
-}
-
 static void choose_run_axes(const tuning *t, tune_run *r, unsigned devices) {
   for (int i = 0; i < TUNE_MOST_AXES && r->capability->parameters[i].name; i++) {
     const tune_parameter *p = &r->capability->parameters[i];
     tune_axis axis = {.count = 0};
-    char *name = r->axis_name[r->search.axes];
     int64_t least, most;
     if (!(p->devices & devices))
       continue;
-    name_axis(t, r, p, name);
-    find_range(r->capability->key, name, &least, &most);
+    find_range(r->capability->key, p->name, &least, &most);
     narrow_range(t, r, p, &least, &most);
     fill_axis(&axis, p->spacing, least, most);
     if (axis.count > 1 && p->own_too) {
@@ -161,8 +143,10 @@ static void choose_run_axes(const tuning *t, tune_run *r, unsigned devices) {
       axis.value[0] = 0;
       axis.count++;
     }
-    if (axis.count > 1)
+    if (axis.count > 1) {
+      r->axis_name[r->search.axes] = p->name;
       r->search.axis[r->search.axes++] = axis;
+    }
   }
 }
 
@@ -170,13 +154,13 @@ static void choose_run_axes(const tuning *t, tune_run *r, unsigned devices) {
 static int choose_axes(tuning *t) {
   const unsigned devices = t->gpu ? TUNE_GPUS : t->job.devices.count > 1 ? TUNE_HOSTS : TUNE_HOST_ALONE;
   int kept = 0;
+  choose_figures(t, devices);
   for (int i = 0; i < t->runs; i++) {
     choose_run_axes(t, &t->run[i], devices);
     if (t->run[i].search.axes > 0)
       t->run[kept++] = t->run[i];
   }
   t->runs = kept;
-  choose_figures(t);
   if (kept > 0 || t->figures.wanted)
     return CLI_OK;
   return cli_fail(CLI_USAGE, "%s has nothing to choose %s", t->name,
@@ -393,7 +377,7 @@ static void release(void *state) {
 
 const cli_command cli_command_tune = {
     .name = "tune",
-    .summary = "search the fastest tiles, pieces, teams and threads, and write the tuning file",
+    .summary = "search the fastest pieces, teams and threads, and write the tuning file",
     .description =
         "Tries values of a capability's parameters, and writes those that are faster than davit's own choice "
         "to the tuning file, which every program that uses davit reads: $DAVIT_TUNING_FILE, else "

@@ -10,7 +10,7 @@
 #include "src/cli/frame/job.h"
 #include "src/cli/tune_search.h"
 
-enum { TUNE_BUFFERS = 3, TUNE_NAME_BYTES = 24, TUNE_MOST_SEARCHES = 2 };
+enum { TUNE_BUFFERS = 3, TUNE_MOST_SEARCHES = 2 };
 
 /* The devices for which a parameter is read. */
 enum {
@@ -25,7 +25,7 @@ enum {
 typedef enum tune_spacing { TUNE_DOUBLING, TUNE_FINER, TUNE_COUNTING } tune_spacing;
 
 typedef struct tune_parameter {
-  const char *name; /* for gemm's tile, without size and devices */
+  const char *name;
   unsigned devices;
   tune_spacing spacing;
   bool resident; /* teams of a multiprocessor: more than it holds at once are as many as it holds */
@@ -67,7 +67,7 @@ typedef struct tune_run {
   const tune_capability *capability;
   int64_t size, other;
   tune_search search;
-  char axis_name[TUNE_MOST_AXES][TUNE_NAME_BYTES]; /* of the axes' parameters */
+  const char *axis_name[TUNE_MOST_AXES]; /* of the axes' parameters */
   bool has_shapes;
   davit_tuning_shape own_shape, shape; /* of the library's choice and of the winner */
 } tune_run;

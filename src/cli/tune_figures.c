@@ -7,7 +7,7 @@
 #include "src/cli/tune.h"
 
 static bool is_figure(const davit_tuning_entry *e) {
-  return strcmp(e->capability, "gemm") == 0 && strncmp(e->parameter, "tile_", 5) != 0;
+  return strcmp(e->capability, "gemm") == 0;
 }
 
 /* Whether the entry belongs to one of the devices that are tuned, or to the host. */
@@ -62,13 +62,10 @@ static int measure(void *state, int workload, const int64_t *values, double *sec
   return cli_status(status);
 }
 
-/* Removes figures and tiles of earlier runs, so that products are what davit chooses. */
+/* Removes figures of earlier runs, so that products are what davit chooses. */
 static int clear(tuning *t) {
   const int code = collect(t);
-  davit_status status = code == CLI_OK ? set_figures(t, false) : DAVIT_SUCCESS;
-  for (int i = 0; i < t->job.devices.count && t->runs > 0 && status == DAVIT_SUCCESS; i++)
-    status = davit_tuning_set(t->job.devices.ids[i], "gemm", t->run[0].axis_name[0], 0, 0);
-  return code == CLI_OK ? cli_status(status) : code;
+  return code == CLI_OK ? cli_status(set_figures(t, false)) : code;
 }
 
 static int compare(tuning *t) {
@@ -80,7 +77,7 @@ static int compare(tuning *t) {
                      .repeat = (int)t->repeat,
                      .measure = measure,
                      .state = t};
-  snprintf(t->figures.run.axis_name[0], TUNE_NAME_BYTES, "figures");
+  t->figures.run.axis_name[0] = "figures";
   t->now = &t->figures.run;
   int code = cli_status(tune_open(t));
   if (code == CLI_OK)

@@ -195,7 +195,7 @@ enum { GPUS = TUNE_GPUS, SEVERAL = TUNE_HOSTS | TUNE_GPUS, HOSTS = TUNE_HOST_ALO
 // clang-format off
 const tune_capability tune_capabilities[] = {
     SEARCH("gemm", "product of two n x n matrices",
-           PINNED, 8192, 0, 1024, 2, 2, 2, NULL, work_gemm, {"tile", ON(SEVERAL, FINER)}),
+           PINNED, 8192, 0, 1024, 2, 2, 2, NULL, work_gemm, {0}), /* for its figures */
     SEARCH("gemv", "n x n matrix times a vector",
            PINNED, 16384, 0, 4096, 2, 1, 1, NULL, work_gemv, {"chunk", ON(TUNE_ALL, DOUBLING)}),
     SEARCH("axpy", "y += a x, vectors of n",

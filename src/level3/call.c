@@ -19,7 +19,6 @@
 #include "src/level3/run.h"
 #include "src/runtime/lane.h"
 #include "src/runtime/memory.h"
-#include "src/runtime/tuning.h"
 
 enum { DVT_NOWHERE = INT_MIN }; /* a matrix that is not read */
 
@@ -317,8 +316,7 @@ static davit_status run_chosen(setup *s, int64_t tile, double whole, double host
   return run_plan(s, tile, &chosen, report);
 }
 
-/* On a device that turns out to be too full the tuned tile is given up, and then tiles are halved, but not
- * the caller's. What it says if nothing helps is the error of its first allocation. */
+/* On a device that turns out to be too full tiles are halved, but not the caller's. What it says if nothing helps is the error of its first allocation. */
 static davit_status run_smaller(setup *s, int64_t tile, double whole, double host,
                                 davit_level3_report *report) {
   enum { SMALLEST = 64 };
@@ -344,12 +342,9 @@ static davit_status run_smaller(setup *s, int64_t tile, double whole, double hos
 static davit_status run_best(setup *s, davit_level3_report *report) {
   const double at_once = 200e-6; /* a search would take longer than it saves */
   const dvt_level3 *g = &s->call->arguments;
-  int64_t longest = g->m > g->n ? g->m : g->n, tile = s->call->options->tile;
-  longest = longest > g->k ? longest : g->k;
-  if (!tile && !(s->shape.devices == 1 && s->in_place[0]))
-    tile = dvt_tuned_tile(s->devices[0], s->shape.devices, longest);
+  const int64_t tile = s->call->options->tile;
   const double host = host_seconds(s), whole = s->in_place[0] && !tile ? whole_seconds(s, 0) : INFINITY;
-  report->tile = longest;
+  report->tile = dvt_at_least(dvt_at_least(g->m, g->n), g->k);
   if (whole < at_once || (s->shape.devices == 1 && !isinf(whole)))
     return run_whole(s, s->devices[0], report);
   if (host < at_once)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which devices, which grid, which tiles. Candidates come from a short list of tile lengths and all grids of
- * up to the given devices; a formula drops all but a few, whose plans are played on the model, and the best of these
- * are changed while that helps. What was chosen for a shape is remembered. */
+/* Which devices, which grid, which tiles: what is fastest when its plan is simulated. Plans of a few long tiles are
+ * simulated for all grids of up to the given devices, and the choices of the best grids are changed while that helps.
+ * What was chosen for a shape is remembered. */
 #ifndef DAVIT_SRC_LEVEL3_CHOOSE_H
 #define DAVIT_SRC_LEVEL3_CHOOSE_H
 
@@ -13,8 +13,9 @@ typedef struct dvt_candidate {
   dvt_plan_choice choice;
   double seconds; /* predicted */
   double score;   /* that, with a margin for further devices and for what they get, as no model is exact */
-  int rank;       /* lower ones come first: with a given tile those with more devices */
-  int number;     /* among the candidates, for equal times */
+  double more_received; /* by a device, relative to the least of all grids of as many devices, less 1 */
+  bool evicts;          /* tiles make room for others */
+  int number;           /* among the candidates, for equal times */
 } dvt_candidate;
 
 /* The best candidate first, and the best others behind it. */

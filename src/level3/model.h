@@ -78,9 +78,6 @@ double dvt_model_host_load(const dvt_model *model, double up, double down);
 davit_status dvt_model_play(const dvt_model *model, const dvt_plan_shape *shape, const dvt_plan *plan,
                             dvt_prediction *prediction);
 
-/* About as long as a plan of that choice would play, in a microsecond or two. */
-double dvt_model_guess(const dvt_model *model, const dvt_plan_shape *shape, const dvt_plan_choice *choice);
-
 /* No plan on the first `devices` devices is faster. */
 void dvt_model_floors(const dvt_model *model, const dvt_plan_shape *shape, int devices,
                       dvt_prediction *prediction);

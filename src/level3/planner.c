@@ -625,6 +625,7 @@ static void find_slot_bytes(dvt_planning *p) {
 
 static davit_status build(dvt_planning *p) {
   DVT_TRY(dvt_deal(p));
+  memset(p->known, -1, (size_t)(p->plan->devices * DVT_ROLES) * sizeof *p->known);
   find_slot_bytes(p);
   if (p->parts > 1) {
     p->finished = dvt_allocate((size_t)dvt_tile_count(p->plan, DVT_C), 1);
@@ -646,7 +647,6 @@ davit_status dvt_plan_build(const dvt_plan_shape *shape, const dvt_plan_choice *
   p->rule = shape->rule;
   p->plan = plan;
   p->terms_per_k = p->rule->terms_per_k > 0 ? p->rule->terms_per_k : 1;
-  memset(p->known, -1, sizeof p->known);
   davit_status status = build(p);
   for (int w = 0; w < plan->devices; w++) {
     dvt_planner *d = &p->device[w];

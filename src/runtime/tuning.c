@@ -367,18 +367,6 @@ int64_t dvt_tuned(int device, dvt_tunable which, int64_t fallback) {
   return value > 0 ? value : fallback;
 }
 
-int64_t dvt_tuned_tile(int device, int count, int64_t longest) {
-  enum { SIZES = 6, COUNTS = 4, LEAST = 1024 };
-  int size = 0, several = 0;
-  if (longest < LEAST)
-    return 0;
-  while (size + 1 < SIZES && longest >= 2 * ((int64_t)LEAST << size))
-    size++;
-  while (several + 1 < COUNTS && count >= 2 << several)
-    several++;
-  return dvt_tuned(device, (dvt_tunable)(DVT_TUNE_GEMM_TILE_1024_1 + size * COUNTS + several), 0);
-}
-
 /* ---- public ---- */
 
 davit_status davit_tuning_parameters(int capacity, davit_tuning_parameter *parameters, int *count) {

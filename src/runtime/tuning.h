@@ -5,14 +5,6 @@
 
 #include <davit/tuning.h>
 
-/* Tiles of gemm, by the longest dimension (n up to below 2 n) and the number of devices (d up to below 2 d).
- */
-#define DVT_TUNABLE_TILES(X, n)                                                                              \
-  X(GEMM_TILE_##n##_1, "gemm", "tile_" #n "_1", 64, 32768)                                                   \
-  X(GEMM_TILE_##n##_2, "gemm", "tile_" #n "_2", 64, 32768)                                                   \
-  X(GEMM_TILE_##n##_4, "gemm", "tile_" #n "_4", 64, 32768)                                                   \
-  X(GEMM_TILE_##n##_8, "gemm", "tile_" #n "_8", 64, 32768)
-
 /* Figures of gemm's model: of a device, then of the host. */
 #define DVT_TUNABLE_FIGURES(X)                                                                               \
   X(GEMM_RATE, "gemm", "rate_mflops", 1, INT64_C(10000000000))                                               \
@@ -38,12 +30,6 @@
 /* name, capability, parameter, minimum, maximum. Only parameters that somebody reads. */
 #define DVT_TUNABLES(X)                                                                                      \
   DVT_TUNABLE_FIGURES(X)                                                                                     \
-  DVT_TUNABLE_TILES(X, 1024)                                                                                 \
-  DVT_TUNABLE_TILES(X, 2048)                                                                                 \
-  DVT_TUNABLE_TILES(X, 4096)                                                                                 \
-  DVT_TUNABLE_TILES(X, 8192)                                                                                 \
-  DVT_TUNABLE_TILES(X, 16384)                                                                                \
-  DVT_TUNABLE_TILES(X, 32768)                                                                                \
   X(AXPY_CHUNK, "axpy", "chunk", 1 << 12, 1 << 26)                                                           \
   X(GEMV_CHUNK, "gemv", "chunk", 1 << 12, 1 << 26)                                                           \
   X(REDUCE_PIECE_BYTES, "reduce", "piece_bytes", 1 << 20, 1 << 30)                                           \
@@ -78,9 +64,5 @@ typedef enum dvt_tunable {
  * Costs two loads, but for the first call, which reads the file. An operation that needs a value twice reads
  * it once. */
 int64_t dvt_tuned(int device, dvt_tunable which, int64_t fallback);
-
-/* The tile for a product of that longest dimension over `count` devices, the first of which is `device`; 0:
- * none. */
-int64_t dvt_tuned_tile(int device, int count, int64_t longest);
 
 #endif

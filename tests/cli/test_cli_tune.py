@@ -124,7 +124,7 @@ def test_figures():
 
 def test_others_stay():
     use("")
-    other = ("nvidia NVIDIA Nothing", "gemm", "tile_8192_1", 2048, 5)
+    other = ("nvidia NVIDIA Nothing", "axpy", "chunk", 16384, 5)
     put("t.tsv", table(other, (host_key(), "gemv", "chunk", 8192, 7)))
     davit("tune", "axpy", "--size", 100000, "--devices", -1, "-o", "t.tsv", *QUICK)
     rows = lines("t.tsv")
@@ -194,19 +194,13 @@ def test_more_rights():
 
 
 def test_used():
-    listed = run_json("devices")["list"]
-    devices = [entry for entry in listed if entry["kind"] == "host-offload"][:2]
-    if len(devices) < 2:
-        return
-    rng = np.random.default_rng(2)
-    a, b = save("a.npy", noise(rng, 1100, 1100)), save("b.npy", noise(rng, 1100, 1100))
-    ids = ",".join(str(entry["device"]) for entry in devices)
-    use("")
-    own = run_json("gemm", a, b, "--devices", ids)["tile"]
-    use(put("t.tsv", table((f"host-offload {devices[0]['name']}", "gemm", "tile_1024_2", 160, 1))))
-    report = run_json("gemm", a, b, "--devices", ids, "--check")
-    expect(report["tile"] == 160 and own != 160, f"the tile of the file: {report['tile']}, not {own}")
-    expect(run_json("gemm", a, b, "--devices", ids, "--tile", 96)["tile"] == 96, "--tile comes first")
+    """A file's values are used: a chunk of axpy is a command of its own. Tiles of gemm, which older files have, are not."""
+    use(put("t.tsv", table((host_key(), "gemm", "tile_1024_2", 160, 1), (host_key(), "axpy", "chunk", 8192, 7))))
+    report = run_json("tune", "--show")
+    expect([row["parameter"] for row in report["entries"]] == ["chunk"], f"the tile is left out: {report}")
+    a = save("a.npy", noise(np.random.default_rng(2), 1100, 1100))
+    result = davit("gemm", a, a, "--check", "-o", "c.npy")
+    expect("1 lines with a parameter" in result.err and "first is line 2" in result.err, f"a warning, no error: {result}")
     use("")
 
 
