@@ -296,7 +296,7 @@ void check_plan(const dvt_plan_shape *shape, const dvt_plan *plan) {
 /* ---- shapes and choices ---- */
 
 dvt_plan_shape large_shape(int64_t n, int devices) {
-  dvt_plan_shape shape = {.rule = &dvt_gemm_rule,
+  dvt_plan_shape shape = {.rule = dvt_rule_of(DVT_GEMM),
                           .length = {n, n, n},
                           .transa = 'N',
                           .transb = 'N',

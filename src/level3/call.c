@@ -340,7 +340,7 @@ static davit_status run_smaller(setup *s, int64_t tile, double whole, double hos
 }
 
 static davit_status run_best(setup *s, davit_level3_report *report) {
-  const double at_once = 200e-6; /* a search would take longer than it saves */
+  const double at_once = 200e-6; /* seconds: a search takes longer than it saves (docs/notes/gemm.md, Cost) */
   const dvt_level3 *g = &s->call->arguments;
   const int64_t tile = s->call->options->tile;
   const double host = host_seconds(s), whole = s->in_place[0] && !tile ? whole_seconds(s, 0) : INFINITY;

@@ -13,7 +13,7 @@
 #include "src/runtime/place.h"
 #include "src/runtime/staging.h"
 
-/* An H200 of a host with PCIe 5 (docs/gemm.md): rates under sustained load, when power is the limit. */
+/* An H200 of a host with PCIe 5 (docs/notes/gemm.md, What bounds a product, Parameters): rates under sustained load, when power is the limit. */
 static const dvt_model_device nvidia = {.rate = 53.5e12,
                                         .area = 150e3,
                                         .depth = 64,
@@ -28,7 +28,7 @@ static const dvt_model_device nvidia = {.rate = 53.5e12,
                                         .peer = 389e9,
                                         .memory = 4.0e12};
 
-/* cuBLAS's zgemm on an H200: 53 to 57 TFLOP/s for 2048 × 1024, 2048 × 2048 and 2048 × 4096, 43 to 50 for
+/* Rows of a product. cuBLAS's zgemm on an H200 (docs/notes/gemm.md, Complex doubles): 53 to 57 TFLOP/s for 2048 × 1024, 2048 × 2048 and 2048 × 4096, 43 to 50 for
  * 4096 × 1024, 4096 × 2048 and 3072 × 3072. Products of other types are no slower for more rows. */
 static const double tall_complex = 2048;
 
@@ -91,7 +91,10 @@ typedef struct machine {
   double thread_rate, thread_copy, copy, all_up, all_down, all_both, enqueue;
 } machine;
 
-/* The host of the H200s of docs/gemm.md. */
+/* Seconds, fitted with measured choices on H200s (docs/notes/gemm.md, Parameters). */
+static const double enqueue_beside = 5e-6, react = 4e-6, start = 20e-6, start_device = 60e-6;
+
+/* The host of the H200s of docs/notes/gemm.md, What bounds a product. */
 static const machine usual = {.thread_rate = 16e9,
                               .thread_copy = 11.7e9,
                               .copy = 85e9,
@@ -174,10 +177,10 @@ void dvt_model_of(const int *devices, int count, davit_type type, dvt_model *mod
   model->all_both = m.all_both;
   model->host_copy = copy_of_threads(&m);
   model->enqueue = m.enqueue;
-  model->enqueue_beside = 5e-6;
-  model->react = 4e-6;
-  model->start = 20e-6;
-  model->start_device = 60e-6;
+  model->enqueue_beside = enqueue_beside;
+  model->react = react;
+  model->start = start;
+  model->start_device = start_device;
 }
 
 /* ---- the figures from times ---- */

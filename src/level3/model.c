@@ -11,11 +11,14 @@ void dvt_model_elements(const dvt_plan_shape *shape, double elements[DVT_POOLS])
     elements[x] = (double)shape->length[rows[x]] * (double)shape->length[cols[x]];
 }
 
+/* Time of a product of more than `tall` rows beside that of fewer: docs/notes/gemm.md, Complex doubles. */
+static const double tall_slower = 1.15;
+
 double dvt_model_product(const dvt_model_device *d, double m, double n, double k) {
   if (m <= 0 || n <= 0 || k <= 0)
     return d->launch;
   const double area = m * n / (m * n + d->area), depth = k / (k + d->depth);
-  const double slower = d->tall > 0 && m > d->tall ? 1.15 : 1;
+  const double slower = d->tall > 0 && m > d->tall ? tall_slower : 1;
   return d->launch + slower * 2 * m * n * k / (d->rate * area * depth);
 }
 
@@ -25,7 +28,9 @@ double dvt_model_host_load(const dvt_model *model, double up, double down) {
   return fmax(fmax(share_up, share_down), (share_up + share_down) / fmax(both, 1));
 }
 
-static const double far_apart = 65536;
+/* Bytes from row to row from which on short rows are looked up, and what that adds to the time of bytes that follow
+ * each other, for rows shorter than far_row and than twice that: docs/notes/gemm.md, Short rows that lie far apart. */
+static const double far_apart = 65536, far_short = 0.5, far_longer = 0.12;
 
 /* 1 for rows of up to 0.8 of the length, 0 for those of 1.2 and more. */
 static double shorter_than(double row, double length) {
@@ -35,7 +40,8 @@ static double shorter_than(double row, double length) {
 double dvt_model_strided(const dvt_model_device *d, double row, double pitch) {
   if (row <= 0 || row >= pitch)
     return 1;
-  const double looked_up = 0.5 * shorter_than(row, d->far_row) + 0.12 * shorter_than(row, 2 * d->far_row);
+  const double looked_up =
+      far_short * shorter_than(row, d->far_row) + far_longer * shorter_than(row, 2 * d->far_row);
   return (row + d->row) / row + (pitch >= far_apart ? looked_up : 0);
 }
 

@@ -30,8 +30,10 @@ typedef enum dvt_dealing {
 struct dvt_rule {
   const char *name;
   bool uniform, over_b;
-  bool splits_k;   /* uniform, and partial sums over parts of k may be added */
-  int terms_per_k; /* of a uniform rule; 0: 1 */
+  bool splits_k;        /* uniform, and partial sums over parts of k may be added */
+  int terms_per_k;      /* of a uniform rule; 0: 1 */
+  dvt_routine diagonal; /* kernel of tiles on the diagonal, of routines with a symmetric matrix, */
+  char mirrored;        /* whose other half is 'T' or 'C' of the stored one */
   /* Dimensions of the matrices as stored, by the letters of the shape; and for each dimension the one whose
    * cut it shares (itself, or an earlier one). */
   void (*layout)(const dvt_plan_shape *shape, uint8_t rows[DVT_MATRICES], uint8_t cols[DVT_MATRICES],
@@ -44,8 +46,6 @@ struct dvt_rule {
   void (*term)(const dvt_plan_shape *shape, const dvt_plan *plan, int64_t i, int64_t j, int64_t number,
                dvt_term *term);
 };
-
-extern const dvt_rule dvt_gemm_rule;
 
 const dvt_rule *dvt_rule_of(dvt_routine routine);
 

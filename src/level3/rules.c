@@ -2,6 +2,12 @@
 /* The rules of the routines, and a table of them. */
 #include "src/level3/rule.h"
 
+/* Tile (row, col) of op(X), as stored. */
+static dvt_operand op(dvt_matrix matrix, char trans, int64_t row, int64_t col) {
+  return trans == 'N' ? (dvt_operand){(int8_t)matrix, 'N', (int32_t)row, (int32_t)col}
+                      : (dvt_operand){(int8_t)matrix, trans, (int32_t)col, (int32_t)row};
+}
+
 /* ---- gemm ---- */
 
 static void layout(const dvt_plan_shape *shape, uint8_t rows[DVT_MATRICES], uint8_t cols[DVT_MATRICES],
@@ -25,25 +31,13 @@ static dvt_dealing dealing(const dvt_plan_shape *shape) {
 /* C (i, j) += op(A) (i, k) op(B) (k, j). */
 static void term(const dvt_plan_shape *shape, const dvt_plan *plan, int64_t i, int64_t j, int64_t k,
                  dvt_term *t) {
-  const int32_t row = (int32_t)i, col = (int32_t)j, depth = (int32_t)k;
   (void)plan;
   t->kernel = DVT_GEMM;
-  t->left = shape->transa == 'N' ? (dvt_operand){DVT_A, 'N', row, depth}
-                                 : (dvt_operand){DVT_A, shape->transa, depth, row};
-  t->right = shape->transb == 'N' ? (dvt_operand){DVT_B, 'N', depth, col}
-                                  : (dvt_operand){DVT_B, shape->transb, col, depth};
+  t->left = op(DVT_A, shape->transa, i, k);
+  t->right = op(DVT_B, shape->transb, k, j);
 }
-
-const dvt_rule dvt_gemm_rule = {
-    .name = "gemm", .uniform = true, .splits_k = true, .layout = layout, .dealing = dealing, .term = term};
 
 /* ---- what the other rules share ---- */
-
-/* Tile (row, col) of op(X), as stored. */
-static dvt_operand op(dvt_matrix matrix, char trans, int64_t row, int64_t col) {
-  return trans == 'N' ? (dvt_operand){(int8_t)matrix, 'N', (int32_t)row, (int32_t)col}
-                      : (dvt_operand){(int8_t)matrix, trans, (int32_t)col, (int32_t)row};
-}
 
 /* The matrices as stored, by the letters of the dimensions: rows and columns of A, B and C. */
 static void set_layout(uint8_t rows[DVT_MATRICES], uint8_t cols[DVT_MATRICES], uint8_t same[DVT_DIMS],
@@ -71,35 +65,19 @@ static void square_layout(const dvt_plan_shape *shape, uint8_t rows[DVT_MATRICES
 }
 
 /* Tile (i, j) of A, which is stored, or whose mirror image is. */
-static dvt_operand of_half(const dvt_plan_shape *shape, int64_t i, int64_t j, char mirrored) {
+static dvt_operand of_half(const dvt_plan_shape *shape, int64_t i, int64_t j) {
   const bool stored = shape->uplo == 'L' ? i >= j : i <= j;
-  return op(DVT_A, stored ? 'N' : mirrored, i, j);
+  return op(DVT_A, stored ? 'N' : shape->rule->mirrored, i, j);
 }
 
-static void square_term(const dvt_plan_shape *shape, int64_t i, int64_t j, int64_t k, dvt_term *t,
-                        dvt_routine diagonal, char mirrored) {
+static void square_term(const dvt_plan_shape *shape, const dvt_plan *plan, int64_t i, int64_t j, int64_t k,
+                        dvt_term *t) {
   const bool right = shape->side == 'R';
-  t->kernel = (uint8_t)((right ? j : i) == k ? diagonal : DVT_GEMM);
-  t->left = right ? op(DVT_B, 'N', i, k) : of_half(shape, i, k, mirrored);
-  t->right = right ? of_half(shape, k, j, mirrored) : op(DVT_B, 'N', k, j);
-}
-
-static void symm_term(const dvt_plan_shape *shape, const dvt_plan *plan, int64_t i, int64_t j, int64_t k,
-                      dvt_term *t) {
   (void)plan;
-  square_term(shape, i, j, k, t, DVT_SYMM, 'T');
+  t->kernel = (uint8_t)((right ? j : i) == k ? shape->rule->diagonal : DVT_GEMM);
+  t->left = right ? op(DVT_B, 'N', i, k) : of_half(shape, i, k);
+  t->right = right ? of_half(shape, k, j) : op(DVT_B, 'N', k, j);
 }
-
-static void hemm_term(const dvt_plan_shape *shape, const dvt_plan *plan, int64_t i, int64_t j, int64_t k,
-                      dvt_term *t) {
-  (void)plan;
-  square_term(shape, i, j, k, t, DVT_HEMM, 'C');
-}
-
-static const dvt_rule symm_rule = {
-    .name = "symm", .uniform = true, .layout = square_layout, .dealing = dealing, .term = symm_term};
-static const dvt_rule hemm_rule = {
-    .name = "hemm", .uniform = true, .layout = square_layout, .dealing = dealing, .term = hemm_term};
 
 /* ---- syrk, herk, syr2k, her2k ---- */
 
@@ -116,64 +94,19 @@ static dvt_dealing triangle(const dvt_plan_shape *shape) {
 }
 
 /* op(left) (i, k) op'(right) (k, j), where op' undoes op. On the diagonal the kernel takes both from one
- * side. */
-static void update_term(const dvt_plan_shape *shape, int64_t i, int64_t j, int64_t k, dvt_matrix left,
-                        dvt_matrix right, dvt_routine diagonal, char mirrored, dvt_term *t) {
-  const char other = shape->transa == 'N' ? mirrored : 'N';
-  t->kernel = (uint8_t)(i == j ? diagonal : DVT_GEMM);
-  t->left = op(left, shape->transa, i, k);
-  t->right = op(right, other, k, j);
-}
-
-static void syrk_term(const dvt_plan_shape *shape, const dvt_plan *plan, int64_t i, int64_t j, int64_t k,
-                      dvt_term *t) {
+ * side. With two terms a k: A B' first, then B A', which the diagonal's kernel has done already. */
+static void update_term(const dvt_plan_shape *shape, const dvt_plan *plan, int64_t i, int64_t j,
+                        int64_t number, dvt_term *t) {
+  const dvt_rule *rule = shape->rule;
+  const bool pairs = rule->terms_per_k == 2, second = pairs && number % 2 == 1;
+  const int64_t k = pairs ? number / 2 : number;
   (void)plan;
-  update_term(shape, i, j, k, DVT_A, DVT_A, DVT_SYRK, 'T', t);
+  t->kernel = (uint8_t)(i != j ? DVT_GEMM : second ? DVT_ROUTINES : rule->diagonal);
+  t->left = op(second ? DVT_B : DVT_A, shape->transa, i, k);
+  t->right = op(pairs && !second ? DVT_B : DVT_A, shape->transa == 'N' ? rule->mirrored : 'N', k, j);
+  if (rule->mirrored == 'C' && pairs)
+    t->alpha = second ? DVT_CONJ_ALPHA : DVT_ALPHA;
 }
-
-static void herk_term(const dvt_plan_shape *shape, const dvt_plan *plan, int64_t i, int64_t j, int64_t k,
-                      dvt_term *t) {
-  (void)plan;
-  update_term(shape, i, j, k, DVT_A, DVT_A, DVT_HERK, 'C', t);
-}
-
-/* A B' first, then B A', which the diagonal's kernel has done already. */
-static void pair_term(const dvt_plan_shape *shape, int64_t i, int64_t j, int64_t number, dvt_routine diagonal,
-                      char mirrored, dvt_term *t) {
-  const bool second = number % 2 == 1;
-  update_term(shape, i, j, number / 2, second ? DVT_B : DVT_A, second ? DVT_A : DVT_B,
-              second ? DVT_ROUTINES : diagonal, mirrored, t);
-}
-
-static void syr2k_term(const dvt_plan_shape *shape, const dvt_plan *plan, int64_t i, int64_t j,
-                       int64_t number, dvt_term *t) {
-  (void)plan;
-  pair_term(shape, i, j, number, DVT_SYR2K, 'T', t);
-}
-
-static void her2k_term(const dvt_plan_shape *shape, const dvt_plan *plan, int64_t i, int64_t j,
-                       int64_t number, dvt_term *t) {
-  (void)plan;
-  pair_term(shape, i, j, number, DVT_HER2K, 'C', t);
-  t->alpha = number % 2 == 1 ? DVT_CONJ_ALPHA : DVT_ALPHA;
-}
-
-static const dvt_rule syrk_rule = {
-    .name = "syrk", .uniform = true, .layout = update_layout, .dealing = triangle, .term = syrk_term};
-static const dvt_rule herk_rule = {
-    .name = "herk", .uniform = true, .layout = update_layout, .dealing = triangle, .term = herk_term};
-static const dvt_rule syr2k_rule = {.name = "syr2k",
-                                    .uniform = true,
-                                    .terms_per_k = 2,
-                                    .layout = update_layout,
-                                    .dealing = triangle,
-                                    .term = syr2k_term};
-static const dvt_rule her2k_rule = {.name = "her2k",
-                                    .uniform = true,
-                                    .terms_per_k = 2,
-                                    .layout = update_layout,
-                                    .dealing = triangle,
-                                    .term = her2k_term};
 
 /* ---- trmm, trsm ---- */
 
@@ -253,26 +186,39 @@ static void trsm_term(const dvt_plan_shape *shape, const dvt_plan *plan, int64_t
   }
 }
 
-static const dvt_rule trmm_rule = {.name = "trmm",
-                                   .uniform = true,
-                                   .over_b = true,
-                                   .layout = square_layout,
-                                   .dealing = lines,
-                                   .terms = triangular_terms,
-                                   .term = trmm_term};
-static const dvt_rule trsm_rule = {.name = "trsm",
-                                   .layout = triangular_layout,
-                                   .dealing = lines,
-                                   .descends = trsm_descends,
-                                   .terms = triangular_terms,
-                                   .term = trsm_term};
-
 /* ---- all ---- */
 
+#define SQUARE(letter)                                                                                       \
+  .uniform = true, .mirrored = letter, .layout = square_layout, .dealing = dealing, .term = square_term
+#define UPDATE(letter)                                                                                       \
+  .uniform = true, .mirrored = letter, .layout = update_layout, .dealing = triangle, .term = update_term
+
 const dvt_rule *dvt_rule_of(dvt_routine routine) {
-  static const dvt_rule *const rules[DVT_ROUTINES] = {
-      [DVT_GEMM] = &dvt_gemm_rule, [DVT_SYMM] = &symm_rule, [DVT_HEMM] = &hemm_rule,
-      [DVT_SYRK] = &syrk_rule,     [DVT_HERK] = &herk_rule, [DVT_SYR2K] = &syr2k_rule,
-      [DVT_HER2K] = &her2k_rule,   [DVT_TRMM] = &trmm_rule, [DVT_TRSM] = &trsm_rule};
-  return rules[routine];
+  static const dvt_rule rules[DVT_ROUTINES] = {
+      [DVT_GEMM] = {.name = "gemm",
+                    .uniform = true,
+                    .splits_k = true,
+                    .layout = layout,
+                    .dealing = dealing,
+                    .term = term},
+      [DVT_SYMM] = {.name = "symm", .diagonal = DVT_SYMM, SQUARE('T')},
+      [DVT_HEMM] = {.name = "hemm", .diagonal = DVT_HEMM, SQUARE('C')},
+      [DVT_SYRK] = {.name = "syrk", .diagonal = DVT_SYRK, UPDATE('T')},
+      [DVT_HERK] = {.name = "herk", .diagonal = DVT_HERK, UPDATE('C')},
+      [DVT_SYR2K] = {.name = "syr2k", .diagonal = DVT_SYR2K, .terms_per_k = 2, UPDATE('T')},
+      [DVT_HER2K] = {.name = "her2k", .diagonal = DVT_HER2K, .terms_per_k = 2, UPDATE('C')},
+      [DVT_TRMM] = {.name = "trmm",
+                    .uniform = true,
+                    .over_b = true,
+                    .layout = square_layout,
+                    .dealing = lines,
+                    .terms = triangular_terms,
+                    .term = trmm_term},
+      [DVT_TRSM] = {.name = "trsm",
+                    .layout = triangular_layout,
+                    .dealing = lines,
+                    .descends = trsm_descends,
+                    .terms = triangular_terms,
+                    .term = trsm_term}};
+  return &rules[routine];
 }

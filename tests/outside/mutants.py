@@ -277,7 +277,7 @@ MUTANTS = [
            "(fmod(pitch, far_apart) == 0 ? looked_up : 0)", "model_play"),
     Mutant("mapped-memory-keeps-the-rest", "src/base/allocate.c", "munmap(memory + before + length, DVT_LARGE_PAGE - before);",
            "", "allocate"),
-    Mutant("trmm-does-all-the-flops", "src/level3/play.c", "k /= 2 * 0.8;", "k /= 1;", "model_play"),
+    Mutant("trmm-does-all-the-flops", "src/level3/play.c", "k /= 2 * trmm_rate;", "k /= 1;", "model_play"),
     Mutant("choice-has-long-tiles-only", "src/level3/choose.c", "const bool needed = isinf(best->seconds) ||",
            "const bool needed = false &&", "gemm_choice"),
     Mutant("scores-ignore-what-is-received", "src/level3/choose.c", "least > 0 ? received(s, grid) / least - 1 : 0", "0",
