@@ -337,7 +337,7 @@ double played(const dvt_model *model, const dvt_plan_shape *shape, const dvt_pla
   dvt_plan plan;
   dvt_prediction p;
   assert_int_equal(dvt_plan_build(shape, choice, &plan), DAVIT_SUCCESS);
-  assert_int_equal(dvt_model_play(model, shape, &plan, &p), DAVIT_SUCCESS);
+  assert_int_equal(dvt_simulate(model, shape, &plan, &p), DAVIT_SUCCESS);
   dvt_plan_free(&plan);
   return p.seconds;
 }

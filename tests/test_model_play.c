@@ -74,7 +74,7 @@ static void expect_steps(const dvt_model *model, const dvt_plan_shape *shape, dv
   const dvt_plan plan = {
       .cut = {{2, start}, {2, start}, {2, start}}, .devices = shape->devices, .steps = count, .step = steps};
   dvt_prediction prediction;
-  CHECK(dvt_model_play(model, shape, &plan, &prediction));
+  CHECK(dvt_simulate(model, shape, &plan, &prediction));
   expect_near(prediction.seconds, seconds);
 }
 
@@ -233,7 +233,7 @@ CASE(test_serial_device) {
   model.device[0].serial = true;
   model.enqueue = 1;
   CHECK(dvt_plan_build(&shape, &choice, &plan));
-  CHECK(dvt_model_play(&model, &shape, &plan, &prediction));
+  CHECK(dvt_simulate(&model, &shape, &plan, &prediction));
   dvt_plan_free(&plan);
   expect_near(prediction.seconds, 2 * (1e-3 + 2e-3 + 1e-3));
   expect_near(prediction.load, 2 * 1e-3);
@@ -274,7 +274,7 @@ CASE(test_step_that_cannot_start) {
                          .step = steps,
                          .waits = 1,
                          .wait = wait};
-  CHECK_FAILS(dvt_model_play(&model, &shape, &plan, &prediction), DAVIT_INTERNAL_ERROR, "can never start");
+  CHECK_FAILS(dvt_simulate(&model, &shape, &plan, &prediction), DAVIT_INTERNAL_ERROR, "can never start");
 }
 
 static void expect_kernel(const dvt_model *model, dvt_routine kernel, double seconds) {

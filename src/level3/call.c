@@ -258,13 +258,13 @@ static void list_choices(const dvt_chosen *chosen, davit_level3_explanation *e) 
   }
 }
 
-/* Playing the plan once more says what its time is made of. */
+/* Simulating the plan once more says what its time is made of. */
 static davit_status explain(const setup *s, const dvt_chosen *chosen, const dvt_plan *plan) {
   davit_level3_explanation *e = s->call->options->explanation;
   dvt_prediction p;
   if (!e)
     return DAVIT_SUCCESS;
-  DVT_TRY(dvt_model_play(&s->model, &s->shape, plan, &p));
+  DVT_TRY(dvt_simulate(&s->model, &s->shape, plan, &p));
   *e = (davit_level3_explanation){.seconds = p.seconds,
                                   .arithmetic = p.arithmetic,
                                   .load = p.load,
@@ -316,7 +316,8 @@ static davit_status run_chosen(setup *s, int64_t tile, double whole, double host
   return run_plan(s, tile, &chosen, report);
 }
 
-/* On a device that turns out to be too full tiles are halved, but not the caller's. What it says if nothing helps is the error of its first allocation. */
+/* On a device that turns out to be too full tiles are halved, but not the caller's. What it says if
+ * nothing helps is the error of its first allocation. */
 static davit_status run_smaller(setup *s, int64_t tile, double whole, double host,
                                 davit_level3_report *report) {
   enum { SMALLEST = 64 };

@@ -100,7 +100,7 @@ static davit_status simulate(search *s, dvt_candidate *c) {
   dvt_prediction prediction = {.seconds = INFINITY};
   davit_status status = dvt_plan_build(s->shape, &c->choice, &plan);
   if (status == DAVIT_SUCCESS) {
-    status = dvt_model_play(s->model, s->shape, &plan, &prediction);
+    status = dvt_simulate(s->model, s->shape, &plan, &prediction);
     c->evicts = plan.evictions > 0;
     s->steps += plan.steps;
     dvt_plan_free(&plan);

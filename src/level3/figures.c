@@ -13,7 +13,8 @@
 #include "src/runtime/place.h"
 #include "src/runtime/staging.h"
 
-/* An H200 of a host with PCIe 5 (docs/notes/gemm.md, What bounds a product, Parameters): rates under sustained load, when power is the limit. */
+/* An H200 of a host with PCIe 5 (docs/notes/gemm.md, What bounds a product, Parameters): rates under
+ * sustained load, when power is the limit. */
 static const dvt_model_device nvidia = {.rate = 53.5e12,
                                         .area = 150e3,
                                         .depth = 64,
@@ -28,7 +29,8 @@ static const dvt_model_device nvidia = {.rate = 53.5e12,
                                         .peer = 389e9,
                                         .memory = 4.0e12};
 
-/* Rows of a product. cuBLAS's zgemm on an H200 (docs/notes/gemm.md, Complex doubles): 53 to 57 TFLOP/s for 2048 × 1024, 2048 × 2048 and 2048 × 4096, 43 to 50 for
+/* Rows of a product. cuBLAS's zgemm on an H200 (docs/notes/gemm.md, Complex doubles): 53 to 57 TFLOP/s for
+ * 2048 × 1024, 2048 × 2048 and 2048 × 4096, 43 to 50 for
  * 4096 × 1024, 4096 × 2048 and 3072 × 3072. Products of other types are no slower for more rows. */
 static const double tall_complex = 2048;
 

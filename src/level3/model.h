@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long things take on this machine: figures of its devices and links, a play of a plan on them, and a
- * formula that is good enough to drop bad choices before they are played. Pure functions but for
- * dvt_model_of(), which reads the tuning table.
+/* How long things take on this machine: the parameters of its devices and links, and the simulation of a plan with
+ * them (simulate.c). Pure functions but for dvt_model_of(), which reads the tuning table.
  *
- * The play gives every stream its steps in order, starts a step when the steps that it waits for are over and
+ * The simulation gives every stream its steps in order, starts a step when the steps that it waits for are over and
  * a host thread has had the time to enqueue it, and lets what runs at the same time share: both directions of
  * a link, the host's memory, the arithmetic of one device, the threads that copy pageable memory. */
 #ifndef DAVIT_SRC_LEVEL3_MODEL_H
@@ -48,7 +47,7 @@ typedef struct dvt_model {
   double start_device;      /* of each device after the first */
 } dvt_model;
 
-/* What the time of a play was spent on. */
+/* What the time of a simulated plan was spent on. */
 typedef struct dvt_prediction {
   double seconds;
   double arithmetic, load, peer, store; /* time in which the busiest device does that */
@@ -74,9 +73,9 @@ double dvt_model_weight(const dvt_model_device *d, double row, double pitch);
 /* The share of the host's memory that takes so many bytes a second to and from devices. */
 double dvt_model_host_load(const dvt_model *model, double up, double down);
 
-/* Plays the plan. */
-davit_status dvt_model_play(const dvt_model *model, const dvt_plan_shape *shape, const dvt_plan *plan,
-                            dvt_prediction *prediction);
+/* Simulates the plan. */
+davit_status dvt_simulate(const dvt_model *model, const dvt_plan_shape *shape, const dvt_plan *plan,
+                          dvt_prediction *prediction);
 
 /* No plan on the first `devices` devices is faster. */
 void dvt_model_floors(const dvt_model *model, const dvt_plan_shape *shape, int devices,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The plan of a tiled operation of level 3 over several devices: which device computes which tile of C, from
  * which terms, in which order, and what is fetched from where into which slot. A pure function of shapes,
- * sizes and a choice of tiles: no pointer, no queue, no clock. choose.c finds the choice, model.c predicts
- * the time, execute.c carries the plan out.
+ * sizes and a choice of tiles: no pointer, no queue, no clock. choose.c finds the choice, simulate.c
+ * predicts the time, execute.c carries the plan out.
  *
  *   rule     says what an output tile is made of: a list of terms, each a kernel and two operand tiles. All
  *            that a routine adds (rule.h).

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The play of a plan. What a stream's step still needs is brought up to date when its speed changes, so that a moment
- * at which one step ends costs a look at each stream, and work only for those that shared with it. */
+/* The simulation of a plan. What a stream's step still needs is brought up to date when its speed changes, so that a
+ * moment at which one step ends costs a look at each stream, and work only for those that shared with it. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -28,7 +28,7 @@ typedef struct stream {
   double speed, due;
 } stream;
 
-typedef struct player {
+typedef struct simulation {
   const dvt_model *model;
   const dvt_plan_shape *shape;
   const dvt_plan *plan;
@@ -42,13 +42,13 @@ typedef struct player {
   bool changed[RESOURCES]; /* DOWN with UP */
   double spent[DVT_PLAN_DEVICES][RESOURCES];
   double now;
-} player;
+} simulation;
 
-static int stream_of(const player *y, const dvt_step *step) {
+static int stream_of(const simulation *y, const dvt_step *step) {
   return step->device * DVT_ROLES + (y->model->device[step->device].serial ? 0 : step->role);
 }
 
-static davit_status open_player(player *y) {
+static davit_status open_simulation(simulation *y) {
   const size_t steps = (size_t)y->plan->steps + 1;
   y->next = dvt_allocate_raw(steps * sizeof *y->next);
   y->issue = dvt_allocate_raw(steps * sizeof *y->issue);
@@ -76,7 +76,7 @@ static davit_status open_player(player *y) {
   return DAVIT_SUCCESS;
 }
 
-static void close_player(player *y) {
+static void close_simulation(simulation *y) {
   free(y->next);
   free(y->issue);
   free(y->end);
@@ -85,14 +85,14 @@ static void close_player(player *y) {
 /* ---- a step begins, and ends ---- */
 
 /* When the step at the front can begin, as far as is known. */
-static double ready_at(const player *y, stream *s) {
+static double ready_at(const simulation *y, stream *s) {
   const dvt_step *one = &y->plan->step[s->head];
   while (s->met < one->waits && y->end[y->plan->wait[one->first_wait + s->met]] <= y->now)
     s->met++;
   return s->met == one->waits ? y->issue[s->head] : INFINITY;
 }
 
-static double copy_bytes(const player *y, const dvt_step *step) {
+static double copy_bytes(const simulation *y, const dvt_step *step) {
   return (double)dvt_tile_rows(y->plan, &step->out) * (double)dvt_tile_cols(y->plan, &step->out) *
          (double)y->shape->element;
 }
@@ -100,7 +100,7 @@ static double copy_bytes(const player *y, const dvt_step *step) {
 /* The rate of trmm on a tile beside that of a product, fitted as the others in docs/notes/gemm.md, Parameters. */
 static const double trmm_rate = 0.8;
 
-static double product_work(const player *y, const dvt_step *step) {
+static double product_work(const simulation *y, const dvt_step *step) {
   const dvt_model_device *d = &y->model->device[step->device];
   const dvt_term *t = &step->term;
   const double m = (double)dvt_tile_rows(y->plan, &step->out), n = (double)dvt_tile_cols(y->plan, &step->out);
@@ -109,7 +109,8 @@ static double product_work(const player *y, const dvt_step *step) {
   double k = 0;
   if (t->left.matrix >= 0)
     k = (double)(t->left.trans == 'N' ? dvt_tile_cols(y->plan, &t->left) : dvt_tile_rows(y->plan, &t->left));
-  /* Half the flops: at about the rate of other products, of trmm at trmm_rate of it, of trsm at half of it, so as long. */
+  /* Half the flops: at about the rate of other products, of trmm at trmm_rate of it, of trsm at half of it, so as
+   * long. */
   if (t->kernel == DVT_SYRK || t->kernel == DVT_HERK)
     k /= 2;
   if (t->kernel == DVT_TRMM)
@@ -118,13 +119,13 @@ static double product_work(const player *y, const dvt_step *step) {
 }
 
 /* The device whose memory a matrix is in. */
-static int owner_of(const player *y, int pool) {
+static int owner_of(const simulation *y, int pool) {
   const int owner = y->model->owner[pool];
   return owner >= 0 && owner < y->plan->devices ? owner : OUTSIDE;
 }
 
 /* Counts a step that begins, or one that ends. */
-static void count(player *y, const stream *s, int device, int by) {
+static void count(simulation *y, const stream *s, int device, int by) {
   y->changed[s->uses == DOWN ? UP : s->uses] = true;
   y->arithmetic[device] += s->uses == ARITHMETIC ? by : 0;
   y->up[device] += s->uses == UP ? by : 0;
@@ -136,7 +137,7 @@ static void count(player *y, const stream *s, int device, int by) {
   }
 }
 
-static void begin(player *y, stream *s) {
+static void begin(simulation *y, stream *s) {
   const dvt_step *step = &y->plan->step[s->head];
   const dvt_model_device *d = &y->model->device[step->device];
   const int pool = dvt_pool_of(step->out.matrix);
@@ -172,7 +173,7 @@ static void begin(player *y, stream *s) {
 }
 
 /* Work that is done at the speed until now. */
-static void settle(player *y, stream *s, int device) {
+static void settle(simulation *y, stream *s, int device) {
   const double since = s->begins > s->at ? s->begins : s->at;
   y->spent[device][s->uses] += (y->now - s->at) * (s->uses == ARITHMETIC ? s->speed : 1);
   if (y->now > since)
@@ -180,7 +181,7 @@ static void settle(player *y, stream *s, int device) {
   s->at = y->now;
 }
 
-static void end(player *y, stream *s, int device) {
+static void end(simulation *y, stream *s, int device) {
   settle(y, s, device);
   count(y, s, device, -1);
   y->end[s->head] = y->now;
@@ -191,7 +192,7 @@ static void end(player *y, stream *s, int device) {
 
 /* ---- who shares what ---- */
 
-static void set_speed(player *y, stream *s, int device, double speed) {
+static void set_speed(simulation *y, stream *s, int device, double speed) {
   if (speed == s->speed)
     return;
   settle(y, s, device);
@@ -203,20 +204,20 @@ static bool does(const stream *s, resource which) {
   return s->runs && s->uses == which;
 }
 
-static void share_devices(player *y) {
+static void share_devices(simulation *y) {
   for (int i = 0; i < y->streams; i++)
     if (does(&y->stream[i], ARITHMETIC))
       set_speed(y, &y->stream[i], i / DVT_ROLES, 1.0 / y->arithmetic[i / DVT_ROLES]);
 }
 
 /* That of the slower device. */
-static double peer_rate(const player *y, const stream *s) {
+static double peer_rate(const simulation *y, const stream *s) {
   const double from = s->from == OUTSIDE ? INFINITY : y->model->device[s->from].peer;
   const double to = s->to == OUTSIDE ? INFINITY : y->model->device[s->to].peer;
   return fmin(from, to);
 }
 
-static void share_peers(player *y) {
+static void share_peers(simulation *y) {
   for (int i = 0; i < y->streams; i++) {
     stream *s = &y->stream[i];
     if (!does(s, PEER_LINK))
@@ -229,7 +230,7 @@ static void share_peers(player *y) {
 }
 
 /* The speed on the device's link, or of the threads that copy pageable memory. */
-static double home_speed(const player *y, const stream *s, int device) {
+static double home_speed(const simulation *y, const stream *s, int device) {
   const dvt_model_device *d = &y->model->device[device];
   double one = s->uses == UP ? d->up : d->down;
   if (y->up[device] > 0 && y->down[device] > 0 && d->both / 2 < one)
@@ -239,7 +240,7 @@ static double home_speed(const player *y, const stream *s, int device) {
 }
 
 /* All together, as the host's memory allows. */
-static void share_host(player *y) {
+static void share_host(simulation *y) {
   double total[2] = {0}, speed[STREAMS];
   for (int i = 0; i < y->streams; i++) {
     const stream *s = &y->stream[i];
@@ -257,7 +258,7 @@ static void share_host(player *y) {
       set_speed(y, &y->stream[i], i / DVT_ROLES, speed[i] * part[y->stream[i].uses]);
 }
 
-static void share(player *y) {
+static void share(simulation *y) {
   if (y->changed[ARITHMETIC])
     share_devices(y);
   if (y->changed[PEER_LINK])
@@ -269,7 +270,7 @@ static void share(player *y) {
 }
 
 /* On to the next moment at which something ends or may begin; false when all is over. */
-static bool tick(player *y) {
+static bool tick(simulation *y) {
   const double instant = 1e-9;
   double next = INFINITY;
   for (int i = 0; i < y->streams; i++) {
@@ -297,15 +298,15 @@ static bool tick(player *y) {
   return true;
 }
 
-davit_status dvt_model_play(const dvt_model *model, const dvt_plan_shape *shape, const dvt_plan *plan,
-                            dvt_prediction *prediction) {
-  player *y = dvt_allocate(1, sizeof *y);
+davit_status dvt_simulate(const dvt_model *model, const dvt_plan_shape *shape, const dvt_plan *plan,
+                          dvt_prediction *prediction) {
+  simulation *y = dvt_allocate(1, sizeof *y);
   if (!y)
     return DAVIT_OUT_OF_HOST_MEMORY;
   y->model = model;
   y->shape = shape;
   y->plan = plan;
-  davit_status status = open_player(y);
+  davit_status status = open_simulation(y);
   while (status == DAVIT_SUCCESS && tick(y)) {
   }
   *prediction = (dvt_prediction){.seconds = y->now};
@@ -319,7 +320,7 @@ davit_status dvt_model_play(const dvt_model *model, const dvt_plan_shape *shape,
     if (y->stream[i].head >= 0)
       status = davit_fail(DAVIT_INTERNAL_ERROR, "step %d of a plan can never %s", (int)y->stream[i].head,
                           y->stream[i].runs ? "end" : "start");
-  close_player(y);
+  close_simulation(y);
   free(y);
   dvt_model_floors(model, shape, plan->devices, prediction);
   return status;
