@@ -5,7 +5,7 @@
 
 enum { NOTHING = -1, MOST_STREAMS = DVT_PLAN_DEVICES * DVT_ROLES, MOST_READS = 64 };
 
-/* What a slot holds. `sums` are bits of the terms that have gone into a tile of C, by their numbers. */
+/* What a tile buffer holds. `sums` are bits of the terms that have gone into a tile of C, by their numbers. */
 typedef struct content {
   int matrix;
   int64_t tile;
@@ -75,7 +75,7 @@ static void writes(model *m, content *c, int32_t number) {
 
 static content *at(model *m, int device, int matrix, int32_t slot) {
   const int pool = dvt_pool_of(matrix);
-  assert_in_range(slot, 0, m->plan->slots[device][pool] - 1);
+  assert_in_range(slot, 0, m->plan->buffers[device][pool] - 1);
   return &m->slot[device][pool][slot];
 }
 
@@ -96,7 +96,7 @@ static void fill(model *m, content *c, int matrix, int64_t tile, int32_t number)
 
 static bool is_output(const model *m, int64_t i, int64_t j) {
   const dvt_plan_shape *s = m->shape;
-  return s->rule->dealing(s) != DVT_DEAL_TRIANGLE || (s->uplo == 'L' ? i >= j : i <= j);
+  return s->rule->distribution(s) != DVT_DISTRIBUTE_TRIANGLE || (s->uplo == 'L' ? i >= j : i <= j);
 }
 
 static int64_t terms_of(const model *m, int64_t i, int64_t j) {
@@ -150,16 +150,17 @@ static int64_t number_of(const model *m, const dvt_step *s, const content *c) {
 
 static content *output(model *m, const dvt_step *s, int32_t number) {
   const int64_t tile = tile_of(m->plan, &s->out);
-  if (s->out_slot < 0) {
+  if (s->out_buffer < 0) {
     assert_true(m->shape->device[s->device].resident[DVT_C]);
     return &m->home[tile];
   }
-  content *c = at(m, s->device, DVT_C, s->out_slot);
+  content *c = at(m, s->device, DVT_C, s->out_buffer);
   if (c->matrix != DVT_C || c->tile != tile) { /* a fresh tile, which nobody has loaded */
     assert_true(s->kind == DVT_STEP_PRODUCT && s->term.beta != DVT_ONE && m->shape->rule->uniform);
     assert_true(s->term.beta == DVT_ZERO || !m->shape->load_c);
     /* the other half of a tile on the diagonal goes home, too */
-    assert_true(m->shape->rule->dealing(m->shape) != DVT_DEAL_TRIANGLE || s->out.row != s->out.col);
+    assert_true(m->shape->rule->distribution(m->shape) != DVT_DISTRIBUTE_TRIANGLE ||
+                s->out.row != s->out.col);
     fill(m, c, DVT_C, tile, number);
   }
   return c;
@@ -196,8 +197,8 @@ static void replay_product(model *m, const dvt_step *s, int32_t number) {
     assert_true(s->term.beta == term_of(m, s->out.row, s->out.col, term).beta &&
                 (term == 0 || has_bit(c, term - 1)));
   c->sums[term / 64] |= UINT64_C(1) << (term % 64);
-  replay_operand(m, s, &s->term.left, s->left_slot, number);
-  replay_operand(m, s, &s->term.right, s->right_slot, number);
+  replay_operand(m, s, &s->term.left, s->left_buffer, number);
+  replay_operand(m, s, &s->term.right, s->right_buffer, number);
 }
 
 static void replay(model *m, int32_t number) {
@@ -206,7 +207,7 @@ static void replay(model *m, int32_t number) {
   tick(m, number);
   switch ((dvt_step_kind)s->kind) {
   case DVT_STEP_LOAD: {
-    content *to = at(m, s->device, s->out.matrix, s->out_slot);
+    content *to = at(m, s->device, s->out.matrix, s->out_buffer);
     fill(m, to, s->out.matrix, tile, number);
     if (s->out.matrix == DVT_C) {
       reads(m, &m->home[tile], number);
@@ -218,8 +219,8 @@ static void replay(model *m, int32_t number) {
     break;
   }
   case DVT_STEP_PEER: {
-    content *from = at(m, s->from_device, s->out.matrix, s->from_slot);
-    content *to = at(m, s->device, s->out.matrix, s->out_slot);
+    content *from = at(m, s->from_device, s->out.matrix, s->from_buffer);
+    content *to = at(m, s->device, s->out.matrix, s->out_buffer);
     assert_true(m->shape->peer[s->from_device][s->device]);
     assert_int_equal(from->matrix, s->out.matrix);
     assert_int_equal(from->tile, tile);
@@ -232,7 +233,7 @@ static void replay(model *m, int32_t number) {
     replay_product(m, s, number);
     break;
   case DVT_STEP_ADD: {
-    content *c = output(m, s, number), *partial = at(m, s->device, DVT_SUM, s->left_slot);
+    content *c = output(m, s, number), *partial = at(m, s->device, DVT_SUM, s->left_buffer);
     assert_int_equal(partial->matrix, DVT_SUM);
     assert_int_equal(partial->tile, tile);
     reads(m, partial, number);
@@ -279,8 +280,8 @@ void check_plan(const dvt_plan_shape *shape, const dvt_plan *plan) {
   for (int d = 0; d < plan->devices; d++) {
     size_t bytes = 0;
     for (int x = 0; x < DVT_POOLS; x++) {
-      m.slot[d][x] = new_contents(&m, plan->slots[d][x]);
-      bytes += (size_t)plan->slots[d][x] * plan->slot_bytes[x];
+      m.slot[d][x] = new_contents(&m, plan->buffers[d][x]);
+      bytes += (size_t)plan->buffers[d][x] * plan->buffer_bytes[x];
     }
     assert_true(bytes <= shape->device[d].bytes);
   }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plans of level 3: shapes and choices to build them from, and a model that replays a plan and knows what every slot
- * holds and which steps are over when a step starts. */
+/* Plans of level 3: shapes and choices to build them from, and a model that replays a plan and knows what every tile
+ * buffer holds and which steps are over when a step starts. */
 #ifndef DAVIT_TESTS_PLANS_H
 #define DAVIT_TESTS_PLANS_H
 
@@ -9,10 +9,10 @@
 #include "src/level3/model.h"
 #include "src/level3/rule.h"
 
-/* The plan is right: every product finds its operands, each term of the routine's rule is added once (in place:
- * in the rule's order, and from finished tiles), every output goes home once, complete, no tile is loaded that an
- * output has replaced, and no two steps that touch the same slot, or the same tile of the caller's C, may run at the
- * same time: one of them has to come before the other by the order of a stream or by a wait. */
+/* The plan is right: every product finds its operands, each term of the routine's rule is added once (in place: in
+ * the rule's order, and from finished tiles), every output goes home once, complete, no tile is loaded that an
+ * output has replaced, and no two steps that touch the same tile buffer, or the same tile of the caller's C, may run
+ * at the same time: one of them has to come before the other by the order of a stream or by a wait. */
 void check_plan(const dvt_plan_shape *shape, const dvt_plan *plan);
 
 bool same_operand(const dvt_operand *x, const dvt_operand *y);

@@ -35,12 +35,12 @@ static dvt_plan_shape random_shape(dvt_routine routine) {
 
 static dvt_plan_choice random_choice(const dvt_plan_shape *shape) {
   dvt_plan_choice choice = {.grid = {1, 1, 1}};
-  const dvt_dealing dealing = shape->rule->dealing(shape);
+  const dvt_distribution_kind dealing = shape->rule->distribution(shape);
   const bool may_split = shape->peer[0][0] && shape->length[DVT_DIM_K] > 0 && shape->rule->splits_k;
   for (int i = 0; i < 3; i++) {
-    const int dim = dealing == DVT_DEAL_ROWS     ? DVT_DIM_M
-                    : dealing != DVT_DEAL_BLOCKS ? DVT_DIM_N
-                                                 : random_below(&seed, may_split ? 3 : 2);
+    const int dim = dealing == DVT_DISTRIBUTE_ROWS     ? DVT_DIM_M
+                    : dealing != DVT_DISTRIBUTE_BLOCKS ? DVT_DIM_N
+                                                       : random_below(&seed, may_split ? 3 : 2);
     const int used = choice.grid[0] * choice.grid[1] * choice.grid[2] / choice.grid[dim];
     const int more = 1 + random_below(&seed, shape->devices / used);
     choice.grid[dim] = more;
@@ -218,8 +218,8 @@ static void assert_same_step(const dvt_step *x, const dvt_step *y) {
   assert_true(x->kind == y->kind && x->device == y->device && x->role == y->role &&
               x->from_device == y->from_device && x->marked == y->marked);
   assert_true(same_term(&x->term, &y->term) && same_operand(&x->out, &y->out));
-  assert_true(x->out_slot == y->out_slot && x->left_slot == y->left_slot && x->right_slot == y->right_slot &&
-              x->from_slot == y->from_slot);
+  assert_true(x->out_buffer == y->out_buffer && x->left_buffer == y->left_buffer &&
+              x->right_buffer == y->right_buffer && x->from_buffer == y->from_buffer);
   assert_true(x->first_wait == y->first_wait && x->waits == y->waits);
 }
 

@@ -7,7 +7,7 @@
 
 #include "src/base/inject.h"
 #include "src/level3/add.h"
-#include "src/level3/routine.h"
+#include "src/level3/arguments.h"
 #include "src/level3/rule.h"
 #include "tests/dense.h"
 

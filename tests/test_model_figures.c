@@ -5,7 +5,7 @@
  * own. */
 #include "tests/support.h"
 
-#include "src/level3/figures.h"
+#include "src/level3/parameters.h"
 #include "src/runtime/staging.h"
 
 /* ---- simulated machines ---- */
@@ -28,22 +28,22 @@ static davit_status simulate_product(void *state, int index, davit_type type, do
   return DAVIT_SUCCESS;
 }
 
-static davit_status simulate_copy(void *state, int index, dvt_meter_way way, double row, double cols,
+static davit_status simulate_copy(void *state, int index, dvt_microbenchmark_way way, double row, double cols,
                                   bool apart, int copies, double *seconds) {
   const simulated *s = state;
   const double bytes = row * cols * (apart ? (row + s->device.row) / row : 1);
   (void)index, (void)copies;
   switch (way) {
-  case DVT_METER_UP:
+  case DVT_MICROBENCHMARK_UP:
     *seconds = s->device.latency + bytes / s->device.up;
     break;
-  case DVT_METER_DOWN:
+  case DVT_MICROBENCHMARK_DOWN:
     *seconds = s->device.latency + bytes / s->device.down;
     break;
-  case DVT_METER_BOTH:
+  case DVT_MICROBENCHMARK_BOTH:
     *seconds = s->device.latency + 2 * bytes / s->device.both;
     break;
-  case DVT_METER_PEER:
+  case DVT_MICROBENCHMARK_PEER:
     *seconds = bytes / s->device.peer;
     break;
   default:
@@ -52,10 +52,13 @@ static davit_status simulate_copy(void *state, int index, dvt_meter_way way, dou
   return DAVIT_SUCCESS;
 }
 
-static davit_status simulate_copy_all(void *state, dvt_meter_way way, double bytes, double *seconds) {
+static davit_status simulate_copy_all(void *state, dvt_microbenchmark_way way, double bytes,
+                                      double *seconds) {
   const simulated *s = state;
-  const double rate = way == DVT_METER_UP ? s->all_up : way == DVT_METER_DOWN ? s->all_down : s->all_both;
-  *seconds = s->devices * bytes * (way == DVT_METER_BOTH ? 2 : 1) / rate;
+  const double rate = way == DVT_MICROBENCHMARK_UP     ? s->all_up
+                      : way == DVT_MICROBENCHMARK_DOWN ? s->all_down
+                                                       : s->all_both;
+  *seconds = s->devices * bytes * (way == DVT_MICROBENCHMARK_BOTH ? 2 : 1) / rate;
   return DAVIT_SUCCESS;
 }
 
@@ -78,17 +81,17 @@ static davit_status simulate_host_product(void *state, double n, double *seconds
   return DAVIT_SUCCESS;
 }
 
-static dvt_meter meter_of(simulated *s) {
-  return (dvt_meter){.state = s,
-                     .devices = s->devices,
-                     .threads = s->threads,
-                     .most = (double)s->most,
-                     .product = simulate_product,
-                     .copy = simulate_copy,
-                     .copy_all = simulate_copy_all,
-                     .enqueue = simulate_enqueue,
-                     .host_copy = simulate_host_copy,
-                     .host_product = simulate_host_product};
+static dvt_microbenchmark meter_of(simulated *s) {
+  return (dvt_microbenchmark){.state = s,
+                              .devices = s->devices,
+                              .threads = s->threads,
+                              .most = (double)s->most,
+                              .product = simulate_product,
+                              .copy = simulate_copy,
+                              .copy_all = simulate_copy_all,
+                              .enqueue = simulate_enqueue,
+                              .host_copy = simulate_host_copy,
+                              .host_product = simulate_host_product};
 }
 
 static const simulated large = {.device = {.rate = 53.5e12,
@@ -134,18 +137,18 @@ static const simulated small = {.device = {.rate = 1.3e12,
                                 .threads = 8,
                                 .most = 4096};
 
-static void expect_figure(const dvt_figures *f, dvt_tunable which, double wanted, double unit) {
+static void expect_figure(const dvt_parameters *f, dvt_tunable which, double wanted, double unit) {
   const double is = unit * (double)f->value[which];
   if (fabs(is - wanted) > 0.02 * wanted)
     fail_msg("figure %d is %g, not %g", (int)which, is, wanted);
 }
 
 static void expect_machine(simulated s) {
-  const dvt_meter meter = meter_of(&s);
+  const dvt_microbenchmark microbenchmark = meter_of(&s);
   const double mega = 1e6, nano = 1e-9;
-  dvt_figures device = {{0}}, host = {{0}};
-  CHECK(dvt_figures_of_device(&meter, 0, s.devices > 1, &device));
-  CHECK(dvt_figures_of_host(&meter, &host));
+  dvt_parameters device = {{0}}, host = {{0}};
+  CHECK(dvt_parameters_of_device(&microbenchmark, 0, s.devices > 1, &device));
+  CHECK(dvt_parameters_of_host(&microbenchmark, &host));
   expect_figure(&device, DVT_TUNE_GEMM_RATE, s.device.rate, mega);
   expect_figure(&device, DVT_TUNE_GEMM_SINGLE_RATE, s.single, mega);
   expect_figure(&device, DVT_TUNE_GEMM_AREA, s.device.area, 1);
@@ -161,7 +164,7 @@ static void expect_machine(simulated s) {
   expect_figure(&host, DVT_TUNE_GEMM_THREAD_COPY, s.thread_copy, mega);
   expect_figure(&host, DVT_TUNE_GEMM_COPY, s.copy, mega);
   s.stalls = s.threads; /* all of them copy less than half of them */
-  CHECK(dvt_figures_of_host(&meter, &host));
+  CHECK(dvt_parameters_of_host(&microbenchmark, &host));
   expect_figure(&host, DVT_TUNE_GEMM_COPY, s.copy, mega);
   s.stalls = 0;
   expect_figure(&host, DVT_TUNE_GEMM_ENQUEUE, s.enqueue, nano);
@@ -181,21 +184,21 @@ CASE(test_figures_of_simulated_machines) {
   expect_machine(large);
   expect_machine(small);
   simulated one = small; /* one thread shows no limit of copies */
-  dvt_figures host = {{0}};
+  dvt_parameters host = {{0}};
   one.threads = 1;
   one.devices = 0;
-  const dvt_meter meter = meter_of(&one);
-  CHECK(dvt_figures_of_host(&meter, &host));
+  const dvt_microbenchmark microbenchmark = meter_of(&one);
+  CHECK(dvt_parameters_of_host(&microbenchmark, &host));
   assert_int_equal(host.value[DVT_TUNE_GEMM_COPY], 0);
   assert_int_equal(host.value[DVT_TUNE_GEMM_ENQUEUE], 0);
   one.threads = 16; /* memory that feeds them all */
   one.copy = 1e18;
-  const dvt_meter of_many = meter_of(&one);
-  CHECK(dvt_figures_of_host(&of_many, &host));
+  const dvt_microbenchmark of_many = meter_of(&one);
+  CHECK(dvt_parameters_of_host(&of_many, &host));
   expect_figure(&host, DVT_TUNE_GEMM_COPY, 1600 * one.thread_copy, 1e6);
 }
 
-static davit_status refuse_copy(void *state, int index, dvt_meter_way way, double row, double cols,
+static davit_status refuse_copy(void *state, int index, dvt_microbenchmark_way way, double row, double cols,
                                 bool apart, int copies, double *seconds) {
   (void)state, (void)index, (void)way, (void)row, (void)cols, (void)apart, (void)copies, (void)seconds;
   return davit_fail(DAVIT_DEVICE_LOST, "device 0 does not answer");
@@ -203,10 +206,10 @@ static davit_status refuse_copy(void *state, int index, dvt_meter_way way, doubl
 
 CASE(test_failures_are_reported) {
   simulated s = large;
-  dvt_meter meter = meter_of(&s);
-  dvt_figures f = {{0}};
-  meter.copy = refuse_copy;
-  CHECK_FAILS(dvt_figures_of_device(&meter, 0, true, &f), DAVIT_DEVICE_LOST, "does not answer");
+  dvt_microbenchmark microbenchmark = meter_of(&s);
+  dvt_parameters f = {{0}};
+  microbenchmark.copy = refuse_copy;
+  CHECK_FAILS(dvt_parameters_of_device(&microbenchmark, 0, true, &f), DAVIT_DEVICE_LOST, "does not answer");
 }
 
 /* ---- the table ---- */

@@ -26,7 +26,7 @@ static const double step_seconds = 0.5e-6, share_improved = 0.15;
 typedef struct search {
   const dvt_model *model;
   const dvt_plan_shape *shape;
-  dvt_dealing dealing;
+  dvt_distribution_kind distribution;
   uint8_t same[DVT_DIMS];
   int64_t tile;         /* given, or 0 */
   int64_t steps;        /* simulated so far */
@@ -47,14 +47,15 @@ static bool can_divide(const search *s, int dim, int parts) {
 static bool is_allowed(const search *s, const int grid[DVT_DIMS]) {
   const dvt_rule *rule = s->shape->rule;
   if (grid[DVT_DIM_K] > 1) {
-    if (!rule->splits_k || s->dealing != DVT_DEAL_BLOCKS || s->shape->length[DVT_DIM_K] == 0)
+    if (!rule->splits_k || s->distribution != DVT_DISTRIBUTE_BLOCKS || s->shape->length[DVT_DIM_K] == 0)
       return false;
     for (int i = 0; i < grid[0] * grid[1] * grid[2]; i++)
       for (int j = 0; j < i; j++)
         if (!s->shape->peer[i][j])
           return false;
   }
-  if (s->dealing != DVT_DEAL_BLOCKS && grid[s->dealing == DVT_DEAL_ROWS ? DVT_DIM_N : DVT_DIM_M] > 1)
+  if (s->distribution != DVT_DISTRIBUTE_BLOCKS &&
+      grid[s->distribution == DVT_DISTRIBUTE_ROWS ? DVT_DIM_N : DVT_DIM_M] > 1)
     return false;
   return can_divide(s, DVT_DIM_M, grid[0]) && can_divide(s, DVT_DIM_N, grid[1]) &&
          can_divide(s, DVT_DIM_K, grid[2]);
@@ -192,7 +193,7 @@ static bool is_alone(const search *s, int dim) {
 }
 
 /* A short first tile of k and a short last one of n, where that is worth it: not in dimensions that share a cut
- * (deal.c). */
+ * (distribution.c). */
 static bool set_short_ones(const search *s, dvt_plan_choice *choice) {
   const bool lead = is_alone(s, DVT_DIM_K), last = is_alone(s, DVT_DIM_N);
   choice->lead = lead ? choice->tile[DVT_DIM_K] / 4 : 0;
@@ -377,7 +378,7 @@ static davit_status find(const dvt_model *model, const dvt_plan_shape *shape, in
   s->model = model;
   s->shape = shape;
   s->tile = tile;
-  s->dealing = shape->rule->dealing(shape);
+  s->distribution = shape->rule->distribution(shape);
   shape->rule->layout(shape, rows, cols, s->same);
   davit_status status = choose(s, chosen);
   free(s);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plan as a graph of tasks: a lane for each device and role, a task for each step. A device without streams has one
- * lane, as its steps would only take the host's threads from each other.
+/* A plan as a graph of tasks: a lane for each device and role, a task for each step. A device without streams has
+ * one lane, as its steps would only take the host's threads from each other.
  *
  * Pageable memory has two lanes for a role, so that one tile is on its way while the host is busy with the end of
- * another. A slot has always the same of them, and to the others the two are the one stream that the plan knows: who
- * waits for a step of one waits for what the other was given before, and what one waits for the other does, too. */
+ * another. A tile buffer has always the same of them, and to the others the two are the one stream that the plan
+ * knows: who waits for a step of one waits for what the other was given before, and what one waits for the other
+ * does, too. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,20 +24,20 @@
 enum { LOAD_2 = DVT_ROLES, STORE_2, LANES }; /* of a device: one for each role, and the other ones */
 enum { STREAMS = DVT_PLAN_DEVICES * DVT_ROLES, NOTHING = -1 };
 
-/* Slots of a pool, cut from a few blocks of device memory. */
-typedef struct slots {
+/* Tile buffers of a pool, cut from a few blocks of device memory. */
+typedef struct buffers {
   void **page;
   int64_t pages, per_page;
-  size_t slot_bytes;
-} slots;
+  size_t buffer_bytes;
+} buffers;
 
-typedef struct engine {
+typedef struct worker {
   int device;
   bool streams;
-  slots pool[DVT_POOLS];
+  buffers pool[DVT_POOLS];
   int64_t products;
   bool prepared[LANES];
-} engine;
+} worker;
 
 /* A step's lane, and how many tasks that had before; the newest step, then, of the other lane of its role. */
 typedef struct placed {
@@ -45,12 +46,12 @@ typedef struct placed {
   int64_t tasks;
 } placed;
 
-typedef struct running {
+typedef struct execution {
   const dvt_level3_call *call;
   const dvt_plan_shape *shape;
   const dvt_plan *plan;
   const int *place;
-  engine engine[DVT_PLAN_DEVICES];
+  worker worker[DVT_PLAN_DEVICES];
   dvt_graph graph;
   placed *step; /* each that is enqueued */
   int64_t tasks[DVT_PLAN_DEVICES * LANES];
@@ -59,17 +60,17 @@ typedef struct running {
                      [STREAMS]; /* newest step of each stream that the other lane waits for */
   int64_t enqueued, reported;
   davit_level3_report *report;
-} running;
+} execution;
 
 /* ---- tiles ---- */
 
-/* Where a tile lies: in a slot, dense, or in the caller's matrix. */
+/* Where a tile lies: in a tile buffer, dense, or in the caller's matrix. */
 typedef struct view {
   char *pointer;
   int64_t rows, cols, ld; /* as stored */
 } view;
 
-static view in_matrix(const running *r, const dvt_operand *tile) {
+static view in_matrix(const execution *r, const dvt_operand *tile) {
   const dvt_level3 *g = &r->call->arguments;
   const dvt_plan *plan = r->plan;
   const int pool = dvt_pool_of(tile->matrix);
@@ -82,17 +83,17 @@ static view in_matrix(const running *r, const dvt_operand *tile) {
                 dvt_tile_rows(plan, tile), dvt_tile_cols(plan, tile), ld[pool]};
 }
 
-static char *slot_pointer(const engine *e, int pool, int32_t slot) {
-  const slots *m = &e->pool[pool];
-  return (char *)m->page[slot / m->per_page] + (size_t)(slot % m->per_page) * m->slot_bytes;
+static char *buffer_pointer(const worker *e, int pool, int32_t buffer) {
+  const buffers *m = &e->pool[pool];
+  return (char *)m->page[buffer / m->per_page] + (size_t)(buffer % m->per_page) * m->buffer_bytes;
 }
 
-static view view_of(const running *r, const engine *e, const dvt_operand *tile, int32_t slot) {
+static view view_of(const execution *r, const worker *e, const dvt_operand *tile, int32_t buffer) {
   if (tile->matrix < 0)
     return (view){NULL, 0, 0, 1};
   view v = in_matrix(r, tile);
-  if (slot >= 0) {
-    v.pointer = slot_pointer(e, dvt_pool_of(tile->matrix), slot);
+  if (buffer >= 0) {
+    v.pointer = buffer_pointer(e, dvt_pool_of(tile->matrix), buffer);
     v.ld = v.rows;
   }
   return v;
@@ -100,7 +101,7 @@ static view view_of(const running *r, const engine *e, const dvt_operand *tile, 
 
 /* ---- steps as tasks ---- */
 
-static bool is_pageable(const running *r, const dvt_step *step) {
+static bool is_pageable(const execution *r, const dvt_step *step) {
   const int place = r->place[dvt_pool_of(step->out.matrix)];
   return dvt_place_is_host(place) && place != DAVIT_PINNED;
 }
@@ -124,19 +125,19 @@ static int other_lane(int lane) {
   return other == NOTHING ? NOTHING : lane - lane % LANES + other;
 }
 
-static int role_of(const running *r, const dvt_step *step) {
+static int role_of(const execution *r, const dvt_step *step) {
   const bool alternates = is_copy_home(step) && is_pageable(r, step);
-  return !r->engine[step->device].streams                                     ? 0
-         : alternates && (step->out_slot + dvt_pool_of(step->out.matrix)) % 2 ? other_role(step->role)
-                                                                              : step->role;
+  return !r->worker[step->device].streams                                       ? 0
+         : alternates && (step->out_buffer + dvt_pool_of(step->out.matrix)) % 2 ? other_role(step->role)
+                                                                                : step->role;
 }
 
 /* Whether the step writes the caller's C, and no copy of it. */
 static bool writes(const dvt_step *step) {
-  return step->kind == DVT_STEP_STORE || (step->kind != DVT_STEP_LOAD && step->out_slot < 0);
+  return step->kind == DVT_STEP_STORE || (step->kind != DVT_STEP_LOAD && step->out_buffer < 0);
 }
 
-static davit_status copy(running *r, const dvt_graph_task *task, const view *to, int to_place,
+static davit_status copy(execution *r, const dvt_graph_task *task, const view *to, int to_place,
                          const view *from, int from_place, int64_t *bytes) {
   const size_t element = r->shape->element;
   const dvt_copy c = {.destination = to->pointer,
@@ -151,10 +152,10 @@ static davit_status copy(running *r, const dvt_graph_task *task, const view *to,
   return dvt_graph_copy(&r->graph, task, &c);
 }
 
-/* Between the caller's matrix and the slot. */
-static davit_status move(running *r, const dvt_graph_task *task, const dvt_step *step) {
-  const engine *e = &r->engine[step->device];
-  const view home = in_matrix(r, &step->out), here = view_of(r, e, &step->out, step->out_slot);
+/* Between the caller's matrix and the tile buffer. */
+static davit_status move(execution *r, const dvt_graph_task *task, const dvt_step *step) {
+  const worker *e = &r->worker[step->device];
+  const view home = in_matrix(r, &step->out), here = view_of(r, e, &step->out, step->out_buffer);
   const int place = r->place[dvt_pool_of(step->out.matrix)];
   davit_level3_report *report = r->report;
   const bool up = step->kind == DVT_STEP_LOAD;
@@ -165,10 +166,10 @@ static davit_status move(running *r, const dvt_graph_task *task, const dvt_step 
             : copy(r, task, &home, place, &here, dvt_place_for(e->device), bytes);
 }
 
-static davit_status move_over(running *r, const dvt_graph_task *task, const dvt_step *step) {
-  const engine *e = &r->engine[step->device], *other = &r->engine[step->from_device];
-  const view from = view_of(r, other, &step->out, step->from_slot),
-             to = view_of(r, e, &step->out, step->out_slot);
+static davit_status move_over(execution *r, const dvt_graph_task *task, const dvt_step *step) {
+  const worker *e = &r->worker[step->device], *other = &r->worker[step->from_device];
+  const view from = view_of(r, other, &step->out, step->from_buffer),
+             to = view_of(r, e, &step->out, step->out_buffer);
   return copy(r, task, &to, dvt_place_for(e->device), &from, dvt_place_for(other->device),
               &r->report->bytes_from_peers);
 }
@@ -179,7 +180,7 @@ int dvt_level3_threads(double flops, int most) {
   return threads < 1 ? 1 : threads < most ? (int)threads : most;
 }
 
-static davit_status compute(running *r, const dvt_graph_task *task, const dvt_operation *operation,
+static davit_status compute(execution *r, const dvt_graph_task *task, const dvt_operation *operation,
                             double flops, const void *arguments) {
   const int threads = dvt_level3_threads(flops, r->graph.lane[task->lane]->threads);
   return dvt_graph_operation(&r->graph, task, operation, arguments, threads);
@@ -195,13 +196,13 @@ static double _Complex factor(const dvt_level3 *g, int which) {
 }
 
 /* A term as the arguments of its kernel. */
-static dvt_level3 term_arguments(const running *r, const dvt_step *step) {
-  const engine *e = &r->engine[step->device];
+static dvt_level3 term_arguments(const execution *r, const dvt_step *step) {
+  const worker *e = &r->worker[step->device];
   const dvt_term *t = &step->term;
   dvt_level3 g = r->call->arguments;
-  const view left = view_of(r, e, &t->left, step->left_slot),
-             right = view_of(r, e, &t->right, step->right_slot),
-             out = view_of(r, e, &step->out, step->out_slot);
+  const view left = view_of(r, e, &t->left, step->left_buffer),
+             right = view_of(r, e, &t->right, step->right_buffer),
+             out = view_of(r, e, &step->out, step->out_buffer);
   g.routine = (dvt_routine)t->kernel;
   g.m = out.rows;
   g.n = out.cols;
@@ -227,8 +228,8 @@ static dvt_level3 term_arguments(const running *r, const dvt_step *step) {
 }
 
 /* The first product of a lane finds its library loaded, which takes 0.1 s and more, while tiles are on their way. */
-static davit_status multiply(running *r, const dvt_graph_task *task, const dvt_step *step) {
-  engine *e = &r->engine[step->device];
+static davit_status multiply(execution *r, const dvt_graph_task *task, const dvt_step *step) {
+  worker *e = &r->worker[step->device];
   const dvt_operation *operation = &dvt_level3_operations[step->term.kernel];
   const dvt_level3 g = term_arguments(r, step);
   bool *prepared = &e->prepared[task->lane % LANES];
@@ -240,9 +241,9 @@ static davit_status multiply(running *r, const dvt_graph_task *task, const dvt_s
 }
 
 /* A complex number is added as two real ones. */
-static davit_status add(running *r, const dvt_graph_task *task, const dvt_step *step) {
-  const engine *e = &r->engine[step->device];
-  const view out = view_of(r, e, &step->out, step->out_slot);
+static davit_status add(execution *r, const dvt_graph_task *task, const dvt_step *step) {
+  const worker *e = &r->worker[step->device];
+  const view out = view_of(r, e, &step->out, step->out_buffer);
   const davit_type type = r->call->arguments.type;
   const bool complex = type == DAVIT_COMPLEX_FLOAT || type == DAVIT_COMPLEX_DOUBLE;
   const int64_t parts = complex ? 2 : 1;
@@ -251,7 +252,7 @@ static davit_status add(running *r, const dvt_graph_task *task, const dvt_step *
                                                               : type,
                        .m = parts * out.rows,
                        .n = out.cols,
-                       .a = slot_pointer(e, DVT_C, step->left_slot),
+                       .a = buffer_pointer(e, DVT_C, step->left_buffer),
                        .lda = parts * out.rows,
                        .c = out.pointer,
                        .ldc = parts * out.ld};
@@ -273,17 +274,17 @@ static int stream_of(const dvt_step *step) {
   return step->device * DVT_ROLES + step->role;
 }
 
-static void follow(const running *r, int lane, int32_t number, followed *f) {
+static void follow(const execution *r, int lane, int32_t number, followed *f) {
   if (number != NOTHING && r->step[number].lane != lane && f->count < MOST_FOLLOWED)
     f->step[f->count++] = number;
 }
 
-static void follow_both(const running *r, int lane, int32_t number, followed *f) {
+static void follow_both(const execution *r, int lane, int32_t number, followed *f) {
   follow(r, lane, number, f);
   follow(r, lane, r->step[number].other, f);
 }
 
-static void find_followed(running *r, const dvt_step *step, int lane, followed *f) {
+static void find_followed(execution *r, const dvt_step *step, int lane, followed *f) {
   const int other = other_lane(lane);
   f->count = 0;
   for (int32_t i = 0; i < step->waits; i++) {
@@ -299,7 +300,7 @@ static void find_followed(running *r, const dvt_step *step, int lane, followed *
     }
 }
 
-static davit_status enqueue(running *r, int32_t number) {
+static davit_status enqueue(execution *r, int32_t number) {
   const dvt_step *step = &r->plan->step[number];
   const bool counted = step->kind == DVT_STEP_PRODUCT && r->call->options->progress;
   const int lane = step->device * LANES + role_of(r, step), other = other_lane(lane);
@@ -328,30 +329,30 @@ static davit_status enqueue(running *r, int32_t number) {
 
 /* ---- before and after ---- */
 
-static davit_status open_pool(running *r, int index, int pool) {
+static davit_status open_pool(execution *r, int index, int pool) {
   const size_t page_bytes = (size_t)256 << 20;
-  engine *e = &r->engine[index];
-  slots *m = &e->pool[pool];
-  const int64_t count = r->plan->slots[index][pool];
-  m->slot_bytes = dvt_aligned_up(r->plan->slot_bytes[pool]);
+  worker *e = &r->worker[index];
+  buffers *m = &e->pool[pool];
+  const int64_t count = r->plan->buffers[index][pool];
+  m->buffer_bytes = dvt_aligned_up(r->plan->buffer_bytes[pool]);
   if (count == 0)
     return DAVIT_SUCCESS;
-  const size_t all = (size_t)count * m->slot_bytes;
-  m->per_page = all <= page_bytes ? count : dvt_at_least((int64_t)(page_bytes / m->slot_bytes), 1);
+  const size_t all = (size_t)count * m->buffer_bytes;
+  m->per_page = all <= page_bytes ? count : dvt_at_least((int64_t)(page_bytes / m->buffer_bytes), 1);
   m->page = dvt_allocate((size_t)dvt_divide_up(count, m->per_page), sizeof *m->page);
   if (!m->page)
     return DAVIT_OUT_OF_HOST_MEMORY;
   for (; m->pages * m->per_page < count; m->pages++) {
-    const size_t bytes = (size_t)m->per_page * m->slot_bytes;
+    const size_t bytes = (size_t)m->per_page * m->buffer_bytes;
     DVT_TRY(dvt_malloc(bytes > 0 ? bytes : 1, e->device, &m->page[m->pages]));
   }
-  r->report->cache_bytes += (int64_t)((size_t)count * r->plan->slot_bytes[pool]);
+  r->report->cache_bytes += (int64_t)((size_t)count * r->plan->buffer_bytes[pool]);
   return DAVIT_SUCCESS;
 }
 
 /* The lanes that its steps are on. Adds to *threads how many of them need one of the host. */
-static davit_status open_lanes(running *r, int index, int *threads) {
-  const engine *e = &r->engine[index];
+static davit_status open_lanes(execution *r, int index, int *threads) {
+  const worker *e = &r->worker[index];
   bool used[LANES] = {false};
   for (int64_t i = 0; i < r->plan->steps; i++)
     if (r->plan->step[i].device == index)
@@ -364,13 +365,13 @@ static davit_status open_lanes(running *r, int index, int *threads) {
     DVT_TRY(dvt_graph_add_lane(&r->graph, lane, e->device));
     /* What a product of the rule may need: later C may be written already. */
     if (e->streams && r->shape->rule->over_b && (role == DVT_ROLE_PRODUCT || role == DVT_ROLE_PRODUCT_2))
-      DVT_TRY(dvt_lane_reserve(r->graph.lane[lane], r->plan->slot_bytes[DVT_C]));
+      DVT_TRY(dvt_lane_reserve(r->graph.lane[lane], r->plan->buffer_bytes[DVT_C]));
   }
   return DAVIT_SUCCESS;
 }
 
 /* `full` is the index of a device that has not enough memory. */
-static davit_status open_all(running *r, int *full) {
+static davit_status open_all(execution *r, int *full) {
   DVT_TRY(dvt_graph_open(&r->graph, r->plan->devices * LANES, r->plan->steps));
   r->step = dvt_allocate_raw(((size_t)r->plan->steps + 1) * sizeof *r->step);
   if (!r->step)
@@ -392,7 +393,7 @@ static davit_status open_all(running *r, int *full) {
 }
 
 /* As products are computed, in the plan's order, until one has failed. */
-static davit_status report_products(running *r) {
+static davit_status report_products(execution *r) {
   const davit_level3_options *options = r->call->options;
   for (int32_t i = 0; i < r->enqueued && options->progress; i++)
     if (r->plan->step[i].kind == DVT_STEP_PRODUCT) {
@@ -402,7 +403,7 @@ static davit_status report_products(running *r) {
   return DAVIT_SUCCESS;
 }
 
-static davit_status carry_out(running *r, int *full) {
+static davit_status carry_out(execution *r, int *full) {
   DVT_TRY(open_all(r, full));
   for (int32_t i = 0; i < r->plan->steps; i++) {
     r->enqueued++; /* it may be, even where enqueueing fails */
@@ -412,7 +413,7 @@ static davit_status carry_out(running *r, int *full) {
 }
 
 /* After the end: a lane that has failed has skipped the rest. */
-static void find_tried(const running *r, bool *begun) {
+static void find_tried(const execution *r, bool *begun) {
   for (int64_t i = 0; i < r->enqueued; i++) {
     const dvt_lane *lane = r->graph.lane[r->step[i].lane];
     if (r->step[i].tasks >= atomic_load(&lane->tried))
@@ -422,11 +423,11 @@ static void find_tried(const running *r, bool *begun) {
   }
 }
 
-static void close_all(running *r) {
+static void close_all(execution *r) {
   dvt_graph_close(&r->graph);
   for (int i = 0; i < r->plan->devices; i++)
     for (int pool = 0; pool < DVT_POOLS; pool++) {
-      const slots *m = &r->engine[i].pool[pool];
+      const buffers *m = &r->worker[i].pool[pool];
       for (int64_t p = 0; p < m->pages; p++)
         davit_free(m->page[p]);
       free(m->page);
@@ -434,21 +435,21 @@ static void close_all(running *r) {
   free(r->step);
 }
 
-static void fill_report(const running *r) {
+static void fill_report(const execution *r) {
   davit_level3_report *report = r->report;
   report->device_count = r->plan->devices;
   report->products = r->plan->products;
   report->evictions = r->plan->evictions;
   for (int i = 0; i < r->plan->devices; i++) {
-    report->devices[i].device = r->engine[i].device;
-    report->devices[i].products = r->engine[i].products;
+    report->devices[i].device = r->worker[i].device;
+    report->devices[i].products = r->worker[i].products;
   }
 }
 
-static void set_engines(running *r, const int *devices) {
+static void set_workers(execution *r, const int *devices) {
   for (int i = 0; i < r->plan->devices; i++) {
-    r->engine[i].device = devices[i];
-    r->engine[i].streams = dvt_lane_has_stream(devices[i]);
+    r->worker[i].device = devices[i];
+    r->worker[i].streams = dvt_lane_has_stream(devices[i]);
   }
 }
 
@@ -457,12 +458,12 @@ davit_status dvt_plan_run(const dvt_level3_call *call, const dvt_plan_shape *sha
                           bool *begun) {
   *full = -1;
   *begun = false;
-  running *r = dvt_allocate(1, sizeof *r);
+  execution *r = dvt_allocate(1, sizeof *r);
   if (!r)
     return DAVIT_OUT_OF_HOST_MEMORY;
-  *r = (running){.call = call, .shape = shape, .plan = plan, .place = places, .report = report};
+  *r = (execution){.call = call, .shape = shape, .plan = plan, .place = places, .report = report};
   report->bytes_from_host = report->bytes_to_host = report->bytes_from_peers = report->cache_bytes = 0;
-  set_engines(r, devices);
+  set_workers(r, devices);
   davit_status status = carry_out(r, full);
   status = dvt_graph_wait(&r->graph, status);
   find_tried(r, begun);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* davit_level3_measure(): the meter of a real machine. It uses what plans use: copies and products on
+/* davit_level3_measure(): the microbenchmark of a real machine. It uses what plans use: copies and products on
  * streams of the devices, the host's product by BLIS, and memcpy() on the host's threads. Everything is
  * done once before it is timed; times are the minimum of some, but for products, which are repeated until
  * the device is warm. */
@@ -13,8 +13,8 @@
 #include "src/base/ending.h"
 #include "src/base/error.h"
 #include "src/base/team.h"
-#include "src/level3/figures.h"
-#include "src/level3/routine.h"
+#include "src/level3/arguments.h"
+#include "src/level3/parameters.h"
 #include "src/runtime/backend.h"
 #include "src/runtime/lane.h"
 #include "src/runtime/memory.h"
@@ -90,24 +90,24 @@ static davit_status product(void *state, int index, davit_type type, double m, d
 
 typedef struct request {
   int index;
-  dvt_meter_way way;
+  dvt_microbenchmark_way way;
   size_t row, cols, pitch;
   int copies;
 } request;
 
 static davit_status enqueue_copies(bench *b, const request *r) {
   char *here = b->memory[r->index], *const *home = b->host[b->host[r->index][0] ? r->index : 0];
-  if (r->way == DVT_METER_MEMORY || r->way == DVT_METER_PEER) {
+  if (r->way == DVT_MICROBENCHMARK_MEMORY || r->way == DVT_MICROBENCHMARK_PEER) {
     dvt_stream *stream = b->stream[r->index][0];
     const int next = (r->index + 1) % b->count;
-    return r->way == DVT_METER_PEER
+    return r->way == DVT_MICROBENCHMARK_PEER
                ? dvt_stream_copy_peer(stream, dvt_stream_device(b->stream[next][0]), here, r->row,
                                       b->memory[next], r->row, r->row, r->cols)
                : dvt_stream_copy(stream, here, r->row, here + MOST_BYTES, r->row, r->row, r->cols);
   }
-  if (r->way != DVT_METER_DOWN)
+  if (r->way != DVT_MICROBENCHMARK_DOWN)
     DVT_TRY(dvt_stream_copy(b->stream[r->index][0], here, r->row, home[0], r->pitch, r->row, r->cols));
-  if (r->way != DVT_METER_UP)
+  if (r->way != DVT_MICROBENCHMARK_UP)
     DVT_TRY(dvt_stream_copy(b->stream[r->index][1], home[1], r->pitch, here + MOST_BYTES, r->row, r->row,
                             r->cols));
   return DAVIT_SUCCESS;
@@ -118,8 +118,8 @@ static davit_status wait_for(const bench *b, int index) {
   return dvt_stream_synchronize(b->stream[index][1]);
 }
 
-static davit_status copy(void *state, int index, dvt_meter_way way, double row, double cols, bool apart,
-                         int copies, double *seconds) {
+static davit_status copy(void *state, int index, dvt_microbenchmark_way way, double row, double cols,
+                         bool apart, int copies, double *seconds) {
   enum { APART = 8, MARGIN = 192 }; /* as columns of a larger matrix are; no multiple of 64 KiB */
   bench *b = state;
   const size_t pitch = apart ? APART * (size_t)row + MARGIN : (size_t)row;
@@ -136,7 +136,7 @@ static davit_status copy(void *state, int index, dvt_meter_way way, double row, 
   return DAVIT_SUCCESS;
 }
 
-static davit_status copy_all(void *state, dvt_meter_way way, double bytes, double *seconds) {
+static davit_status copy_all(void *state, dvt_microbenchmark_way way, double bytes, double *seconds) {
   bench *b = state;
   *seconds = INFINITY;
   for (int i = 0; i <= TIMES; i++) {
@@ -160,7 +160,7 @@ static davit_status enqueue(void *state, double *seconds) {
     const double start = now();
     for (int k = 0; k < STEPS; k++) {
       dvt_device_event *mark;
-      DVT_TRY(enqueue_copies(b, &(request){0, DVT_METER_UP, FEW_BYTES, 1, FEW_BYTES, 1}));
+      DVT_TRY(enqueue_copies(b, &(request){0, DVT_MICROBENCHMARK_UP, FEW_BYTES, 1, FEW_BYTES, 1}));
       DVT_TRY(dvt_stream_record(b->stream[0][0], &mark));
       const davit_status status = dvt_stream_wait(b->stream[0][1], mark);
       dvt_device_event_free(mark);
@@ -302,7 +302,7 @@ static void close_bench(bench *b) {
 
 /* ---- the call ---- */
 
-static davit_status keep(int device, const dvt_figures *f) {
+static davit_status keep(int device, const dvt_parameters *f) {
   davit_tuning_parameter all[DVT_TUNE_COUNT];
   int count;
   DVT_TRY(davit_tuning_parameters(DVT_TUNE_COUNT, all, &count));
@@ -316,18 +316,18 @@ static davit_status keep(int device, const dvt_figures *f) {
 }
 
 static davit_status measure_all(bench *b) {
-  const dvt_meter meter = {.state = b,
-                           .devices = b->count,
-                           .threads = dvt_threads(),
-                           .most = (double)b->side,
-                           .product = product,
-                           .copy = copy,
-                           .copy_all = copy_all,
-                           .enqueue = enqueue,
-                           .host_copy = host_copy,
-                           .host_product = host_product};
-  dvt_figures host = {{0}};
-  DVT_TRY(dvt_figures_of_host(&meter, &host));
+  const dvt_microbenchmark microbenchmark = {.state = b,
+                                             .devices = b->count,
+                                             .threads = dvt_threads(),
+                                             .most = (double)b->side,
+                                             .product = product,
+                                             .copy = copy,
+                                             .copy_all = copy_all,
+                                             .enqueue = enqueue,
+                                             .host_copy = host_copy,
+                                             .host_product = host_product};
+  dvt_parameters host = {{0}};
+  DVT_TRY(dvt_parameters_of_host(&microbenchmark, &host));
   DVT_TRY(keep(DAVIT_HOST, &host));
   for (int i = 0; i < b->count; i++) {
     const dvt_device *one = dvt_device_find(b->devices[i]),
@@ -335,10 +335,10 @@ static davit_status measure_all(bench *b) {
     bool known = false;
     for (int k = 0; k < i; k++)
       known |= strcmp(dvt_device_find(b->devices[k])->info.name, one->info.name) == 0;
-    dvt_figures f = {{0}};
+    dvt_parameters f = {{0}};
     if (known)
       continue;
-    DVT_TRY(dvt_figures_of_device(&meter, i, one != next && dvt_device_peers(one, next), &f));
+    DVT_TRY(dvt_parameters_of_device(&microbenchmark, i, one != next && dvt_device_peers(one, next), &f));
     DVT_TRY(keep(b->devices[i], &f));
   }
   return DAVIT_SUCCESS;

@@ -58,7 +58,7 @@ static void volumes(const dvt_plan_shape *shape, double elements[DVT_POOLS]) {
   uint8_t rows[DVT_MATRICES], cols[DVT_MATRICES], same[DVT_DIMS];
   shape->rule->layout(shape, rows, cols, same);
   dvt_model_elements(shape, elements);
-  if (shape->rule->dealing(shape) == DVT_DEAL_TRIANGLE)
+  if (shape->rule->distribution(shape) == DVT_DISTRIBUTE_TRIANGLE)
     elements[DVT_C] /= 2;
   if (same[rows[DVT_A]] == same[cols[DVT_A]]) /* a triangle, or the stored half of a symmetric matrix */
     elements[DVT_A] /= 2;
@@ -68,7 +68,7 @@ static void volumes(const dvt_plan_shape *shape, double elements[DVT_POOLS]) {
 
 static double flops(const dvt_plan_shape *shape) {
   const double all = 2 * (double)shape->length[0] * (double)shape->length[1] * (double)shape->length[2];
-  return shape->rule->dealing(shape) == DVT_DEAL_BLOCKS ? all : all / 2;
+  return shape->rule->distribution(shape) == DVT_DISTRIBUTE_BLOCKS ? all : all / 2;
 }
 
 void dvt_model_floors(const dvt_model *model, const dvt_plan_shape *shape, int devices,

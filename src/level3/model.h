@@ -54,7 +54,7 @@ typedef struct dvt_prediction {
   double floor_arithmetic, floor_link;
 } dvt_prediction;
 
-/* The figures for a product of `type` on these devices: tuned ones, else those of the device's kind. */
+/* The parameters for a product of `type` on these devices: tuned ones, else those of the device's kind. */
 void dvt_model_of(const int *devices, int count, davit_type type, dvt_model *model);
 
 /* Elements of the matrices, all of each. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The plan of a tiled operation of level 3 over several devices: which device computes which tile of C, from
- * which terms, in which order, and what is fetched from where into which slot. A pure function of shapes,
+ * which terms, in which order, and what is fetched from where into which tile buffer. A pure function of shapes,
  * sizes and a choice of tiles: no pointer, no queue, no clock. choose.c finds the choice, simulate.c
  * predicts the time, execute.c carries the plan out.
  *
@@ -16,7 +16,7 @@
  * of one block, and each tile has an owner that adds them up in ascending k: the same choice gives the same
  * bits.
  *
- * A device keeps tiles in slots, in a pool for each operand. If its block does not fit, it works through the
+ * A device keeps tiles in tile buffers, in a pool for each operand. If its block does not fit, it works through the
  * block in panels. Where the terms of a tile may be done in any order of tiles, the order in a panel is
  * k-outer at first (after r + c fetches there are r c products to do: the device is busy from the start) and
  * tile by tile later (tiles of C finish one after another and travel home beside the arithmetic), each for half of k
@@ -55,7 +55,7 @@ typedef struct dvt_rule dvt_rule; /* rule.h */
 
 typedef struct dvt_plan_device {
   bool resident[DVT_POOLS]; /* the device works on the caller's matrix in place */
-  size_t bytes;             /* of slots it may have */
+  size_t bytes;             /* of tile buffers it may have */
   double rate;              /* of arithmetic, relative to the others; shares are in proportion */
 } dvt_plan_device;
 
@@ -136,13 +136,13 @@ typedef enum dvt_step_kind {
   DVT_STEP_STORE    /* tile `out` of C home */
 } dvt_step_kind;
 
-/* Slots are numbered in their pool; -1 is the caller's matrix. */
+/* Tile buffers are numbered in their pool; -1 is the caller's matrix. */
 typedef struct dvt_step {
   uint8_t kind, device, role, from_device;
   bool marked; /* a step on another stream waits for this one */
   dvt_term term;
   dvt_operand out;
-  int32_t out_slot, left_slot, right_slot, from_slot;
+  int32_t out_buffer, left_buffer, right_buffer, from_buffer;
   int32_t first_wait, waits; /* in the plan's `wait`: numbers of earlier steps on other streams */
 } dvt_step;
 
@@ -150,8 +150,8 @@ typedef struct dvt_plan {
   dvt_cut cut[DVT_DIMS];
   uint8_t rows[DVT_MATRICES], cols[DVT_MATRICES]; /* dimensions of the matrices as stored */
   int devices;                                    /* used: the first of the shape's */
-  int64_t slots[DVT_PLAN_DEVICES][DVT_POOLS];
-  size_t slot_bytes[DVT_POOLS];
+  int64_t buffers[DVT_PLAN_DEVICES][DVT_POOLS];
+  size_t buffer_bytes[DVT_POOLS];
   int64_t evictions; /* tiles given up for others, that were not finished tiles of C */
   int64_t products;
   int64_t steps, capacity;

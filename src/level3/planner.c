@@ -9,7 +9,7 @@
 #include "src/base/error.h"
 #include "src/level3/planning.h"
 
-static const char no_slot[] = "the tile cache is too small for its plan";
+static const char no_buffer[] = "the tile cache is too small for its plan";
 
 static dvt_operand tile_of_c(int64_t i, int64_t j) {
   return (dvt_operand){DVT_C, 'N', (int32_t)i, (int32_t)j};
@@ -56,15 +56,15 @@ static int product_role(int64_t i, int64_t j) {
   return (i + j) & 1 ? DVT_ROLE_PRODUCT_2 : DVT_ROLE_PRODUCT;
 }
 
-/* A step that moves a tile from or to a slot. */
-static dvt_step moving(dvt_step_kind kind, int which, int role, const dvt_operand *tile, int32_t slot) {
+/* A step that moves a tile from or to a tile buffer. */
+static dvt_step moving(dvt_step_kind kind, int which, int role, const dvt_operand *tile, int32_t buffer) {
   return (dvt_step){.kind = (uint8_t)kind,
                     .device = (uint8_t)which,
                     .role = (uint8_t)role,
                     .out = *tile,
-                    .out_slot = slot,
-                    .left_slot = -1,
-                    .right_slot = -1};
+                    .out_buffer = buffer,
+                    .left_buffer = -1,
+                    .right_buffer = -1};
 }
 
 static int64_t elements(const dvt_planning *p, const dvt_operand *tile) {
@@ -72,38 +72,39 @@ static int64_t elements(const dvt_planning *p, const dvt_operand *tile) {
 }
 
 static davit_status load(dvt_planning *p, int which, const dvt_operand *tile) {
-  const int32_t s = dvt_slot_take(p, which, tile);
+  const int32_t s = dvt_tile_buffer_take(p, which, tile);
   if (s < 0)
-    return davit_fail(DAVIT_OUT_OF_DEVICE_MEMORY, no_slot);
-  dvt_slot *slot = dvt_slot_at(p, which, tile->matrix, s);
+    return davit_fail(DAVIT_OUT_OF_DEVICE_MEMORY, no_buffer);
+  dvt_tile_buffer *buffer = dvt_tile_buffer_at(p, which, tile->matrix, s);
   dvt_waits waits = {0};
   dvt_step step = moving(DVT_STEP_LOAD, which, DVT_ROLE_LOAD, tile, s);
   int32_t number;
-  dvt_wait_to_write(&waits, slot);
+  dvt_wait_to_write(&waits, buffer);
   DVT_TRY(dvt_emit(p, &step, &waits, &number));
-  dvt_slot_written(slot, number);
+  dvt_tile_buffer_written(buffer, number);
   p->device[which].imports += elements(p, tile);
   return DAVIT_SUCCESS;
 }
 
-/* Copies a tile from another device's slot into this one's, as a tile of `as`. */
+/* Copies a tile from another device's tile buffer into this one's, as a tile of `as`. */
 static davit_status copy_over(dvt_planning *p, int which, const dvt_operand *as, int source,
                               const dvt_operand *tile) {
-  const int32_t from = dvt_slot_find(p, source, tile), s = dvt_slot_take(p, which, as);
+  const int32_t from = dvt_tile_buffer_find(p, source, tile), s = dvt_tile_buffer_take(p, which, as);
   if (s < 0)
-    return davit_fail(DAVIT_OUT_OF_DEVICE_MEMORY, no_slot);
-  dvt_slot *slot = dvt_slot_at(p, which, as->matrix, s), *other = dvt_slot_at(p, source, tile->matrix, from);
+    return davit_fail(DAVIT_OUT_OF_DEVICE_MEMORY, no_buffer);
+  dvt_tile_buffer *buffer = dvt_tile_buffer_at(p, which, as->matrix, s),
+                  *other = dvt_tile_buffer_at(p, source, tile->matrix, from);
   dvt_waits waits = {0};
   dvt_step step = moving(DVT_STEP_PEER, which, DVT_ROLE_PEER, tile, s);
   p->device[source].exports += elements(p, tile);
   step.from_device = (uint8_t)source;
-  step.from_slot = from;
+  step.from_buffer = from;
   int32_t number;
-  dvt_wait_to_write(&waits, slot);
+  dvt_wait_to_write(&waits, buffer);
   dvt_wait_to_read(&waits, other);
   DVT_TRY(dvt_emit(p, &step, &waits, &number));
-  dvt_slot_written(slot, number);
-  return dvt_slot_read(other, which, DVT_ROLE_PEER, number);
+  dvt_tile_buffer_written(buffer, number);
+  return dvt_tile_buffer_read(other, which, DVT_ROLE_PEER, number);
 }
 
 static bool needs(const dvt_planning *p, int device, const dvt_operand *tile) {
@@ -125,7 +126,7 @@ static int importer(const dvt_planning *p, int which, const dvt_operand *tile) {
   int best = which;
   for (int e = 0; e < p->plan->devices; e++)
     if (e != which && p->shape->peer[e][which] && p->device[e].imports < p->device[best].imports &&
-        needs(p, e, tile) && will_keep(p, e, which) && dvt_slot_has_room(p, e, tile->matrix))
+        needs(p, e, tile) && will_keep(p, e, which) && dvt_tile_buffer_has_room(p, e, tile->matrix))
       best = e;
   return best;
 }
@@ -135,17 +136,17 @@ static int holder(const dvt_planning *p, int which, const dvt_operand *tile) {
   int best = -1;
   for (int e = 0; e < p->plan->devices; e++)
     if (e != which && p->shape->peer[e][which] && !p->device[e].limits->resident[dvt_pool_of(tile->matrix)] &&
-        dvt_slot_find(p, e, tile) >= 0 && (best < 0 || p->device[e].exports < p->device[best].exports))
+        dvt_tile_buffer_find(p, e, tile) >= 0 && (best < 0 || p->device[e].exports < p->device[best].exports))
       best = e;
   return best;
 }
 
 /* An operand of a product at hand. */
-static davit_status fetch(dvt_planning *p, int which, const dvt_operand *tile, int32_t *slot) {
-  *slot = -1;
+static davit_status fetch(dvt_planning *p, int which, const dvt_operand *tile, int32_t *buffer) {
+  *buffer = -1;
   if (tile->matrix < 0 || p->device[which].limits->resident[dvt_pool_of(tile->matrix)])
     return DAVIT_SUCCESS;
-  if (dvt_slot_find(p, which, tile) < 0) {
+  if (dvt_tile_buffer_find(p, which, tile) < 0) {
     int source = tile->matrix == DVT_A || tile->matrix == DVT_B ? holder(p, which, tile) : -1;
     if (source < 0) {
       source = importer(p, which, tile);
@@ -154,47 +155,48 @@ static davit_status fetch(dvt_planning *p, int which, const dvt_operand *tile, i
     }
     DVT_TRY(source == which || source < 0 ? load(p, which, tile) : copy_over(p, which, tile, source, tile));
   }
-  *slot = dvt_slot_find(p, which, tile);
-  dvt_slot_touch(p, which, tile->matrix, *slot);
+  *buffer = dvt_tile_buffer_find(p, which, tile);
+  dvt_tile_buffer_touch(p, which, tile->matrix, *buffer);
   if (tile->matrix == DVT_C) /* before it is computed, or after: it stays for the panel */
-    dvt_slot_at(p, which, DVT_C, *slot)->held = true;
+    dvt_tile_buffer_at(p, which, DVT_C, *buffer)->held = true;
   return DAVIT_SUCCESS;
 }
 
-/* The tile of C: loaded if it counts, else an empty slot; kept until it is stored. */
-static davit_status fetch_c(dvt_planning *p, int which, const dvt_operand *tile, int32_t *slot) {
-  *slot = -1;
+/* The tile of C: loaded if it counts, else an empty tile buffer; kept until it is stored. */
+static davit_status fetch_c(dvt_planning *p, int which, const dvt_operand *tile, int32_t *buffer) {
+  *buffer = -1;
   if (is_in_place(p, which, tile->row, tile->col))
     return DAVIT_SUCCESS;
-  if (dvt_slot_find(p, which, tile) < 0) {
+  if (dvt_tile_buffer_find(p, which, tile) < 0) {
     /* A tile on the diagonal of a triangle goes home with the half that is not written. */
-    const bool counts = p->shape->load_c || (p->dealing == DVT_DEAL_TRIANGLE && tile->row == tile->col);
+    const bool counts =
+        p->shape->load_c || (p->distribution == DVT_DISTRIBUTE_TRIANGLE && tile->row == tile->col);
     if (counts && owner_of(p, which, tile->row, tile->col) == which)
       DVT_TRY(load(p, which, tile));
-    else if (dvt_slot_take(p, which, tile) < 0)
-      return davit_fail(DAVIT_OUT_OF_DEVICE_MEMORY, no_slot);
+    else if (dvt_tile_buffer_take(p, which, tile) < 0)
+      return davit_fail(DAVIT_OUT_OF_DEVICE_MEMORY, no_buffer);
   }
-  *slot = dvt_slot_find(p, which, tile);
-  dvt_slot_touch(p, which, DVT_C, *slot);
-  dvt_slot_at(p, which, DVT_C, *slot)->held = true;
+  *buffer = dvt_tile_buffer_find(p, which, tile);
+  dvt_tile_buffer_touch(p, which, DVT_C, *buffer);
+  dvt_tile_buffer_at(p, which, DVT_C, *buffer)->held = true;
   return DAVIT_SUCCESS;
 }
 
 /* ---- steps ---- */
 
 static davit_status store(dvt_planning *p, int which, const dvt_operand *tile) {
-  const int32_t s = dvt_slot_find(p, which, tile);
+  const int32_t s = dvt_tile_buffer_find(p, which, tile);
   if (s < 0)
     return DAVIT_SUCCESS; /* in place */
-  dvt_slot *slot = dvt_slot_at(p, which, DVT_C, s);
+  dvt_tile_buffer *buffer = dvt_tile_buffer_at(p, which, DVT_C, s);
   dvt_waits waits = {0};
   dvt_step step = moving(DVT_STEP_STORE, which, DVT_ROLE_STORE, tile, s);
   int32_t number;
-  dvt_wait_to_read(&waits, slot);
+  dvt_wait_to_read(&waits, buffer);
   DVT_TRY(dvt_emit(p, &step, &waits, &number));
-  DVT_TRY(dvt_slot_read(slot, which, DVT_ROLE_STORE, number));
+  DVT_TRY(dvt_tile_buffer_read(buffer, which, DVT_ROLE_STORE, number));
   if (p->rule->uniform)
-    dvt_slot_release(p, which, DVT_C, s); /* in place others may still read it: next_panel() lets go */
+    dvt_tile_buffer_release(p, which, DVT_C, s); /* in place others may still read it: next_panel() lets go */
   return DAVIT_SUCCESS;
 }
 
@@ -204,25 +206,25 @@ static davit_status add_partial(dvt_planning *p, int owner, int from, const dvt_
   as.matrix = DVT_SUM; /* a name for the copy, which the rules that divide k do not use */
   p->device[owner].products++;
   DVT_TRY(copy_over(p, owner, &as, from, tile));
-  dvt_slot_release(p, from, DVT_C, dvt_slot_find(p, from, tile));
-  const int32_t partial = dvt_slot_find(p, owner, &as), sum = dvt_slot_find(p, owner, tile);
+  dvt_tile_buffer_release(p, from, DVT_C, dvt_tile_buffer_find(p, from, tile));
+  const int32_t partial = dvt_tile_buffer_find(p, owner, &as), sum = dvt_tile_buffer_find(p, owner, tile);
   dvt_waits waits = {0};
   dvt_step step = {.kind = DVT_STEP_ADD,
                    .device = (uint8_t)owner,
                    .role = (uint8_t)product_role(tile->row, tile->col),
                    .out = *tile,
-                   .out_slot = sum,
-                   .left_slot = partial,
-                   .right_slot = -1};
+                   .out_buffer = sum,
+                   .left_buffer = partial,
+                   .right_buffer = -1};
   int32_t number;
-  dvt_wait_to_read(&waits, dvt_slot_at(p, owner, DVT_SUM, partial));
+  dvt_wait_to_read(&waits, dvt_tile_buffer_at(p, owner, DVT_SUM, partial));
   if (sum >= 0)
-    dvt_wait_to_write(&waits, dvt_slot_at(p, owner, DVT_C, sum));
+    dvt_wait_to_write(&waits, dvt_tile_buffer_at(p, owner, DVT_C, sum));
   DVT_TRY(dvt_emit(p, &step, &waits, &number));
-  DVT_TRY(dvt_slot_read(dvt_slot_at(p, owner, DVT_SUM, partial), owner, step.role, number));
+  DVT_TRY(dvt_tile_buffer_read(dvt_tile_buffer_at(p, owner, DVT_SUM, partial), owner, step.role, number));
   if (sum >= 0)
-    dvt_slot_written(dvt_slot_at(p, owner, DVT_C, sum), number);
-  dvt_slot_release(p, owner, DVT_SUM, partial);
+    dvt_tile_buffer_written(dvt_tile_buffer_at(p, owner, DVT_C, sum), number);
+  dvt_tile_buffer_release(p, owner, DVT_SUM, partial);
   return DAVIT_SUCCESS;
 }
 
@@ -246,18 +248,19 @@ static davit_status emit_product(dvt_planning *p, int which, dvt_step *step) {
   dvt_waits waits = {0};
   int32_t number;
   const dvt_operand *operands[] = {&step->term.left, &step->term.right};
-  const int32_t slots[] = {step->left_slot, step->right_slot};
-  if (step->out_slot >= 0)
-    dvt_wait_to_write(&waits, dvt_slot_at(p, which, DVT_C, step->out_slot));
+  const int32_t buffers[] = {step->left_buffer, step->right_buffer};
+  if (step->out_buffer >= 0)
+    dvt_wait_to_write(&waits, dvt_tile_buffer_at(p, which, DVT_C, step->out_buffer));
   for (int x = 0; x < 2; x++)
-    if (slots[x] >= 0)
-      dvt_wait_to_read(&waits, dvt_slot_at(p, which, operands[x]->matrix, slots[x]));
+    if (buffers[x] >= 0)
+      dvt_wait_to_read(&waits, dvt_tile_buffer_at(p, which, operands[x]->matrix, buffers[x]));
   DVT_TRY(dvt_emit(p, step, &waits, &number));
   for (int x = 0; x < 2; x++)
-    if (slots[x] >= 0)
-      DVT_TRY(dvt_slot_read(dvt_slot_at(p, which, operands[x]->matrix, slots[x]), which, step->role, number));
-  if (step->out_slot >= 0)
-    dvt_slot_written(dvt_slot_at(p, which, DVT_C, step->out_slot), number);
+    if (buffers[x] >= 0)
+      DVT_TRY(dvt_tile_buffer_read(dvt_tile_buffer_at(p, which, operands[x]->matrix, buffers[x]), which,
+                                   step->role, number));
+  if (step->out_buffer >= 0)
+    dvt_tile_buffer_written(dvt_tile_buffer_at(p, which, DVT_C, step->out_buffer), number);
   p->plan->products++;
   return DAVIT_SUCCESS;
 }
@@ -284,9 +287,9 @@ static davit_status product(dvt_planning *p, int which, int64_t i, int64_t j, in
   if (step.term.kernel == DVT_ROUTINES)
     return DAVIT_SUCCESS;
   p->device[which].products++;
-  DVT_TRY(fetch_c(p, which, &tile, &step.out_slot));
-  DVT_TRY(fetch(p, which, &step.term.left, &step.left_slot));
-  DVT_TRY(fetch(p, which, &step.term.right, &step.right_slot));
+  DVT_TRY(fetch_c(p, which, &tile, &step.out_buffer));
+  DVT_TRY(fetch(p, which, &step.term.left, &step.left_buffer));
+  DVT_TRY(fetch(p, which, &step.term.right, &step.right_buffer));
   return emit_product(p, which, &step);
 }
 
@@ -321,10 +324,10 @@ static int64_t panel_cols(const dvt_planner *d) {
 static void position(const dvt_planning *p, const dvt_planner *d, int64_t *i, int64_t *j) {
   const int64_t rows = panel_rows(d), cols = panel_cols(d);
   const bool down = p->rule->descends && p->rule->descends(p->shape);
-  if (p->dealing == DVT_DEAL_COLUMNS) {
+  if (p->distribution == DVT_DISTRIBUTE_COLUMNS) {
     *i = down ? rows - 1 - d->cursor / cols : d->cursor / cols;
     *j = d->cursor % cols;
-  } else if (p->dealing == DVT_DEAL_ROWS) {
+  } else if (p->distribution == DVT_DISTRIBUTE_ROWS) {
     *i = d->cursor % rows;
     *j = down ? cols - 1 - d->cursor / rows : d->cursor / rows;
   } else {
@@ -337,12 +340,12 @@ static void position(const dvt_planning *p, const dvt_planner *d, int64_t *i, in
 /* Where outputs are operands, those of the last panel may leave. */
 static void let_go(dvt_planner *d) {
   dvt_pool *pool = &d->pool[DVT_C];
-  for (int64_t s = 0; s < pool->slots; s++)
-    pool->slot[s].held = false;
+  for (int64_t s = 0; s < pool->buffers; s++)
+    pool->buffer[s].held = false;
 }
 
-/* k is cut so that what the tile-by-tile part needs fits in the slots beside the panel of C. Over B there is no such
- * part. */
+/* k is cut so that what the tile-by-tile part needs fits in the tile buffers beside the panel of C. Over B there is
+ * no such part. */
 static void start_panel(dvt_planning *p, dvt_planner *d) {
   const int64_t rows = panel_rows(d), cols = panel_cols(d), length = d->k1 - d->k0;
   d->cursor = 0;
@@ -354,7 +357,7 @@ static void start_panel(dvt_planning *p, dvt_planner *d) {
       dvt_term term = {.left.matrix = -1, .right.matrix = -1};
       p->rule->term(p->shape, p->plan, d->panel_i, d->panel_j, d->k0 * p->terms_per_k, &term);
       const bool left = term.left.matrix == x, right = term.right.matrix == x;
-      const bool both = p->dealing == DVT_DEAL_TRIANGLE && (left || right);
+      const bool both = p->distribution == DVT_DISTRIBUTE_TRIANGLE && (left || right);
       per_k += left || both ? rows : 0;
       per_k += right || both ? cols : 0;
       if (per_k > 0 && !d->limits->resident[x] && d->evicts)
@@ -492,13 +495,13 @@ static void find_demand(dvt_planning *p, int which, demand *all) {
 static size_t bytes_of(const dvt_plan *plan, const int64_t tiles[DVT_POOLS]) {
   size_t sum = 0;
   for (int x = 0; x < DVT_POOLS; x++)
-    sum += (size_t)tiles[x] * plan->slot_bytes[x];
+    sum += (size_t)tiles[x] * plan->buffer_bytes[x];
   return sum;
 }
 
 /* For tiles. Of a rule over B both streams of products have room for a tile beside them. */
 static size_t room_for_tiles(const dvt_planning *p, const dvt_planner *d) {
-  const size_t beside = p->rule->over_b ? 2 * p->plan->slot_bytes[DVT_C] : 0;
+  const size_t beside = p->rule->over_b ? 2 * p->plan->buffer_bytes[DVT_C] : 0;
   return d->limits->bytes > beside ? d->limits->bytes - beside : 0;
 }
 
@@ -515,7 +518,8 @@ static void panel_tiles(const dvt_planning *p, const dvt_planner *d, int64_t row
   p->rule->term(p->shape, p->plan, d->row0, d->col0, d->k0 * p->terms_per_k, &term);
   const int operands[] = {term.left.matrix, term.right.matrix};
   for (int x = 0; x < 2; x++)
-    if (operands[x] >= 0 && p->dealing == DVT_DEAL_TRIANGLE) /* rows and columns are of the same matrices */
+    if (operands[x] >= 0 &&
+        p->distribution == DVT_DISTRIBUTE_TRIANGLE) /* rows and columns are of the same matrices */
       tiles[operands[x]] = depth * (rows + cols);
     else if (operands[x] >= 0)
       tiles[operands[x]] += depth * (x == 0 ? rows : cols) * p->terms_per_k;
@@ -535,10 +539,10 @@ static davit_status find_panels(dvt_planning *p, dvt_planner *d, const demand *a
     panel_tiles(p, d, d->panel_m, d->panel_n, depth, tiles);
     if (bytes_of(p->plan, tiles) <= most)
       break;
-    int64_t *longer = p->dealing == DVT_DEAL_COLUMNS ? &d->panel_n
-                      : p->dealing == DVT_DEAL_ROWS  ? &d->panel_m
-                      : d->panel_m >= d->panel_n     ? &d->panel_m
-                                                     : &d->panel_n;
+    int64_t *longer = p->distribution == DVT_DISTRIBUTE_COLUMNS ? &d->panel_n
+                      : p->distribution == DVT_DISTRIBUTE_ROWS  ? &d->panel_m
+                      : d->panel_m >= d->panel_n                ? &d->panel_m
+                                                                : &d->panel_n;
     if (*longer > 1)
       *longer = dvt_divide_up(*longer, 2);
     else if (--depth == 0)
@@ -567,9 +571,9 @@ static void find_lines(const dvt_planning *p, dvt_planner *d) {
   enum { LINES = 2 };
   if (p->rule->uniform)
     return;
-  if (p->dealing == DVT_DEAL_COLUMNS)
+  if (p->distribution == DVT_DISTRIBUTE_COLUMNS)
     d->panel_n = dvt_at_most(d->panel_n, LINES);
-  else if (p->dealing == DVT_DEAL_ROWS)
+  else if (p->distribution == DVT_DISTRIBUTE_ROWS)
     d->panel_m = dvt_at_most(d->panel_m, LINES);
 }
 
@@ -610,7 +614,7 @@ static davit_status prepare(dvt_planning *p, int which) {
   return DAVIT_SUCCESS;
 }
 
-/* A slot holds the largest tile of its matrix. */
+/* A tile buffer holds the largest tile of its matrix. */
 static void find_slot_bytes(dvt_planning *p) {
   dvt_plan *plan = p->plan;
   int64_t longest[DVT_DIMS] = {0};
@@ -618,13 +622,14 @@ static void find_slot_bytes(dvt_planning *p) {
     for (int64_t i = 0; i < plan->cut[x].tiles; i++)
       longest[x] = dvt_at_least(longest[x], dvt_cut_length(&plan->cut[x], i));
   for (int x = 0; x < DVT_POOLS; x++)
-    plan->slot_bytes[x] = (size_t)longest[plan->rows[x]] * (size_t)longest[plan->cols[x]] * p->shape->element;
+    plan->buffer_bytes[x] =
+        (size_t)longest[plan->rows[x]] * (size_t)longest[plan->cols[x]] * p->shape->element;
 }
 
 /* ---- all of it ---- */
 
 static davit_status build(dvt_planning *p) {
-  DVT_TRY(dvt_deal(p));
+  DVT_TRY(dvt_distribute(p));
   memset(p->known, -1, (size_t)(p->plan->devices * DVT_ROLES) * sizeof *p->known);
   find_slot_bytes(p);
   if (p->parts > 1) {
@@ -651,7 +656,7 @@ davit_status dvt_plan_build(const dvt_plan_shape *shape, const dvt_plan_choice *
   for (int w = 0; w < plan->devices; w++) {
     dvt_planner *d = &p->device[w];
     for (int x = 0; x < DVT_POOLS; x++) {
-      plan->slots[w][x] = d->pool[x].slots;
+      plan->buffers[w][x] = d->pool[x].buffers;
       dvt_pool_close(&d->pool[x]);
     }
     for (int x = 0; x < DVT_MATRICES; x++) {

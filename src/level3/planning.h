@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state of planning, shared by deal.c (who computes what), slots.c (where tiles lie, who waits for whom)
- * and planner.c (in which order). */
+/* The state of planning, shared by distribution.c (who computes what), tile_cache.c (where tiles lie, who waits for
+ * whom) and planner.c (in which order). */
 #ifndef DAVIT_SRC_LEVEL3_PLANNING_H
 #define DAVIT_SRC_LEVEL3_PLANNING_H
 
 #include "src/level3/rule.h"
 
-/* The newest read of a slot by one stream. */
-typedef struct dvt_slot_reader {
+/* The newest read of a tile buffer by one stream. */
+typedef struct dvt_tile_buffer_reader {
   int32_t stream, step;
-} dvt_slot_reader;
+} dvt_tile_buffer_reader;
 
-/* A tile in a slot. Slots of a pool form a list from the least to the most recently used. */
-typedef struct dvt_slot {
+/* A tile in a tile buffer. Tile buffers of a pool form a list from the least to the most recently used. */
+typedef struct dvt_tile_buffer {
   int64_t tile;   /* DVT_MATRICES * index + matrix, -1: empty */
-  int64_t used;   /* the product that used it last: slots of the product at hand are not given away */
+  int64_t used;   /* the product that used it last: tile buffers of the product at hand are not given away */
   bool held;      /* not to be given away */
   int32_t writer; /* step that wrote it last, -1: none */
   int32_t older, newer;
   int32_t readers, room;
-  dvt_slot_reader *reader; /* since then */
-} dvt_slot;
+  dvt_tile_buffer_reader *reader; /* since then */
+} dvt_tile_buffer;
 
 typedef struct dvt_pool {
-  dvt_slot *slot;
-  int64_t slots, capacity;
+  dvt_tile_buffer *buffer;
+  int64_t buffers, capacity;
   int32_t oldest, newest;
 } dvt_pool;
 
@@ -41,7 +41,7 @@ typedef struct dvt_planner {
   bool by_tile, done;
   bool evicts;
   dvt_pool pool[DVT_POOLS];
-  int32_t *place[DVT_MATRICES]; /* tile -> slot, -1 if none */
+  int32_t *place[DVT_MATRICES]; /* tile -> tile buffer, -1 if none */
   uint8_t *need[DVT_MATRICES];  /* tiles that its terms read */
   int64_t imports, exports;     /* elements over the host's link, and to other devices */
   int64_t products;
@@ -51,7 +51,7 @@ typedef struct dvt_planning {
   const dvt_plan_shape *shape;
   const dvt_plan_choice *choice;
   const dvt_rule *rule;
-  dvt_dealing dealing;
+  dvt_distribution_kind distribution;
   dvt_plan *plan;
   uint8_t same[DVT_DIMS];
   int parts; /* of k */
@@ -62,31 +62,31 @@ typedef struct dvt_planning {
   int32_t known[DVT_PLAN_DEVICES * DVT_ROLES][DVT_PLAN_DEVICES * DVT_ROLES]; /* newest step waited for */
 } dvt_planning;
 
-/* ---- deal.c ---- */
+/* ---- distribution.c ---- */
 
 /* Cuts the dimensions and gives each device its block. */
-davit_status dvt_deal(dvt_planning *p);
+davit_status dvt_distribute(dvt_planning *p);
 
 /* Whether tile (i, j) of C is an output. */
 bool dvt_is_output(const dvt_planning *p, int64_t i, int64_t j);
 
-/* ---- slots.c ---- */
+/* ---- tile_cache.c ---- */
 
 int64_t dvt_tile_count(const dvt_plan *plan, int matrix);
 int64_t dvt_tile_index(const dvt_plan *plan, const dvt_operand *tile);
 davit_status dvt_pool_open(dvt_pool *pool, int64_t capacity);
 void dvt_pool_close(dvt_pool *pool);
 
-/* The slot that holds a tile on a device, -1 if none; and a slot for a new tile, -1 if the pool is too small:
- * a fresh one, or the one used longest ago. */
-int32_t dvt_slot_find(const dvt_planning *p, int device, const dvt_operand *tile);
-int32_t dvt_slot_take(dvt_planning *p, int device, const dvt_operand *tile);
-bool dvt_slot_has_room(const dvt_planning *p, int device, int matrix);
-dvt_slot *dvt_slot_at(dvt_planning *p, int device, int matrix, int32_t slot);
-void dvt_slot_touch(dvt_planning *p, int device, int matrix, int32_t slot);
+/* The tile buffer that holds a tile on a device, -1 if none; and a tile buffer for a new tile, -1 if the pool is too
+ * small: a fresh one, or the one used longest ago. */
+int32_t dvt_tile_buffer_find(const dvt_planning *p, int device, const dvt_operand *tile);
+int32_t dvt_tile_buffer_take(dvt_planning *p, int device, const dvt_operand *tile);
+bool dvt_tile_buffer_has_room(const dvt_planning *p, int device, int matrix);
+dvt_tile_buffer *dvt_tile_buffer_at(dvt_planning *p, int device, int matrix, int32_t buffer);
+void dvt_tile_buffer_touch(dvt_planning *p, int device, int matrix, int32_t buffer);
 
-/* The slot's content is not wanted any more. */
-void dvt_slot_release(dvt_planning *p, int device, int matrix, int32_t slot);
+/* The tile buffer's content is not wanted any more. */
+void dvt_tile_buffer_release(dvt_planning *p, int device, int matrix, int32_t buffer);
 
 /* Steps that a step waits for. */
 enum { DVT_MOST_WAITS = 128 };
@@ -94,12 +94,12 @@ typedef struct dvt_waits {
   int count;
   int32_t step[DVT_MOST_WAITS];
 } dvt_waits;
-void dvt_wait_to_read(dvt_waits *waits, const dvt_slot *slot);
-void dvt_wait_to_write(dvt_waits *waits, const dvt_slot *slot);
+void dvt_wait_to_read(dvt_waits *waits, const dvt_tile_buffer *buffer);
+void dvt_wait_to_write(dvt_waits *waits, const dvt_tile_buffer *buffer);
 
 /* Appends the step; `number` is its own. */
 davit_status dvt_emit(dvt_planning *p, dvt_step *step, const dvt_waits *waits, int32_t *number);
-davit_status dvt_slot_read(dvt_slot *slot, int device, int role, int32_t step);
-void dvt_slot_written(dvt_slot *slot, int32_t step);
+davit_status dvt_tile_buffer_read(dvt_tile_buffer *buffer, int device, int role, int32_t step);
+void dvt_tile_buffer_written(dvt_tile_buffer *buffer, int32_t step);
 
 #endif

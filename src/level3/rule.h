@@ -20,12 +20,12 @@
 
 #include "src/level3/plan.h"
 
-typedef enum dvt_dealing {
-  DVT_DEAL_BLOCKS,   /* any grid */
-  DVT_DEAL_TRIANGLE, /* outputs are the triangle `uplo`; columns are dealt by area */
-  DVT_DEAL_COLUMNS,  /* over B or in place: columns of tiles are independent */
-  DVT_DEAL_ROWS      /* the same: rows of tiles are independent */
-} dvt_dealing;
+typedef enum dvt_distribution_kind {
+  DVT_DISTRIBUTE_BLOCKS,   /* any grid */
+  DVT_DISTRIBUTE_TRIANGLE, /* outputs are the triangle `uplo`; columns are distributed by area */
+  DVT_DISTRIBUTE_COLUMNS,  /* over B or in place: columns of tiles are independent */
+  DVT_DISTRIBUTE_ROWS      /* the same: rows of tiles are independent */
+} dvt_distribution_kind;
 
 struct dvt_rule {
   const char *name;
@@ -38,7 +38,7 @@ struct dvt_rule {
    * cut it shares (itself, or an earlier one). */
   void (*layout)(const dvt_plan_shape *shape, uint8_t rows[DVT_MATRICES], uint8_t cols[DVT_MATRICES],
                  uint8_t same[DVT_DIMS]);
-  dvt_dealing (*dealing)(const dvt_plan_shape *shape);
+  dvt_distribution_kind (*distribution)(const dvt_plan_shape *shape);
   /* In place: outputs of a column (row) come in descending order. NULL: ascending. */
   bool (*descends)(const dvt_plan_shape *shape);
   /* How many terms an output has; NULL: terms_per_k for each tile of k. */

@@ -23,9 +23,9 @@ static void layout(const dvt_plan_shape *shape, uint8_t rows[DVT_MATRICES], uint
     same[x] = (uint8_t)x;
 }
 
-static dvt_dealing dealing(const dvt_plan_shape *shape) {
+static dvt_distribution_kind distribution(const dvt_plan_shape *shape) {
   (void)shape;
-  return DVT_DEAL_BLOCKS;
+  return DVT_DISTRIBUTE_BLOCKS;
 }
 
 /* C (i, j) += op(A) (i, k) op(B) (k, j). */
@@ -88,9 +88,9 @@ static void update_layout(const dvt_plan_shape *shape, uint8_t rows[DVT_MATRICES
   set_layout(rows, cols, same, operand, operand, DVT_DIM_N, DVT_DIM_M);
 }
 
-static dvt_dealing triangle(const dvt_plan_shape *shape) {
+static dvt_distribution_kind triangle(const dvt_plan_shape *shape) {
   (void)shape;
-  return DVT_DEAL_TRIANGLE;
+  return DVT_DISTRIBUTE_TRIANGLE;
 }
 
 /* op(left) (i, k) op'(right) (k, j), where op' undoes op. On the diagonal the kernel takes both from one
@@ -117,8 +117,8 @@ static void triangular_layout(const dvt_plan_shape *shape, uint8_t rows[DVT_MATR
              order);
 }
 
-static dvt_dealing lines(const dvt_plan_shape *shape) {
-  return shape->side == 'R' ? DVT_DEAL_ROWS : DVT_DEAL_COLUMNS;
+static dvt_distribution_kind lines(const dvt_plan_shape *shape) {
+  return shape->side == 'R' ? DVT_DISTRIBUTE_ROWS : DVT_DISTRIBUTE_COLUMNS;
 }
 
 /* Whether op(A) is a lower triangle. */
@@ -189,9 +189,10 @@ static void trsm_term(const dvt_plan_shape *shape, const dvt_plan *plan, int64_t
 /* ---- all ---- */
 
 #define SQUARE(letter)                                                                                       \
-  .uniform = true, .mirrored = letter, .layout = square_layout, .dealing = dealing, .term = square_term
+  .uniform = true, .mirrored = letter, .layout = square_layout, .distribution = distribution,                \
+  .term = square_term
 #define UPDATE(letter)                                                                                       \
-  .uniform = true, .mirrored = letter, .layout = update_layout, .dealing = triangle, .term = update_term
+  .uniform = true, .mirrored = letter, .layout = update_layout, .distribution = triangle, .term = update_term
 
 const dvt_rule *dvt_rule_of(dvt_routine routine) {
   static const dvt_rule rules[DVT_ROUTINES] = {
@@ -199,7 +200,7 @@ const dvt_rule *dvt_rule_of(dvt_routine routine) {
                     .uniform = true,
                     .splits_k = true,
                     .layout = layout,
-                    .dealing = dealing,
+                    .distribution = distribution,
                     .term = term},
       [DVT_SYMM] = {.name = "symm", .diagonal = DVT_SYMM, SQUARE('T')},
       [DVT_HEMM] = {.name = "hemm", .diagonal = DVT_HEMM, SQUARE('C')},
@@ -211,12 +212,12 @@ const dvt_rule *dvt_rule_of(dvt_routine routine) {
                     .uniform = true,
                     .over_b = true,
                     .layout = square_layout,
-                    .dealing = lines,
+                    .distribution = lines,
                     .terms = triangular_terms,
                     .term = trmm_term},
       [DVT_TRSM] = {.name = "trsm",
                     .layout = triangular_layout,
-                    .dealing = lines,
+                    .distribution = lines,
                     .descends = trsm_descends,
                     .terms = triangular_terms,
                     .term = trsm_term}};

@@ -5,8 +5,8 @@
 
 #include <davit/level3.h>
 
+#include "src/level3/arguments.h"
 #include "src/level3/choose.h"
-#include "src/level3/routine.h"
 #include "src/level3/rule.h"
 
 typedef struct dvt_level3_call {
@@ -18,7 +18,7 @@ typedef struct dvt_level3_call {
 
 /* Carries out a plan on these devices, in the plan's order; the report is filled but for seconds and tile. After a
  * failure C is undefined if the report says that it may have been written, else it is as it was. `full` receives the
- * index of a device that had no room for its slots, else -1, and `begun` whether a step was tried. */
+ * index of a device that had no room for its tile buffers, else -1, and `begun` whether a step was tried. */
 davit_status dvt_plan_run(const dvt_level3_call *call, const dvt_plan_shape *shape, const dvt_plan *plan,
                           const int *devices, const int places[DVT_POOLS], davit_level3_report *report,
                           int *full, bool *begun);

@@ -203,7 +203,7 @@ static void deal_triangle(dealer *d) {
 }
 
 bool dvt_is_output(const dvt_planning *p, int64_t i, int64_t j) {
-  return p->dealing != DVT_DEAL_TRIANGLE || (p->shape->uplo == 'L' ? i >= j : i <= j);
+  return p->distribution != DVT_DISTRIBUTE_TRIANGLE || (p->shape->uplo == 'L' ? i >= j : i <= j);
 }
 
 /* ---- all of it ---- */
@@ -233,17 +233,17 @@ static davit_status make_cuts(dealer *d) {
   return DAVIT_SUCCESS;
 }
 
-davit_status dvt_deal(dvt_planning *p) {
+davit_status dvt_distribute(dvt_planning *p) {
   dvt_plan *plan = p->plan;
   dealer d = {.p = p};
   p->rule->layout(p->shape, plan->rows, plan->cols, p->same);
-  p->dealing = p->rule->dealing(p->shape);
+  p->distribution = p->rule->distribution(p->shape);
   p->blocks = p->choice->grid[0] * p->choice->grid[1];
   p->parts = p->choice->grid[2];
   plan->devices = p->blocks * p->parts;
   if (plan->devices < 1 || plan->devices > p->shape->devices)
     return davit_fail(DAVIT_INTERNAL_ERROR, "a grid of %d devices of %d", plan->devices, p->shape->devices);
-  if (p->dealing == DVT_DEAL_TRIANGLE)
+  if (p->distribution == DVT_DISTRIBUTE_TRIANGLE)
     deal_triangle(&d);
   else
     deal_grid(&d);

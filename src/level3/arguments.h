@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The routines of level 3 as operations: one row each, for one call on one lane. */
-#ifndef DAVIT_SRC_LEVEL3_ROUTINE_H
-#define DAVIT_SRC_LEVEL3_ROUTINE_H
+#ifndef DAVIT_SRC_LEVEL3_ARGUMENTS_H
+#define DAVIT_SRC_LEVEL3_ARGUMENTS_H
 
 #include <davit/level3.h>
 

@@ -109,12 +109,12 @@ static davit_status find_memory(setup *s) {
   return DAVIT_SUCCESS;
 }
 
-/* A device whose free memory is unknown, or that others have filled meanwhile, may not hold the slots of a
+/* A device whose free memory is unknown, or that others have filled meanwhile, may not hold the tile buffers of a
  * plan: then half of them, unless the caller has said how many bytes. */
 static void give_less(setup *s, const dvt_plan *plan, int device) {
   size_t used = 0;
   for (int pool = 0; pool < DVT_POOLS; pool++)
-    used += (size_t)plan->slots[device][pool] * plan->slot_bytes[pool];
+    used += (size_t)plan->buffers[device][pool] * plan->buffer_bytes[pool];
   s->again = used > 0 && s->call->options->cache_bytes == 0;
   s->shape.device[device].bytes = used / 2;
 }
@@ -181,7 +181,7 @@ static davit_status run_form(const setup *s, int device, const dvt_operation *op
 static double whole_seconds(const setup *s, int index) {
   const double all = dvt_model_product(&s->model.device[index], (double)s->call->arguments.m,
                                        (double)s->call->arguments.n, (double)s->call->arguments.k);
-  return s->call->rule->dealing(&s->shape) == DVT_DEAL_BLOCKS ? all : all / 2;
+  return s->call->rule->distribution(&s->shape) == DVT_DISTRIBUTE_BLOCKS ? all : all / 2;
 }
 
 /* The host itself, where the caller leaves the devices to davit and the operands lie there. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Figures of devices and links: those that were measured on this machine (`davit tune gemm`), else those of
+/* Parameters of devices and links: those that were measured on this machine (`davit tune gemm`), else those of
  * the kind of device. */
-#include "src/level3/figures.h"
+#include "src/level3/parameters.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -62,7 +62,7 @@ static const dvt_model_device host_thread = {.serial = true,
                                              .peer = 5e9,
                                              .memory = 5e9};
 
-/* ---- the table's figures in the model's units ---- */
+/* ---- the table's parameters in the model's units ---- */
 
 typedef struct figure {
   dvt_tunable which;
@@ -115,12 +115,12 @@ static const figure of_machine[] = {
     {DVT_TUNE_GEMM_ENQUEUE, offsetof(machine, enqueue), NANO, "enqueue", "s"}};
 enum { OF_MACHINE = sizeof of_machine / sizeof *of_machine };
 
-/* Puts the table's figures of the device in place of those in `into`. */
-static void take_measured(int device, const figure *figures, int count, void *into) {
+/* Puts the table's parameters of the device in place of those in `into`. */
+static void take_measured(int device, const figure *parameters, int count, void *into) {
   for (int i = 0; i < count; i++) {
-    const int64_t value = dvt_tuned(device, figures[i].which, 0);
+    const int64_t value = dvt_tuned(device, parameters[i].which, 0);
     if (value > 0)
-      *(double *)(void *)((char *)into + figures[i].offset) = figures[i].scale * (double)value;
+      *(double *)(void *)((char *)into + parameters[i].offset) = parameters[i].scale * (double)value;
   }
 }
 
@@ -185,45 +185,45 @@ void dvt_model_of(const int *devices, int count, davit_type type, dvt_model *mod
   model->start_device = start_device;
 }
 
-/* ---- the figures from times ---- */
+/* ---- the parameters from times ---- */
 
 static int64_t whole(double value) {
   return value < 1 ? 1 : value < 9e15 ? (int64_t)(value + 0.5) : INT64_C(9000000000000000);
 }
 
-static void set(dvt_figures *f, dvt_tunable which, double value, double scale) {
+static void set(dvt_parameters *f, dvt_tunable which, double value, double scale) {
   f->value[which] = whole(value / scale);
 }
 
 /* Bytes per second of many bytes, and seconds of a copy of few. */
-static davit_status measure_links(const dvt_meter *m, int index, bool peer, dvt_figures *f) {
+static davit_status measure_links(const dvt_microbenchmark *m, int index, bool peer, dvt_parameters *f) {
   enum { COPIES = 64 };
   const double bytes = 256 << 20, few = 4096, row = 2048, cols = 8192;
   double latency, seconds, up;
-  DVT_TRY(m->copy(m->state, index, DVT_METER_UP, few, 1, false, COPIES, &latency));
-  DVT_TRY(m->copy(m->state, index, DVT_METER_UP, bytes, 1, false, 1, &seconds));
+  DVT_TRY(m->copy(m->state, index, DVT_MICROBENCHMARK_UP, few, 1, false, COPIES, &latency));
+  DVT_TRY(m->copy(m->state, index, DVT_MICROBENCHMARK_UP, bytes, 1, false, 1, &seconds));
   up = bytes / fmax(seconds - latency, 0.5 * seconds);
   latency = fmax(latency - few / up, 0);
   set(f, DVT_TUNE_GEMM_LATENCY, latency, NANO);
   set(f, DVT_TUNE_GEMM_UP, up, MEGA);
-  DVT_TRY(m->copy(m->state, index, DVT_METER_DOWN, bytes, 1, false, 1, &seconds));
+  DVT_TRY(m->copy(m->state, index, DVT_MICROBENCHMARK_DOWN, bytes, 1, false, 1, &seconds));
   set(f, DVT_TUNE_GEMM_DOWN, bytes / fmax(seconds - latency, 0.5 * seconds), MEGA);
-  DVT_TRY(m->copy(m->state, index, DVT_METER_BOTH, bytes, 1, false, 1, &seconds));
+  DVT_TRY(m->copy(m->state, index, DVT_MICROBENCHMARK_BOTH, bytes, 1, false, 1, &seconds));
   set(f, DVT_TUNE_GEMM_BOTH, 2 * bytes / fmax(seconds - latency, 0.5 * seconds), MEGA);
-  DVT_TRY(m->copy(m->state, index, DVT_METER_UP, row, cols, true, 1, &seconds));
+  DVT_TRY(m->copy(m->state, index, DVT_MICROBENCHMARK_UP, row, cols, true, 1, &seconds));
   set(f, DVT_TUNE_GEMM_ROW, row * ((seconds - latency) * up / (row * cols) - 1), 1);
-  DVT_TRY(m->copy(m->state, index, DVT_METER_MEMORY, bytes, 1, false, 1, &seconds));
+  DVT_TRY(m->copy(m->state, index, DVT_MICROBENCHMARK_MEMORY, bytes, 1, false, 1, &seconds));
   set(f, DVT_TUNE_GEMM_MEMORY, 2 * bytes / seconds, MEGA);
   if (!peer)
     return DAVIT_SUCCESS;
-  DVT_TRY(m->copy(m->state, index, DVT_METER_PEER, bytes, 1, false, 1, &seconds));
+  DVT_TRY(m->copy(m->state, index, DVT_MICROBENCHMARK_PEER, bytes, 1, false, 1, &seconds));
   set(f, DVT_TUNE_GEMM_PEER, bytes / seconds, MEGA);
   return DAVIT_SUCCESS;
 }
 
 /* dvt_model_product() turned round: from the times of a large product, of one with a small C, of one with
- * a short k and of a tiny one. Each figure needs the others, which change little after a few rounds. */
-static davit_status measure_products(const dvt_meter *m, int index, dvt_figures *f) {
+ * a short k and of a tiny one. Each parameter needs the others, which change little after a few rounds. */
+static davit_status measure_products(const dvt_microbenchmark *m, int index, dvt_parameters *f) {
   enum { ROUNDS = 20 };
   const double n = m->most, side = n / 16, shallow = n / 64, tiny = 16;
   double whole_time, narrow, flat, single, least, launch, rate = 1, area = 1, depth = 1;
@@ -248,12 +248,12 @@ static davit_status measure_products(const dvt_meter *m, int index, dvt_figures 
   return DAVIT_SUCCESS;
 }
 
-davit_status dvt_figures_of_device(const dvt_meter *m, int index, bool peer, dvt_figures *f) {
+davit_status dvt_parameters_of_device(const dvt_microbenchmark *m, int index, bool peer, dvt_parameters *f) {
   DVT_TRY(measure_links(m, index, peer, f));
   return measure_products(m, index, f);
 }
 
-davit_status dvt_figures_of_host(const dvt_meter *m, dvt_figures *f) {
+davit_status dvt_parameters_of_host(const dvt_microbenchmark *m, dvt_parameters *f) {
   const double bytes = 256 << 20, n = 1024, threads = m->threads;
   const dvt_model_device thread = host_thread;
   double seconds, one, all, limit = 0, area = thread.area * threads;
@@ -279,11 +279,11 @@ davit_status dvt_figures_of_host(const dvt_meter *m, dvt_figures *f) {
   set(f, DVT_TUNE_GEMM_ENQUEUE, seconds, NANO);
   if (m->devices == 1)
     return DAVIT_SUCCESS;
-  DVT_TRY(m->copy_all(m->state, DVT_METER_UP, bytes, &seconds));
+  DVT_TRY(m->copy_all(m->state, DVT_MICROBENCHMARK_UP, bytes, &seconds));
   set(f, DVT_TUNE_GEMM_ALL_UP, m->devices * bytes / seconds, MEGA);
-  DVT_TRY(m->copy_all(m->state, DVT_METER_DOWN, bytes, &seconds));
+  DVT_TRY(m->copy_all(m->state, DVT_MICROBENCHMARK_DOWN, bytes, &seconds));
   set(f, DVT_TUNE_GEMM_ALL_DOWN, m->devices * bytes / seconds, MEGA);
-  DVT_TRY(m->copy_all(m->state, DVT_METER_BOTH, bytes, &seconds));
+  DVT_TRY(m->copy_all(m->state, DVT_MICROBENCHMARK_BOTH, bytes, &seconds));
   set(f, DVT_TUNE_GEMM_ALL_BOTH, 2 * m->devices * bytes / seconds, MEGA);
   return DAVIT_SUCCESS;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One routine of level 3 on one lane: its check and its row. */
-#include "src/level3/routine.h"
+#include "src/level3/arguments.h"
 
 /* A matrix as it is stored. `read` is false where the values do not count, so that it may be NULL. */
 typedef struct stored {
@@ -119,8 +119,8 @@ static void measure(const void *arguments, int device, int ranges, dvt_extents *
    .region = dvt_level3_region,                                                                              \
    .region_on_host = true,                                                                                   \
    .prepare = dvt_blas_prepare,                                                                              \
-   .array = {DVT_ARRAY(dvt_level3, a, DVT_MATRIX), DVT_ARRAY(dvt_level3, b, DVT_MATRIX),               \
-               DVT_ARRAY(dvt_level3, c, DVT_MATRIX)},                                                      \
+   .array = {DVT_ARRAY(dvt_level3, a, DVT_MATRIX), DVT_ARRAY(dvt_level3, b, DVT_MATRIX),                     \
+             DVT_ARRAY(dvt_level3, c, DVT_MATRIX)},                                                          \
    .measure = measure,                                                                                       \
    __VA_ARGS__}
 const dvt_operation dvt_level3_operations[DVT_ROUTINES] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where tiles lie on devices, and which steps wait for which. A slot knows the step that wrote it last and
+/* Where tiles lie on devices, and which steps wait for which. A tile buffer knows the step that wrote it last and
  * the newest read of each stream since then: who reads waits for the writer, who overwrites waits for all. */
 #include <stdlib.h>
 #include <string.h>
@@ -30,110 +30,111 @@ int64_t dvt_tile_cols(const dvt_plan *plan, const dvt_operand *tile) {
 
 davit_status dvt_pool_open(dvt_pool *pool, int64_t capacity) {
   *pool = (dvt_pool){.capacity = capacity, .oldest = -1, .newest = -1};
-  pool->slot = dvt_allocate((size_t)capacity + 1, sizeof *pool->slot);
-  return pool->slot ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
+  pool->buffer = dvt_allocate((size_t)capacity + 1, sizeof *pool->buffer);
+  return pool->buffer ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
 }
 
 void dvt_pool_close(dvt_pool *pool) {
-  for (int64_t s = 0; pool->slot && s < pool->slots; s++)
-    free(pool->slot[s].reader);
-  free(pool->slot);
-  pool->slot = NULL;
+  for (int64_t s = 0; pool->buffer && s < pool->buffers; s++)
+    free(pool->buffer[s].reader);
+  free(pool->buffer);
+  pool->buffer = NULL;
 }
 
 static void unlink_slot(dvt_pool *pool, int32_t s) {
-  dvt_slot *one = &pool->slot[s];
-  *(one->older < 0 ? &pool->oldest : &pool->slot[one->older].newer) = one->newer;
-  *(one->newer < 0 ? &pool->newest : &pool->slot[one->newer].older) = one->older;
+  dvt_tile_buffer *one = &pool->buffer[s];
+  *(one->older < 0 ? &pool->oldest : &pool->buffer[one->older].newer) = one->newer;
+  *(one->newer < 0 ? &pool->newest : &pool->buffer[one->newer].older) = one->older;
 }
 
 static void link_newest(dvt_pool *pool, int32_t s) {
-  pool->slot[s].older = pool->newest;
-  pool->slot[s].newer = -1;
-  *(pool->newest < 0 ? &pool->oldest : &pool->slot[pool->newest].newer) = s;
+  pool->buffer[s].older = pool->newest;
+  pool->buffer[s].newer = -1;
+  *(pool->newest < 0 ? &pool->oldest : &pool->buffer[pool->newest].newer) = s;
   pool->newest = s;
 }
 
 static void link_oldest(dvt_pool *pool, int32_t s) {
-  pool->slot[s].newer = pool->oldest;
-  pool->slot[s].older = -1;
-  *(pool->oldest < 0 ? &pool->newest : &pool->slot[pool->oldest].older) = s;
+  pool->buffer[s].newer = pool->oldest;
+  pool->buffer[s].older = -1;
+  *(pool->oldest < 0 ? &pool->newest : &pool->buffer[pool->oldest].older) = s;
   pool->oldest = s;
 }
 
-dvt_slot *dvt_slot_at(dvt_planning *p, int device, int matrix, int32_t slot) {
-  return &p->device[device].pool[dvt_pool_of(matrix)].slot[slot];
+dvt_tile_buffer *dvt_tile_buffer_at(dvt_planning *p, int device, int matrix, int32_t buffer) {
+  return &p->device[device].pool[dvt_pool_of(matrix)].buffer[buffer];
 }
 
-void dvt_slot_touch(dvt_planning *p, int device, int matrix, int32_t slot) {
+void dvt_tile_buffer_touch(dvt_planning *p, int device, int matrix, int32_t buffer) {
   dvt_planner *d = &p->device[device];
   dvt_pool *pool = &d->pool[dvt_pool_of(matrix)];
-  unlink_slot(pool, slot);
-  link_newest(pool, slot);
-  pool->slot[slot].used = d->products;
+  unlink_slot(pool, buffer);
+  link_newest(pool, buffer);
+  pool->buffer[buffer].used = d->products;
 }
 
-int32_t dvt_slot_find(const dvt_planning *p, int device, const dvt_operand *tile) {
+int32_t dvt_tile_buffer_find(const dvt_planning *p, int device, const dvt_operand *tile) {
   return p->device[device].place[tile->matrix][dvt_tile_index(p->plan, tile)];
 }
 
-static void empty(dvt_planner *d, dvt_slot *slot) {
-  if (slot->tile >= 0)
-    d->place[slot->tile % DVT_MATRICES][slot->tile / DVT_MATRICES] = -1;
-  slot->tile = -1;
-  slot->held = false;
+static void empty(dvt_planner *d, dvt_tile_buffer *buffer) {
+  if (buffer->tile >= 0)
+    d->place[buffer->tile % DVT_MATRICES][buffer->tile / DVT_MATRICES] = -1;
+  buffer->tile = -1;
+  buffer->held = false;
 }
 
-/* The slot to give away: the one that was used longest ago. */
+/* The tile buffer to give away: the one that was used longest ago. */
 static int32_t find_victim(const dvt_planner *d, const dvt_pool *pool) {
-  for (int32_t s = pool->oldest; s >= 0; s = pool->slot[s].newer) {
-    const dvt_slot *one = &pool->slot[s];
+  for (int32_t s = pool->oldest; s >= 0; s = pool->buffer[s].newer) {
+    const dvt_tile_buffer *one = &pool->buffer[s];
     if (one->tile < 0 || (!one->held && one->used != d->products))
       return s;
   }
   return -1;
 }
 
-bool dvt_slot_has_room(const dvt_planning *p, int device, int matrix) {
+bool dvt_tile_buffer_has_room(const dvt_planning *p, int device, int matrix) {
   const dvt_planner *d = &p->device[device];
   const dvt_pool *pool = &d->pool[dvt_pool_of(matrix)];
-  return pool->slots < pool->capacity || find_victim(d, pool) >= 0;
+  return pool->buffers < pool->capacity || find_victim(d, pool) >= 0;
 }
 
 static int32_t find_room(dvt_planning *p, dvt_planner *d, dvt_pool *pool) {
-  if (pool->slots < pool->capacity) {
-    int32_t s = (int32_t)pool->slots++;
-    pool->slot[s] = (dvt_slot){.tile = -1, .writer = -1};
+  if (pool->buffers < pool->capacity) {
+    int32_t s = (int32_t)pool->buffers++;
+    pool->buffer[s] = (dvt_tile_buffer){.tile = -1, .writer = -1};
     link_newest(pool, s);
     return s;
   }
   const int32_t s = find_victim(d, pool);
-  if (s >= 0 && pool->slot[s].tile >= 0)
-    p->plan->evictions += pool->slot[s].tile % DVT_MATRICES != DVT_C; /* those of C have gone home by then */
+  if (s >= 0 && pool->buffer[s].tile >= 0)
+    p->plan->evictions +=
+        pool->buffer[s].tile % DVT_MATRICES != DVT_C; /* those of C have gone home by then */
   if (s >= 0)
-    empty(d, &pool->slot[s]);
+    empty(d, &pool->buffer[s]);
   return s;
 }
 
-int32_t dvt_slot_take(dvt_planning *p, int device, const dvt_operand *tile) {
+int32_t dvt_tile_buffer_take(dvt_planning *p, int device, const dvt_operand *tile) {
   dvt_planner *d = &p->device[device];
   const int64_t index = dvt_tile_index(p->plan, tile);
   dvt_pool *pool = &d->pool[dvt_pool_of(tile->matrix)];
   int32_t s = find_room(p, d, pool);
   if (s < 0)
     return s;
-  pool->slot[s].tile = index * DVT_MATRICES + tile->matrix;
+  pool->buffer[s].tile = index * DVT_MATRICES + tile->matrix;
   d->place[tile->matrix][index] = s;
-  dvt_slot_touch(p, device, tile->matrix, s);
+  dvt_tile_buffer_touch(p, device, tile->matrix, s);
   return s;
 }
 
-void dvt_slot_release(dvt_planning *p, int device, int matrix, int32_t slot) {
+void dvt_tile_buffer_release(dvt_planning *p, int device, int matrix, int32_t buffer) {
   dvt_planner *d = &p->device[device];
   dvt_pool *pool = &d->pool[dvt_pool_of(matrix)];
-  empty(d, &pool->slot[slot]);
-  unlink_slot(pool, slot);
-  link_oldest(pool, slot);
+  empty(d, &pool->buffer[buffer]);
+  unlink_slot(pool, buffer);
+  link_oldest(pool, buffer);
 }
 
 /* ---- who waits for whom ---- */
@@ -143,38 +144,38 @@ static void add(dvt_waits *waits, int32_t step) {
     waits->step[waits->count++] = step;
 }
 
-void dvt_wait_to_read(dvt_waits *waits, const dvt_slot *slot) {
-  add(waits, slot->writer);
+void dvt_wait_to_read(dvt_waits *waits, const dvt_tile_buffer *buffer) {
+  add(waits, buffer->writer);
 }
 
-void dvt_wait_to_write(dvt_waits *waits, const dvt_slot *slot) {
-  add(waits, slot->writer);
-  for (int32_t i = 0; i < slot->readers; i++)
-    add(waits, slot->reader[i].step);
+void dvt_wait_to_write(dvt_waits *waits, const dvt_tile_buffer *buffer) {
+  add(waits, buffer->writer);
+  for (int32_t i = 0; i < buffer->readers; i++)
+    add(waits, buffer->reader[i].step);
 }
 
-davit_status dvt_slot_read(dvt_slot *slot, int device, int role, int32_t step) {
+davit_status dvt_tile_buffer_read(dvt_tile_buffer *buffer, int device, int role, int32_t step) {
   const int32_t stream = device * DVT_ROLES + role;
-  for (int32_t i = 0; i < slot->readers; i++)
-    if (slot->reader[i].stream == stream) {
-      slot->reader[i].step = step;
+  for (int32_t i = 0; i < buffer->readers; i++)
+    if (buffer->reader[i].stream == stream) {
+      buffer->reader[i].step = step;
       return DAVIT_SUCCESS;
     }
-  if (slot->readers == slot->room) {
-    int32_t room = slot->room ? 2 * slot->room : 4;
-    dvt_slot_reader *grown = dvt_reallocate(slot->reader, (size_t)room, sizeof *grown);
+  if (buffer->readers == buffer->room) {
+    int32_t room = buffer->room ? 2 * buffer->room : 4;
+    dvt_tile_buffer_reader *grown = dvt_reallocate(buffer->reader, (size_t)room, sizeof *grown);
     if (!grown)
       return DAVIT_OUT_OF_HOST_MEMORY;
-    slot->reader = grown;
-    slot->room = room;
+    buffer->reader = grown;
+    buffer->room = room;
   }
-  slot->reader[slot->readers++] = (dvt_slot_reader){stream, step};
+  buffer->reader[buffer->readers++] = (dvt_tile_buffer_reader){stream, step};
   return DAVIT_SUCCESS;
 }
 
-void dvt_slot_written(dvt_slot *slot, int32_t step) {
-  slot->writer = step;
-  slot->readers = 0;
+void dvt_tile_buffer_written(dvt_tile_buffer *buffer, int32_t step) {
+  buffer->writer = step;
+  buffer->readers = 0;
 }
 
 /* ---- the sequence ---- */
