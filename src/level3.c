@@ -13,6 +13,7 @@ static const char *member_of_tiles(const davit_level3_options *options) {
          : options->report          ? "report"
          : options->explanation     ? "explanation"
          : options->progress        ? "progress"
+         : options->predict_threads ? "predict_threads"
                                     : NULL;
 }
 
@@ -39,6 +40,16 @@ static void describe_sums(dvt_level3 *g) {
   }
 }
 
+/* A prediction fills the explanation, and nothing else. */
+static davit_status check_prediction(davit_level3_options *options) {
+  DVT_TRY(dvt_check_length("options->predict_threads", options->predict_threads));
+  if (options->predict_threads > 0 && !options->explanation)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "options->predict_threads is set, but no explanation");
+  if (options->predict_threads > 0)
+    options->report = NULL;
+  return DAVIT_SUCCESS;
+}
+
 static davit_status run(dvt_level3 *g, const davit_level3_options *given) {
   static const davit_level3_options defaults;
   davit_level3_options options = given ? *given : defaults;
@@ -48,6 +59,7 @@ static davit_status run(dvt_level3 *g, const davit_level3_options *given) {
   const dvt_where where = DVT_WHERE(given);
   DVT_TRY(where.status);
   DVT_TRY(dvt_check_length("options->tile", options.tile));
+  DVT_TRY(check_prediction(&options));
   int devices[DVT_MAX_DEVICES];
   const bool any_device = !options.devices && !options.mapped;
   DVT_TRY(dvt_choose_devices(where, devices, &options.device_count));

@@ -282,6 +282,62 @@ CASE(test_explanation) {
   assert_true(e.choices[0].grid_m * e.choices[0].grid_n * e.choices[0].grid_k <= spread);
 }
 
+/* A prediction is that of the call which follows, and nothing is computed or read for it. */
+CASE(test_prediction) {
+  static const int64_t shapes[][3] = {{700, 650, 600}, {40, 30, 20}};
+  for (int s = 0; s < COUNT(shapes); s++)
+    for (int tiles = 0; tiles < 2; tiles++) {
+      davit_level3_explanation e, one = {.count = -1}, two = one, few;
+      davit_level3_report report = {.products = -1};
+      davit_level3_options o = {.devices = devices,
+                                .device_count = spread,
+                                .separate_memory = tiles,
+                                .explanation = &one,
+                                .report = &report,
+                                .predict_threads = 1};
+      const int64_t m = shapes[s][0], n = shapes[s][1], k = shapes[s][2];
+      double *a = kept(sizeof(double) * (size_t)(m * k)), *b = kept(sizeof(double) * (size_t)(k * n)),
+             *c = kept(sizeof(double) * (size_t)(m * n));
+      memset(a, 0, sizeof(double) * (size_t)(m * k));
+      memset(b, 0, sizeof(double) * (size_t)(k * n));
+      c[0] = 77;
+      CHECK(davit_dgemm('N', 'N', m, n, k, 1, a, m, b, k, 0, c, m, &o));
+      assert_true(c[0] == 77 && report.products == -1 && !report.written);
+      o.predict_threads = 4;
+      o.explanation = &two;
+      CHECK(davit_dgemm('N', 'N', m, n, k, 1, a, m, b, k, 0, c, m, &o));
+      assert_true(one.host > two.host && two.host > one.host / 4);
+      assert_true(one.seconds > 0 && (one.seconds == two.seconds || two.seconds >= two.host));
+      o.predict_threads = 0;
+      o.explanation = &e;
+      CHECK(davit_dgemm('N', 'N', m, n, k, 1, a, m, b, k, 0, c, m, &o));
+      assert_true(c[0] == 0 && e.host == 0);
+      assert_true(one.seconds >= one.host || (one.seconds == e.seconds && one.count == e.count));
+      o.predict_threads = 1000; /* no choice on devices is as fast: the floors say so */
+      o.explanation = &few;
+      CHECK(davit_dgemm('N', 'N', m, n, k, 1, a, m, b, k, 0, c, m, &o));
+      assert_true(few.seconds < few.host || few.seconds <= e.seconds);
+    }
+}
+
+/* BLIS's arithmetic in a triangle is half of that in a product, and twice that for two terms. */
+CASE(test_prediction_of_updates) {
+  davit_level3_explanation e;
+  const davit_level3_options o = {
+      .devices = devices, .device_count = spread, .explanation = &e, .predict_threads = 2};
+  enum { N = 400 };
+  double *a = kept(sizeof(double) * N * N), *c = kept(sizeof(double) * N * N), host[4];
+  CHECK(davit_dgemm('N', 'T', N, N, N, 1, a, N, a, N, 0, c, N, &o));
+  host[0] = e.host;
+  CHECK(davit_dsyrk('U', 'N', N, N, 1, a, N, 0, c, N, &o));
+  host[1] = e.host;
+  CHECK(davit_dsyr2k('U', 'N', N, N, 1, a, N, a, N, 0, c, N, &o));
+  host[2] = e.host;
+  CHECK(davit_dtrsm('L', 'U', 'N', 'N', N, N, 1, a, N, c, N, &o));
+  host[3] = e.host;
+  assert_true(host[1] == host[0] / 2 && host[2] == host[0] && host[3] == host[1]);
+}
+
 /* The report has the tiles of the choice that was taken, and no two choices read alike. */
 CASE(test_report_of_tiles) {
   static const int64_t shapes[][3] = {
@@ -558,11 +614,14 @@ CASE(test_bad_arguments) {
   REFUSED(davit_dgemm('N', 'N', huge, huge, N, 1, a, huge, b, N, 0, c, huge, NULL),
           "more than any memory holds");
   REFUSED(davit_dgemm('N', 'N', N, INT64_MAX, N, 1, a, N, b, N, 0, c, N, NULL), "n is 9223372036854775807");
-  const davit_level3_options with_progress = {.progress = note_progress};
+  const davit_level3_options with_progress = {.progress = note_progress}, negative = {.predict_threads = -1},
+                             silent = {.predict_threads = 1};
   davit_queue *queue;
   CHECK(davit_queue_create(devices[0], &queue, NULL));
   REFUSED(davit_queue_dgemm(queue, 'N', 'N', N, N, N, 1, a, N, b, N, 0, c, N, &with_progress),
           "options->progress is set");
+  REFUSED(davit_queue_dgemm(queue, 'N', 'N', N, N, N, 1, a, N, b, N, 0, c, N, &silent),
+          "options->predict_threads is set");
   CHECK(davit_queue_destroy(queue));
   davit_level3_options tile = {.tile = -5};
   REFUSED(davit_dgemm('N', 'N', N, N, N, 1, a, N, b, N, 0, c, N, &tile), "tile");
@@ -571,6 +630,8 @@ CASE(test_bad_arguments) {
   CHECK_FAILS(davit_dgemm('N', 'N', N, N, N, 1, a, N, b, N, 0, c, N, &unknown), DAVIT_UNKNOWN_DEVICE, "1000");
   davit_level3_options doubled = {.devices = twice, .device_count = 2};
   REFUSED(davit_dgemm('N', 'N', N, N, N, 1, a, N, b, N, 0, c, N, &doubled), "twice");
+  REFUSED(davit_dgemm('N', 'N', N, N, N, 1, a, N, b, N, 0, c, N, &negative), "predict_threads is -1");
+  REFUSED(davit_dgemm('N', 'N', N, N, N, 1, a, N, b, N, 0, c, N, &silent), "but no explanation");
   assert_memory_equal(c, before, sizeof c);
 }
 

@@ -37,7 +37,8 @@ module davit
     type(c_ptr) :: explanation = c_null_ptr
     type(c_funptr) :: progress = c_null_funptr
     type(c_ptr) :: progress_context = c_null_ptr
-    integer(c_int64_t) :: reserved(3) = 0
+    integer(c_int) :: predict_threads = 0
+    integer(c_int64_t) :: reserved(2) = 0
   end type
 
   type, bind(c) :: davit_stencil_options

@@ -55,7 +55,9 @@ typedef struct davit_level3_options {
   davit_level3_explanation *explanation; /* why it was done so; filled on success; NULL: not wanted */
   davit_level3_progress progress;        /* called as products finish; NULL: not wanted */
   void *progress_context;                /* for `progress` */
-  uint64_t reserved[3];                  /* 0 */
+  int predict_threads; /* > 0: nothing is computed; the explanation says how long it would take, and how long BLIS
+                           would on so many threads of the host */
+  uint64_t reserved[2]; /* 0 */
 } davit_level3_options;
 
 /* What a call was predicted to take, in seconds, and what else was considered. */
@@ -68,8 +70,9 @@ struct davit_level3_explanation {
     int grid_m, grid_n, grid_k;     /* devices: rows and columns of blocks of C, and parts of k */
     int64_t tile_m, tile_n, tile_k; /* maximum lengths of tiles */
     double seconds;
-  } choices[8];         /* the one that was taken, then the best others */
-  uint64_t reserved[4]; /* 0 */
+  } choices[8]; /* the one that was taken, then the best others */
+  double host; /* BLIS on options->predict_threads threads; where no choice is faster, `seconds` is a floor */
+  uint64_t reserved[3]; /* 0 */
 };
 
 /* What a call did. Bytes are sums over all devices. Where there were no tiles, the lengths of tiles are those of the

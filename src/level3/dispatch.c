@@ -186,17 +186,44 @@ static double whole_seconds(const setup *s, int index) {
 
 /* The host itself, where the caller leaves the devices to davit and the operands lie there. */
 static double host_seconds(const setup *s) {
-  static const int host = DAVIT_HOST;
-  dvt_model model;
   if (!s->call->any_device || s->call->options->tile || s->call->options->separate_memory ||
       dvt_device_find(s->devices[0])->shares_host_memory)
     return INFINITY;
   for (int x = 0; x < DVT_POOLS; x++)
     if (s->places[x] != DVT_NOWHERE && !dvt_place_is_host(s->places[x]))
       return INFINITY;
-  dvt_model_of(&host, 1, s->call->arguments.type, &model);
-  return dvt_model_product(&model.device[0], (double)s->call->arguments.m, (double)s->call->arguments.n,
+  const dvt_model_device host = dvt_model_host(dvt_threads(), s->call->arguments.type);
+  return dvt_model_product(&host, (double)s->call->arguments.m, (double)s->call->arguments.n,
                            (double)s->call->arguments.k);
+}
+
+/* ---- predictions ---- */
+
+static bool predicts(const setup *s) {
+  return s->call->options->predict_threads > 0;
+}
+
+/* Seconds of the call by BLIS, on as many threads as the caller asks about. */
+static double blis_seconds(const setup *s) {
+  const dvt_rule *rule = s->call->rule;
+  const dvt_model_device host = dvt_model_host(s->call->options->predict_threads, s->call->arguments.type);
+  const double product = dvt_model_product(&host, (double)s->call->arguments.m, (double)s->call->arguments.n,
+                                           (double)s->call->arguments.k);
+  return product * (rule->terms_per_k ? rule->terms_per_k : 1) /
+         (rule->dealing(&s->shape) == DVT_DEAL_BLOCKS ? 1 : 2);
+}
+
+/* Whether the caller asks for a prediction alone, and none of the choices on devices can be faster than BLIS: then they
+ * are not looked at, which would take longer than short calls do. */
+static bool is_answered_by_floors(const setup *s) {
+  dvt_prediction p;
+  if (!predicts(s))
+    return false;
+  dvt_model_floors(&s->model, &s->shape, s->shape.devices, &p);
+  const double seconds = fmax(p.floor_arithmetic, p.floor_link), host = blis_seconds(s);
+  *s->call->options->explanation = (davit_level3_explanation){
+      .seconds = seconds, .floor_arithmetic = p.floor_arithmetic, .floor_link = p.floor_link, .host = host};
+  return seconds >= host;
 }
 
 /* The maximum lengths of tiles. */
@@ -213,6 +240,10 @@ static davit_status run_whole(const setup *s, int device, davit_level3_report *r
     const double seconds = device == s->devices[0] ? whole_seconds(s, 0) : host_seconds(s);
     *s->call->options->explanation =
         (davit_level3_explanation){.seconds = seconds, .arithmetic = seconds, .floor_arithmetic = seconds};
+  }
+  if (predicts(s)) {
+    s->call->options->explanation->host = blis_seconds(s);
+    return DAVIT_SUCCESS;
   }
   set_tiles(report, s->call->arguments.m, s->call->arguments.n, s->call->arguments.k);
   report->device_count = 1;
@@ -313,6 +344,11 @@ static davit_status run_chosen(setup *s, int64_t tile, double whole, double host
     return run_whole(s, s->devices[0], report);
   if (host < best)
     return run_whole(s, DAVIT_HOST, report);
+  if (predicts(s)) {
+    s->call->options->explanation->seconds = best;
+    list_choices(&chosen, s->call->options->explanation);
+    return DAVIT_SUCCESS;
+  }
   return run_plan(s, tile, &chosen, report);
 }
 
@@ -344,6 +380,8 @@ static davit_status run_best(setup *s, davit_level3_report *report) {
   const double at_once = 200e-6; /* seconds: a search takes longer than it saves (docs/notes/gemm.md, Cost) */
   const dvt_level3 *g = &s->call->arguments;
   const int64_t tile = s->call->options->tile;
+  if (is_answered_by_floors(s))
+    return DAVIT_SUCCESS;
   const double host = host_seconds(s), whole = s->in_place[0] && !tile ? whole_seconds(s, 0) : INFINITY;
   report->tile = dvt_at_least(dvt_at_least(g->m, g->n), g->k);
   if (whole < at_once || (s->shape.devices == 1 && !isinf(whole)))
@@ -379,7 +417,7 @@ static void begin_loading(loading *l, const setup *s) {
   const double most = 50e-3;
   const dvt_device *first = dvt_device_find(s->devices[0]);
   const bool wanted = dvt_lane_has_stream(s->devices[0]) && !first->shares_host_memory &&
-                      !dvt_cublas_is_loaded() && host_seconds(s) > most;
+                      !dvt_cublas_is_loaded() && host_seconds(s) > most && !predicts(s);
   l->begun = wanted && dvt_thread_start(load_cublas, NULL, &l->thread) == DAVIT_SUCCESS;
   if (wanted && !l->begun)
     dvt_error_clear(); /* the first handle will load it */

@@ -57,6 +57,9 @@ typedef struct dvt_prediction {
 /* The parameters for a product of `type` on these devices: tuned ones, else those of the device's kind. */
 void dvt_model_of(const int *devices, int count, davit_type type, dvt_model *model);
 
+/* The host, with that many threads of BLIS. */
+dvt_model_device dvt_model_host(int threads, davit_type type);
+
 /* Elements of the matrices, all of each. */
 void dvt_model_elements(const dvt_plan_shape *shape, double elements[DVT_POOLS]);
 

@@ -136,14 +136,6 @@ static double copy_of_threads(const machine *m) {
   return threads * m->thread_copy / (1 + threads * m->thread_copy / m->copy);
 }
 
-static dvt_model_device host_of(const machine *m, int threads) {
-  dvt_model_device d = host_thread;
-  d.rate = m->thread_rate * threads;
-  d.area *= threads;
-  d.memory *= threads < 8 ? threads : 8;
-  return d;
-}
-
 static dvt_model_device device_of(const dvt_device *device) {
   dvt_model_device d = device->ordinal >= 0 ? nvidia : other;
   take_measured(device->info.device, of_device, OF_DEVICE, &d);
@@ -154,6 +146,30 @@ static bool is_single(davit_type type) {
   return type == DAVIT_FLOAT || type == DAVIT_COMPLEX_FLOAT;
 }
 
+static bool is_complex(davit_type type) {
+  return type == DAVIT_COMPLEX_FLOAT || type == DAVIT_COMPLEX_DOUBLE;
+}
+
+dvt_model_device dvt_model_host(int threads, davit_type type) {
+  dvt_model_device d = host_thread;
+  d.rate = machine_now().thread_rate * threads * (is_single(type) ? 2 : 1) / (is_complex(type) ? 4 : 1);
+  d.area *= threads;
+  d.memory *= threads < 8 ? threads : 8;
+  return d;
+}
+
+static dvt_model_device device_for(const dvt_device *device, davit_type type) {
+  dvt_model_device d = device_of(device);
+  if (is_single(type))
+    d.rate =
+        MEGA * (double)dvt_tuned(device->info.device, DVT_TUNE_GEMM_SINGLE_RATE, (int64_t)(d.rate / MEGA));
+  if (is_complex(type))
+    d.rate /= 4; /* four products of real numbers for one */
+  if (type == DAVIT_COMPLEX_DOUBLE && device->ordinal >= 0)
+    d.tall = tall_complex;
+  return d;
+}
+
 void dvt_model_of(const int *devices, int count, davit_type type, dvt_model *model) {
   const machine m = machine_now();
   int hosts = 0;
@@ -162,17 +178,8 @@ void dvt_model_of(const int *devices, int count, davit_type type, dvt_model *mod
   for (int i = 0; i < count; i++) {
     const dvt_device *device = dvt_device_find(devices[i]);
     const int threads = dvt_threads() / (hosts > 0 ? hosts : 1);
-    model->device[i] =
-        device->shares_host_memory ? host_of(&m, threads > 0 ? threads : 1) : device_of(device);
-    if (is_single(type) && device->shares_host_memory)
-      model->device[i].rate *= 2;
-    if (is_single(type) && !device->shares_host_memory)
-      model->device[i].rate = MEGA * (double)dvt_tuned(devices[i], DVT_TUNE_GEMM_SINGLE_RATE,
-                                                       (int64_t)(model->device[i].rate / MEGA));
-    if (type == DAVIT_COMPLEX_FLOAT || type == DAVIT_COMPLEX_DOUBLE)
-      model->device[i].rate /= 4; /* four products of real numbers for one */
-    if (type == DAVIT_COMPLEX_DOUBLE && device->ordinal >= 0)
-      model->device[i].tall = tall_complex;
+    model->device[i] = device->shares_host_memory ? dvt_model_host(threads > 0 ? threads : 1, type)
+                                                  : device_for(device, type);
   }
   model->all_up = m.all_up;
   model->all_down = m.all_down;
