@@ -12,13 +12,9 @@
 
 double dvt_alone_most = -INFINITY;
 
-#define REAL_ROUTINES(X, t) X(t, gemm) X(t, symm) X(t, syrk) X(t, syr2k) X(t, trmm) X(t, trsm)
-#define COMPLEX_ROUTINES(X, t) REAL_ROUTINES(X, t) X(t, hemm) X(t, herk) X(t, her2k)
-#define ALL_ROUTINES(X) REAL_ROUTINES(X, s) REAL_ROUTINES(X, d) COMPLEX_ROUTINES(X, c) COMPLEX_ROUTINES(X, z)
-
 static struct {
 #define FIELD(t, name) __typeof__(bli_##t##name##_ex) *t##name;
-  ALL_ROUTINES(FIELD)
+  DVT_ALL_ROUTINES(FIELD)
 #undef FIELD
 } typed;
 
@@ -63,7 +59,7 @@ void dvt_alone_bind(void *blis, int threads) {
   typed.t##name = (__typeof__(bli_##t##name##_ex) *)(uintptr_t)dlsym(blis, "bli_" #t #name "_ex");           \
   if (!typed.t##name)                                                                                        \
     return;
-  ALL_ROUTINES(FIND)
+  DVT_ALL_ROUTINES(FIND)
 #undef FIND
   if (threads <= 1 || !read_settings(blis, threads))
     return;
@@ -72,88 +68,30 @@ void dvt_alone_bind(void *blis, int threads) {
   __atomic_store(&dvt_alone_most, &most, __ATOMIC_RELEASE);
 }
 
-bool dvt_alone_product(int threads, int order, double *memory) {
-  double one = 1, zero = 0, *c = memory + (size_t)order * (size_t)order;
-  rntm_t settings = one_thread;
-  if (!known)
-    return false;
-  bli_rntm_set_num_threads(threads, &settings);
-  typed.dgemm(BLIS_NO_TRANSPOSE, BLIS_NO_TRANSPOSE, order, order, order, &one, memory, 1, order, memory, 1,
-              order, &zero, c, 1, order, NULL, &settings);
-  return true;
-}
-
 /* ---- the call in BLIS's terms ---- */
 
-static trans_t trans_of(char letter, bool real) {
-  return letter == 'N' ? BLIS_NO_TRANSPOSE : letter == 'T' || real ? BLIS_TRANSPOSE : BLIS_CONJ_TRANSPOSE;
+/* Of real matrices the conjugate transpose is the transpose. */
+static trans_t trans_of(char letter, char type) {
+  return letter == 'N'                         ? BLIS_NO_TRANSPOSE
+         : letter == 'T' || !dvt_complex(type) ? BLIS_TRANSPOSE
+                                               : BLIS_CONJ_TRANSPOSE;
 }
 
-static side_t side_of(char letter) {
-  return letter == 'L' ? BLIS_LEFT : BLIS_RIGHT;
-}
-
-static uplo_t uplo_of(char letter) {
-  return letter == 'L' ? BLIS_LOWER : BLIS_UPPER;
-}
-
-static diag_t diag_of(char letter) {
-  return letter == 'U' ? BLIS_UNIT_DIAG : BLIS_NONUNIT_DIAG;
-}
-
-/* compute_t(): the call's routine in type t, whose elements are T and whose real numbers are R. */
-#define CALL(t, name, ...) typed.t##name(__VA_ARGS__, NULL, &settings)
-#define SQUARE_CASE(t, NAME, name)                                                                           \
-  case NAME:                                                                                                 \
-    CALL(t, name, side, uplo, BLIS_NO_CONJUGATE, BLIS_NO_TRANSPOSE, g->m, g->n, alpha, a, 1, g->lda, b, 1,   \
-         g->ldb, beta, c, 1, g->ldc);                                                                        \
-    break;
-#define RANK_CASE(t, NAME, name, alpha, beta)                                                                \
-  case NAME:                                                                                                 \
-    CALL(t, name, uplo, transa, g->n, g->k, alpha, a, 1, g->lda, beta, c, 1, g->ldc);                        \
-    break;
-#define RANK_2_CASE(t, NAME, name, beta)                                                                     \
-  case NAME:                                                                                                 \
-    CALL(t, name, uplo, transa, transa, g->n, g->k, alpha, a, 1, g->lda, b, 1, g->ldb, beta, c, 1, g->ldc);  \
-    break;
-#define TRIANGLE_CASE(t, NAME, name)                                                                         \
-  case NAME:                                                                                                 \
-    CALL(t, name, side, uplo, transa, diag_of(g->diag), g->m, g->n, alpha, a, 1, g->lda, c, 1, g->ldc);      \
-    break;
-#define REAL_CASES(t)                                                                                        \
-  case DVT_GEMM:                                                                                             \
-    CALL(t, gemm, transa, trans_of(g->transb, real), g->m, g->n, g->k, alpha, a, 1, g->lda, b, 1, g->ldb,    \
-         beta, c, 1, g->ldc);                                                                                \
-    break;                                                                                                   \
-    SQUARE_CASE(t, DVT_SYMM, symm)                                                                           \
-    RANK_CASE(t, DVT_SYRK, syrk, alpha, beta)                                                                \
-    RANK_2_CASE(t, DVT_SYR2K, syr2k, beta)                                                                   \
-    TRIANGLE_CASE(t, DVT_TRMM, trmm)                                                                         \
-    TRIANGLE_CASE(t, DVT_TRSM, trsm)
-#define COMPLEX_CASES(t)                                                                                     \
-  REAL_CASES(t)                                                                                              \
-  SQUARE_CASE(t, DVT_HEMM, hemm)                                                                             \
-  RANK_CASE(t, DVT_HERK, herk, real_alpha, real_beta)                                                        \
-  RANK_2_CASE(t, DVT_HER2K, her2k, real_beta)
-#define COMPUTE(t, T, R, REAL, CASES)                                                                        \
-  static void compute_##t(const dvt_call *g) {                                                               \
-    const bool real = REAL;                                                                                  \
-    const trans_t transa = trans_of(g->transa, real);                                                        \
-    const side_t side = side_of(g->side);                                                                    \
-    const uplo_t uplo = uplo_of(g->uplo);                                                                    \
-    T *alpha = (T *)(uintptr_t)g->alpha, *beta = (T *)(uintptr_t)g->beta;                                    \
-    __attribute__((unused)) R *real_alpha = (R *)(uintptr_t)g->alpha, *real_beta = (R *)(uintptr_t)g->beta;  \
-    T *a = (T *)(uintptr_t)g->a, *b = (T *)(uintptr_t)g->b, *c = g->c;                                       \
-    rntm_t settings = one_thread;                                                                            \
-    switch (g->routine) {                                                                                    \
-      CASES(t)                                                                                               \
-    default:; /* Hermitian routines have no real form */                                                     \
-    }                                                                                                        \
-  }
-COMPUTE(s, float, float, true, REAL_CASES)
-COMPUTE(d, double, double, true, REAL_CASES)
-COMPUTE(c, scomplex, float, false, COMPLEX_CASES)
-COMPUTE(z, dcomplex, double, false, COMPLEX_CASES)
+#define RESULT bool
+#define OPTIONS rntm_t
+#define NO_FORM false
+#define CALL(t, name, ...) return (typed.t##name(__VA_ARGS__, NULL, options), true)
+#define COMPLEX_FLOAT scomplex
+#define COMPLEX_DOUBLE dcomplex
+#define TRANS(letter) trans_of(letter, g->type)
+#define SIDE g->side == 'L' ? BLIS_LEFT : BLIS_RIGHT
+#define UPLO g->uplo == 'L' ? BLIS_LOWER : BLIS_UPPER
+#define DIAG g->diag == 'U' ? BLIS_UNIT_DIAG : BLIS_NONUNIT_DIAG
+#define OF_SQUARE BLIS_NO_CONJUGATE, BLIS_NO_TRANSPOSE,
+#define OTHER_TRANS TRANS(g->transa),
+#define SCALAR(pointer) pointer
+#define MATRIX(x) x, 1, g->ld##x
+#include "src/dropin/call.inc"
 
 /* ---- which calls ---- */
 
@@ -173,18 +111,6 @@ bool dvt_alone(const dvt_call *g, int threads) {
   if (!known || dvt_flops(g) > team_costs(g->routine, threads) * (dvt_single(g->type) ? 2 : 1) ||
       done_otherwise(g))
     return false;
-  switch (g->type) {
-  case 's':
-    compute_s(g);
-    return true;
-  case 'd':
-    compute_d(g);
-    return true;
-  case 'c':
-    compute_c(g);
-    return true;
-  default:
-    compute_z(g);
-    return true;
-  }
+  rntm_t settings = one_thread;
+  return compute(g, &settings);
 }

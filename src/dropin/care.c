@@ -89,21 +89,10 @@ SOLVE(c, float _Complex, float, FLT_MIN, LARGER_F, conjf)
 SOLVE(z, double _Complex, double, DBL_MIN, LARGER, conj)
 
 static bool solve(const dvt_call *g) {
-  switch (g->type) {
-#define CASE(t, letter)                                                                                      \
-  case letter:                                                                                               \
-    if (!is_subnormal_##t(g))                                                                                \
-      return false;                                                                                          \
-    solve_##t(g);                                                                                            \
-    return true;
-    CASE(s, 's')
-    CASE(d, 'd')
-    CASE(c, 'c')
-    CASE(z, 'z')
-#undef CASE
-  default:
-    return false;
-  }
+  const bool subnormal = DVT_BY_TYPE(g->type, is_subnormal_)(g);
+  if (subnormal)
+    DVT_BY_TYPE(g->type, solve_)(g);
+  return subnormal;
 }
 
 const char *dvt_care(const dvt_call *g) {

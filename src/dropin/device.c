@@ -4,7 +4,6 @@
 #define _GNU_SOURCE
 #endif
 #include <davit/davit.h>
-#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +22,6 @@ static int
     state; /* changed by dvt_dropin_devices(), and at the end of the process or in a child, when it is too late */
 static bool loading; /* libdavit and what it needs */
 static int devices[MAX_DEVICES], count, gpus;
-static dvt_rates rates;
 static const char *absent = "";
 static char sentence_of_start[SENTENCE];
 
@@ -60,10 +58,6 @@ bool dvt_dropin_devices_started(void) {
 
 int dvt_dropin_devices_gpus(void) {
   return gpus;
-}
-
-const dvt_rates *dvt_dropin_devices_rates(void) {
-  return &rates;
 }
 
 /* ---- start ---- */
@@ -123,31 +117,6 @@ static const char *choose_gpus(void) {
   return count ? NULL : "no GPU that davit can use";
 }
 
-/* 0: there is no such figure. */
-static double figure(int device, const char *name) {
-  enum { MOST = 32 };
-  davit_level3_figure all[MOST];
-  int found = 0;
-  if (dvt_library.davit_level3_figures(device, MOST, all, &found) == DAVIT_SUCCESS)
-    for (int i = 0; i < found && i < MOST; i++)
-      if (strcmp(all[i].name, name) == 0)
-        return all[i].value;
-  return 0;
-}
-
-/* Pageable memory passes through buffers that davit's threads fill: no faster than they copy, than the links, and than
- * the host's memory. */
-static void read_rates(void) {
-  double links = 0;
-  rates = (dvt_rates){.thread = figure(DAVIT_HOST, "thread rate")};
-  for (int i = 0; i < count; i++)
-    if (is_gpu(devices[i])) {
-      rates.gpus += figure(devices[i], "rate");
-      links += figure(devices[i], "up");
-    }
-  rates.link = fmin(fmin(links, figure(DAVIT_HOST, "all up")), figure(DAVIT_HOST, "all threads copy"));
-}
-
 /* NULL, or why there are none. */
 static const char *start(void) {
   int known = 0;
@@ -162,8 +131,6 @@ static const char *start(void) {
   dvt_gate_watch_all();
   if (!wrong)
     wrong = named ? choose_named(named, known) : choose_gpus();
-  if (!wrong)
-    read_rates();
   atexit(end);
   dvt_starting_asks(false);
   if (!wrong)
@@ -201,6 +168,23 @@ int dvt_dropin_devices(const int **numbers, const char **why) {
 }
 
 /* ---- calls ---- */
+
+bool dvt_dropin_devices_are_faster(const dvt_call *call, double *host, double *device, const char **why) {
+  davit_level3_explanation predicted = {0};
+  const davit_level3_options options = {.devices = devices,
+                                        .device_count = count,
+                                        .explanation = &predicted,
+                                        .predict_threads = dvt_dropin_threads()};
+  const davit_status status = dvt_library_call(call, &options);
+  if (status != DAVIT_SUCCESS) {
+    *why = dvt_library.davit_last_error();
+    return false;
+  }
+  *why = "sooner there";
+  *host = predicted.host;
+  *device = predicted.seconds;
+  return predicted.seconds < predicted.host;
+}
 
 /* beta of the Hermitian updates is real. */
 static bool beta_is_zero(const dvt_call *c) {

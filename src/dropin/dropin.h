@@ -11,6 +11,7 @@
  *   threads.c     how many threads BLIS computes on
  *   alone.c       small calls, on one of them
  *   library.c     loads libdavit and calls it
+ *   call.inc      a call as one of a typed function, for these two
  *   care.c        calls that BLIS would answer wrongly
  *   gate.c        what fork() waits for
  *   fork.c        children
@@ -41,6 +42,16 @@ typedef int64_t dvt_int;
 typedef int dvt_int;
 #define DVT_DROPIN_LIBRARY "libdavit_blas"
 #endif
+
+/* By the letter of a type, one of the four names that begin so and end in it. */
+#define DVT_BY_TYPE(type, name)                                                                              \
+  ((type) == 's' ? name##s : (type) == 'd' ? name##d : (type) == 'c' ? name##c : name##z)
+
+/* DO(t, name) for each routine of level 3 in each type. */
+#define DVT_REAL_ROUTINES(DO, t) DO(t, gemm) DO(t, symm) DO(t, syrk) DO(t, syr2k) DO(t, trmm) DO(t, trsm)
+#define DVT_COMPLEX_ROUTINES(DO, t) DVT_REAL_ROUTINES(DO, t) DO(t, hemm) DO(t, herk) DO(t, her2k)
+#define DVT_ALL_ROUTINES(DO)                                                                                 \
+  DVT_REAL_ROUTINES(DO, s) DVT_REAL_ROUTINES(DO, d) DVT_COMPLEX_ROUTINES(DO, c) DVT_COMPLEX_ROUTINES(DO, z)
 
 #define DVT_EXPORT __attribute__((visibility("default")))
 
@@ -109,17 +120,6 @@ void dvt_dropin_bind_threads(void *blis);
 
 /* Threads that BLIS computes on, once it is bound. */
 int dvt_dropin_threads(void);
-
-/* Around a large call, on BLIS or devices. The end is true if no other one ran in the meantime. */
-unsigned dvt_dropin_begin(void);
-bool dvt_dropin_end(unsigned mark);
-
-/* A call that ran alone took so many seconds on BLIS, and was expected to take so many. Where it is late time after
- * time BLIS gets fewer threads, for a while. */
-void dvt_dropin_watch(double seconds, double expected);
-
-/* Calls are watched no more: BLIS gets the threads back. */
-void dvt_dropin_unwatch(void);
 
 /* ---- routing ---- */
 
@@ -195,10 +195,9 @@ static inline bool dvt_to_route(int64_t m, int64_t n, int64_t k) {
 
 /* What is known of a call that BLIS computes. */
 typedef struct dvt_host_call {
-  const char *why;     /* NULL: nothing is asked of dvt_route_end(); lives as long as BLIS's call */
-  int64_t begin_ns;    /* dvt_now_ns() */
+  const char *why;     /* for the log; NULL: nothing is logged. Lives as long as BLIS's call */
+  int64_t begin_ns;    /* dvt_now_ns(), where there is a log */
   double host, device; /* seconds that were predicted; 0: none were */
-  unsigned mark;       /* of dvt_dropin_begin(), where they were */
   bool entered;        /* the gate */
 } dvt_host_call;
 
@@ -250,10 +249,6 @@ void dvt_alone_bind(void *blis, int threads);
 /* Computes a right call on the calling thread. False: it is not small for so many threads, and nothing was done. */
 bool dvt_alone(const dvt_call *call, int threads);
 
-/* Computes the square of a matrix of that order by so many threads, in room for two. False: BLIS cannot be told how
- * many. */
-bool dvt_alone_product(int threads, int order, double *memory);
-
 /* ---- devices ---- */
 
 /* The devices that calls go to, started by the first request. Their number; 0: there are none, and *why
@@ -267,15 +262,8 @@ bool dvt_dropin_devices_started(void);
 /* Once they are started: how many of them are GPUs. Others are the CPU itself, and never sooner than BLIS. */
 int dvt_dropin_devices_gpus(void);
 
-/* What calls are predicted from, in double precision: flops and bytes a second. */
-typedef struct dvt_rates {
-  double thread; /* of a thread of BLIS */
-  double gpus;   /* of all GPUs together */
-  double link;   /* between pageable memory and all of them */
-} dvt_rates;
-
-/* Once they are started: davit's figures for them, measured ones where the tuning file has them. */
-const dvt_rates *dvt_dropin_devices_rates(void);
+/* Whether the devices are predicted to do a call sooner than BLIS, and the seconds of both. Else *why says why not. */
+bool dvt_dropin_devices_are_faster(const dvt_call *call, double *host, double *device, const char **why);
 
 typedef enum dvt_outcome {
   DVT_DONE,

@@ -8,22 +8,16 @@
 #include "src/dropin/dropin.h"
 
 /* The functions that are used; the headers give their types. */
-/* clang-format off */
-#define DVT_LIBRARY_REAL(DO, t)                                                                              \
-  DO(davit_##t##gemm) DO(davit_##t##symm) DO(davit_##t##syrk) DO(davit_##t##syr2k)                           \
-  DO(davit_##t##trmm) DO(davit_##t##trsm)
-#define DVT_LIBRARY_COMPLEX(DO, t)                                                                           \
-  DVT_LIBRARY_REAL(DO, t) DO(davit_##t##hemm) DO(davit_##t##herk) DO(davit_##t##her2k)
 #define DVT_LIBRARY(DO)                                                                                      \
-  DO(davit_device_count) DO(davit_device_defaults) DO(davit_device_describe) DO(davit_last_error)            \
-  DO(davit_level3_figures)                                                                                   \
-  DVT_LIBRARY_REAL(DO, s) DVT_LIBRARY_REAL(DO, d) DVT_LIBRARY_COMPLEX(DO, c) DVT_LIBRARY_COMPLEX(DO, z)
-/* clang-format on */
+  DO(davit_device_count) DO(davit_device_defaults) DO(davit_device_describe) DO(davit_last_error)
 
 typedef struct dvt_library_functions {
-#define DVT_LIBRARY_MEMBER(name) __typeof__(name) *name;
-  DVT_LIBRARY(DVT_LIBRARY_MEMBER)
-#undef DVT_LIBRARY_MEMBER
+#define DVT_NAME(name) __typeof__(name) *name;
+#define DVT_ROUTINE(t, name) __typeof__(davit_##t##name) *t##name;
+  DVT_LIBRARY(DVT_NAME)
+  DVT_ALL_ROUTINES(DVT_ROUTINE)
+#undef DVT_NAME
+#undef DVT_ROUTINE
 } dvt_library_functions;
 
 extern dvt_library_functions dvt_library;
@@ -31,6 +25,7 @@ extern dvt_library_functions dvt_library;
 /* NULL, or why not. To be called once. */
 const char *dvt_library_load(void);
 
+/* The floating-point environment stays as it is: what davit plans with raises flags that say nothing of the call. */
 davit_status dvt_library_call(const dvt_call *call, const davit_level3_options *options);
 
 #endif

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where a call of level 3 is computed.
  *
- * A call goes to the devices if it is predicted to be done there sooner than by BLIS. The prediction knows
- * the routine, the sizes and davit's figures of the machine: arithmetic at the cards' rate, or the bytes over
- * the link, whichever takes longer, against arithmetic on BLIS's threads. Until devices are started it takes
- * the figures of one H200. They are started when the calls so far would have saved the time that the start
- * takes: no program gets slower by more than that, and a program that makes only small calls never starts
- * them. DAVIT_BLAS_FROM=N sends every call of at least N³ there instead. */
+ * A call goes to the devices if libdavit predicts that they do it sooner than BLIS on its threads (`predict_threads`
+ * of its options). libdavit can be asked when the devices are started. They are started by the call with which BLIS has
+ * had as much arithmetic to do as takes it the time of the start: no program gets slower by more than that, and one that
+ * makes only small calls never starts them. DAVIT_BLAS_FROM=N sends every call of at least N³ there instead. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -16,58 +14,14 @@
 #include "src/base/environment.h"
 #include "src/dropin/dropin.h"
 
-/* docs/notes/dropin.md says where these were measured. */
-static const dvt_rates usual = {
-    .thread = 16e9, .gpus = 53.5e12, .link = 50e9}; /* until devices are started */
-static const double call_seconds = 1e-3;            /* of a product of no size */
-static const double start_seconds = 0.5;            /* until the devices compute the first product */
+/* For the time before; docs/notes/dropin.md says where they were measured. */
+static const double thread_flops = 16e9; /* that BLIS does in a second on one thread, in double precision */
+static const double call_seconds = 1e-3; /* a call on devices takes about that, however small it is */
+static const double start_seconds = 0.5; /* until the devices compute the first product */
 
 double dvt_dropin_least = -INFINITY;
 static double from;      /* DAVIT_BLAS_FROM cubed; 0: not set */
-static int64_t saved_ns; /* what devices would have saved so far */
-
-static size_t element_bytes(char type) {
-  return (dvt_single(type) ? sizeof(float) : sizeof(double)) * (dvt_complex(type) ? 2 : 1);
-}
-
-/* ---- the prediction ---- */
-
-/* Elements that travel: every input once, the output there and back. */
-static double elements(const dvt_call *call) {
-  const double m = (double)call->m, n = (double)call->n, k = (double)call->k;
-  switch (call->routine) {
-  case DVT_GEMM:
-    return m * k + k * n + 2 * m * n;
-  case DVT_SYMM:
-  case DVT_HEMM:
-    return k * k + 3 * m * n;
-  case DVT_SYRK:
-  case DVT_HERK:
-    return n * k + n * n;
-  case DVT_SYR2K:
-  case DVT_HER2K:
-    return 2 * n * k + n * n;
-  default:
-    return k * k / 2 + 2 * m * n;
-  }
-}
-
-static const dvt_rates *rates_now(void) {
-  const bool started = dvt_dropin_devices_started() && dvt_dropin_devices_gpus() > 0;
-  return started ? dvt_dropin_devices_rates() : &usual;
-}
-
-/* BLIS is twice as fast in single precision; cards are taken to be as fast in both. */
-static double host_seconds(const dvt_call *call) {
-  return dvt_flops(call) / (rates_now()->thread * (dvt_single(call->type) ? 2 : 1) * dvt_dropin_threads());
-}
-
-static double device_seconds(const dvt_call *call) {
-  const dvt_rates *rates = rates_now();
-  const double arithmetic = dvt_flops(call) / rates->gpus;
-  const double link = elements(call) * (double)element_bytes(call->type) / rates->link;
-  return call_seconds + (arithmetic > link ? arithmetic : link);
-}
+static int64_t given_ns; /* that BLIS needs for the calls so far */
 
 /* ---- the decision ---- */
 
@@ -78,12 +32,6 @@ static void set_least(double least) {
   __atomic_load(&dvt_dropin_least, &is, __ATOMIC_RELAXED);
   if (is != least) /* or each call would take the line from the threads that read it */
     __atomic_store(&dvt_dropin_least, &least, __ATOMIC_RELAXED);
-}
-
-/* Without devices BLIS is left as it is. */
-static void leave_to_blis(void) {
-  set_least(INFINITY);
-  dvt_dropin_unwatch();
 }
 
 /* The cube may overflow: that is no call's business. */
@@ -106,53 +54,54 @@ static void read_from(void) {
 static bool prepare(const char **why) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, read_from);
-  if (!dvt_dropin_devices_likely(why)) {
-    leave_to_blis();
+  bool any = dvt_dropin_devices_likely(why);
+  if (any && from <= 0 && dvt_dropin_devices_started() && dvt_dropin_devices_gpus() == 0) {
+    *why = "the devices are the CPU itself";
+    any = false;
+  }
+  if (!any) {
+    set_least(INFINITY);
     return false;
   }
-  /* What takes one thread that long, whatever the number of threads: shorter calls are not worth watching either. zgemm
-   * has the most arithmetic for its m n k. */
-  set_least(from > 0 ? from : call_seconds * rates_now()->thread / 8);
+  /* What takes one thread that long, whatever the number of threads. zgemm has the most arithmetic for its m n k. */
+  set_least(from > 0 ? from : call_seconds * thread_flops / 8);
   return true;
+}
+
+/* Whether the call is long enough for devices, and these are started, or shall be now. */
+static bool is_enough(const dvt_call *call, const char **why) {
+  const double seconds =
+      dvt_flops(call) / (thread_flops * (dvt_single(call->type) ? 2 : 1) * dvt_dropin_threads());
+  *why = "too short for devices";
+  if (seconds < call_seconds)
+    return false;
+  *why = "devices are not started for so little";
+  const int64_t ns = (int64_t)(1e9 * fmin(seconds, start_seconds));
+  return dvt_dropin_devices_started() ||
+         __atomic_add_fetch(&given_ns, ns, __ATOMIC_RELAXED) >= (int64_t)(1e9 * start_seconds);
 }
 
 typedef struct decision {
   bool devices;
-  double host, device;
-  const char *why; /* of calls that stay on the host */
+  double host, device; /* seconds that are predicted; 0: none are */
+  const char *why;     /* of calls that stay on the host */
 } decision;
 
+/* Of a right call that may be worth devices. */
 static decision decide(const dvt_call *call) {
   decision d = {0};
+  const int *numbers;
   if (!prepare(&d.why))
     return d;
-  if (dvt_keeps_diagonal(call)) {
-    d.why = "nothing is added";
+  d.why = "nothing is added";
+  if (dvt_keeps_diagonal(call))
     return d;
-  }
-  const double product = (double)call->m * (double)call->n * (double)call->k;
-  if (from > 0) {
-    d.devices = product >= from;
-    d.why = "smaller than DAVIT_BLAS_FROM";
+  d.why = "smaller than DAVIT_BLAS_FROM";
+  if (from > 0 ? (double)call->m * (double)call->n * (double)call->k < from : !is_enough(call, &d.why))
     return d;
-  }
-  const bool started = dvt_dropin_devices_started();
-  if (started && dvt_dropin_devices_gpus() == 0) {
-    d.why = "the devices are the CPU itself";
-    leave_to_blis();
-    return d;
-  }
-  d.host = host_seconds(call);
-  d.device = device_seconds(call);
-  d.why = "sooner there";
-  if (d.device >= d.host)
-    return d;
-  const int64_t saves = (int64_t)(1e9 * fmin(d.host - d.device, start_seconds));
-  if (!started && __atomic_add_fetch(&saved_ns, saves, __ATOMIC_RELAXED) < (int64_t)(1e9 * start_seconds)) {
-    d.why = "devices are not started for so little";
-    return d;
-  }
-  d.devices = true;
+  dvt_dropin_devices(&numbers, &d.why); /* now that they are started, what they are is known */
+  if (prepare(&d.why))
+    d.devices = from > 0 || dvt_dropin_devices_are_faster(call, &d.host, &d.device, &d.why);
   return d;
 }
 
@@ -224,8 +173,16 @@ static double seconds_since(int64_t begin_ns) {
   return 1e-9 * (double)(dvt_now_ns() - begin_ns);
 }
 
-static void log_host(const dvt_call *call, const dvt_host_call *host, double seconds) {
+/* For the log. */
+static int64_t begin(void) {
+  return dvt_log_on() ? dvt_now_ns() : 0;
+}
+
+static void log_host(const dvt_call *call, const dvt_host_call *host) {
   char text[128];
+  if (!host->why || !dvt_log_on())
+    return;
+  const double seconds = seconds_since(host->begin_ns);
   describe(call, text, sizeof text);
   if (host->host > 0)
     dvt_log("%s: host, %s; %.3g ms, predicted %.3g ms, devices %.3g ms", text, host->why, 1e3 * seconds,
@@ -252,57 +209,37 @@ static void log_devices(const dvt_call *call, const decision *d, double seconds)
 }
 
 static bool small(const dvt_call *call) {
-  const bool log = dvt_log_on();
-  const dvt_host_call small = {.why = "too small for more than one thread",
-                               .begin_ns = log ? dvt_now_ns() : 0};
+  const dvt_host_call small = {.why = "too small for more than one thread", .begin_ns = begin()};
   const bool entered = dvt_gate_enter();
   const bool done = dvt_alone(call, dvt_dropin_threads());
   dvt_gate_leave(entered);
-  if (done && log)
-    log_host(call, &small, seconds_since(small.begin_ns));
+  if (done)
+    log_host(call, &small);
   return done;
 }
 
 /* Leaves a right call to BLIS. */
 static bool on_host(const decision *d, dvt_host_call *host) {
-  if (d->host > 0)
-    *host = (dvt_host_call){d->why, dvt_now_ns(), d->host, d->device, dvt_dropin_begin(), false};
-  else if (dvt_log_on())
-    *host = (dvt_host_call){.why = d->why, .begin_ns = dvt_now_ns()};
-  host->entered = dvt_gate_enter();
+  *host = (dvt_host_call){d->why, begin(), d->host, d->device, dvt_gate_enter()};
   return false;
 }
 
 void dvt_route_end(const dvt_call *call, const dvt_host_call *host) {
   dvt_gate_leave(host->entered);
-  if (!host->why)
-    return;
-  const double seconds = seconds_since(host->begin_ns);
-  if (host->host > 0 && dvt_dropin_end(host->mark)) {
-    const double fresh = 2e9; /* bytes a second that one thread touches for the first time */
-    dvt_dropin_watch(seconds - elements(call) * (double)element_bytes(call->type) / fresh, host->host);
-  }
-  if (dvt_log_on())
-    log_host(call, host, seconds);
+  log_host(call, host);
 }
 
 /* Done here, as BLIS would do it wrongly. */
 static bool with_care(const dvt_call *call) {
-  const int64_t begin_ns = dvt_log_on() ? dvt_now_ns() : 0;
-  const dvt_host_call host = {.why = dvt_care(call), .begin_ns = begin_ns};
-  if (host.why && dvt_log_on())
-    log_host(call, &host, seconds_since(begin_ns));
+  dvt_host_call host = {.begin_ns = begin()};
+  host.why = dvt_care(call);
+  log_host(call, &host);
   return host.why;
 }
 
-/* The floating-point environment stays as it is: what davit plans with raises flags that say nothing of the call. */
 static dvt_outcome run_on_devices(const dvt_call *call, const decision *d, const char **sentence) {
   const int64_t begin_ns = dvt_now_ns();
-  const unsigned mark = dvt_dropin_begin();
-  const dvt_arithmetic before = dvt_arithmetic_hold();
   const dvt_outcome outcome = dvt_dropin_devices_run(call, sentence);
-  dvt_arithmetic_release(&before);
-  dvt_dropin_end(mark);
   static bool said_untouched, said_broken;
   char text[128];
   if (outcome == DVT_DONE) {
@@ -315,17 +252,6 @@ static dvt_outcome run_on_devices(const dvt_call *call, const decision *d, const
     abort();
   }
   return outcome;
-}
-
-/* Where a right call goes that may be worth devices, or a thread of its own. */
-static decision choose(const dvt_call *call) {
-  decision d = decide(call);
-  const int *numbers;
-  if (d.devices && dvt_dropin_devices(&numbers, &d.why) == 0) {
-    leave_to_blis();
-    return (decision){.why = d.why};
-  }
-  return d.devices && from <= 0 ? decide(call) : d; /* now that they are started, what they are is known */
 }
 
 bool dvt_route(const dvt_call *call, dvt_host_call *host) {
@@ -343,7 +269,7 @@ bool dvt_route(const dvt_call *call, dvt_host_call *host) {
   }
   if (!dvt_is_large_or_small(call->m, call->n, call->k))
     return on_host(&(decision){.why = NULL}, host);
-  const decision d = choose(call);
+  const decision d = decide(call);
   if (!d.devices)
     return small(call) || on_host(&d, host);
   const char *sentence;
