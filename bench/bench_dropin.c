@@ -9,7 +9,7 @@
  *                     commas (dgemm)
  *   --devices LIST    how many GPUs (1,2,4, those that are there)
  *   --repeats N       calls that count, after the first (5)
- *   --threads N       of BLIS, in all three (the processors)
+ *   --threads N       of BLIS, in all three (the processors); 0: BLIS_NUM_THREADS is not set
  *   --nvblas PATH     CUDA's libnvblas.so, where it is not found; it gets a tile of 2048 and AUTOPIN; none: without
  *   --from N          DAVIT_BLAS_FROM; 0: davit's own prediction
  *   --blis-most N     BLIS leaves out larger orders, where there are GPUs (8192)
@@ -85,9 +85,10 @@ static void find_nvblas(void) {
 /* ---- a program on a peer ---- */
 
 static FILE *start(const peer *p, int blis_threads, const char *program) {
-  char line[LINE];
-  snprintf(line, sizeof line, "env BLIS_NUM_THREADS=%d LD_PRELOAD=%s %s %s", blis_threads, p->preload,
-           p->environment, program);
+  char line[LINE], number[32] = "-u BLIS_NUM_THREADS";
+  if (blis_threads > 0)
+    snprintf(number, sizeof number, "BLIS_NUM_THREADS=%d", blis_threads);
+  snprintf(line, sizeof line, "env %s LD_PRELOAD=%s %s %s", number, p->preload, p->environment, program);
   fflush(stdout);
   return popen(line, "r");
 }
@@ -255,7 +256,7 @@ int main(int argc, char **argv) {
   const int available = gpus();
   const bench_values sizes =
       bench_sizes("sizes", available ? "500,1000,2000,4096,8192,16384" : "500,1000,2000");
-  threads = bench_count("threads", (int)sysconf(_SC_NPROCESSORS_ONLN));
+  threads = (int)bench_whole("threads", sysconf(_SC_NPROCESSORS_ONLN));
   repeats = bench_count("repeats", 5);
   if (available)
     find_nvblas();

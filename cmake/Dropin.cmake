@@ -19,7 +19,8 @@ cmake_path(GET BLIS_LIBRARY PARENT_PATH blis_dir)
 add_custom_target(dropin)
 foreach(bits "" 64)
   set(name davit_blas${bits})
-  add_library(${name}_objects OBJECT ${dropin_sources} src/base/environment.c src/base/own_file.c)
+  add_library(${name}_objects OBJECT ${dropin_sources} src/base/cgroup.c src/base/cores.c src/base/environment.c
+              src/base/own_file.c)
   target_link_libraries(${name}_objects PRIVATE davit_compile)
   target_include_directories(${name}_objects SYSTEM PRIVATE ${BLIS_INCLUDE_DIR})
   target_compile_definitions(${name}_objects PRIVATE DVT_DROPIN_BLIS="${blis${bits}_soname}"

@@ -16,6 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "src/base/cgroup.h"
+#include "src/base/cores.h"
 #include "src/base/limit.h"
 #include "src/base/team.h"
 
@@ -330,7 +332,7 @@ CASE(the_environment_limits_the_threads) {
 CASE(the_processors_of_the_process_limit_the_threads) {
   cpu_set_t set, first;
   assert_int_equal(sched_getaffinity(0, sizeof set, &set), 0);
-  const int quota = dvt_threads_quota("");
+  const int quota = dvt_cgroup_processors("");
   CPU_ZERO(&first);
   for (size_t i = 0; i < CPU_SETSIZE && CPU_COUNT(&first) == 0; i++)
     if (CPU_ISSET(i, &set))
@@ -355,6 +357,34 @@ static void write_text(const char *root, const char *path, const char *text) {
   assert_non_null(file);
   fputs(text, file);
   fclose(file);
+}
+
+/* Two processors of a core count once; those of which the system says nothing each. */
+CASE(cores_are_counted) {
+  static const struct {
+    const char *quota;
+    int processors[4], cores;
+  } cases[] = {{"max 100000", {0, 1, 2, 3}, 2},    {"max 100000", {0, 2, 2, 2}, 1},
+               {"max 100000", {2, 3, 3, 3}, 2},    {"max 100000", {0, 1, 4, 5}, 4},
+               {"150000 100000", {0, 1, 4, 5}, 2}, {"max 100000", {3, 3, 3, 3}, 1}};
+  char root[] = "/tmp/davit_cores_XXXXXX", command[64];
+  assert_non_null(mkdtemp(root));
+  write_text(root, "/proc/self/cgroup", "0::/\n");
+  for (int i = 0; i < 4; i++) {
+    char path[128];
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", i);
+    write_text(root, path, i % 2 ? "1,3\n" : "0,2\n");
+  }
+  for (int i = 0; i < COUNT(cases); i++) {
+    cpu_set_t processors;
+    CPU_ZERO(&processors);
+    for (int k = 0; k < 4; k++)
+      CPU_SET((size_t)cases[i].processors[k], &processors);
+    write_text(root, "/sys/fs/cgroup/cpu.max", cases[i].quota);
+    assert_int_equal(dvt_cores(root, &processors), cases[i].cores);
+  }
+  snprintf(command, sizeof command, "rm -r %s", root);
+  assert_int_equal(system(command), 0);
 }
 
 CASE(limits_of_control_groups_are_read) {
@@ -400,7 +430,7 @@ CASE(limits_of_control_groups_are_read) {
     write_text(root, "/proc/self/cgroup", systems[i].cgroup);
     for (int k = 0; k < 2 && systems[i].path[k]; k++)
       write_text(root, systems[i].path[k], systems[i].text[k]);
-    assert_int_equal(dvt_threads_quota(root), systems[i].quota);
+    assert_int_equal(dvt_cgroup_processors(root), systems[i].quota);
     assert_int_equal(dvt_memory_limit(root), systems[i].memory ? systems[i].memory : machine);
     snprintf(command, sizeof command, "rm -r %s", root);
     assert_int_equal(system(command), 0);

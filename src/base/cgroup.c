@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "src/base/cgroup.h"
 
+#include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -60,4 +61,17 @@ double dvt_cgroup_smallest(const char *root, const char *controller, dvt_cgroup_
   if (file)
     fclose(file);
   return smallest;
+}
+
+static double quota_of(const char *folder, bool v2) {
+  double quota[2];
+  const bool any = v2 ? dvt_cgroup_numbers(folder, "cpu.max", 2, quota)
+                      : dvt_cgroup_numbers(folder, "cpu.cfs_quota_us", 1, quota) &&
+                            dvt_cgroup_numbers(folder, "cpu.cfs_period_us", 1, quota + 1);
+  return any && quota[0] > 0 && quota[1] > 0 ? quota[0] / quota[1] : 0;
+}
+
+int dvt_cgroup_processors(const char *root) {
+  const double quota = dvt_cgroup_smallest(root, "cpu", quota_of);
+  return quota < INT_MAX ? (int)quota + ((int)quota < quota) : 0;
 }

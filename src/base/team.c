@@ -6,7 +6,6 @@
 
 #include <dlfcn.h>
 #include <limits.h>
-#include <math.h>
 #include <omp.h>
 #include <pthread.h>
 #include <sched.h>
@@ -120,21 +119,6 @@ void dvt_mask_restore(const dvt_mask *saved) {
     sched_setaffinity(0, sizeof saved->words, (const cpu_set_t *)(const void *)saved->words);
 }
 
-/* ---- quotas ---- */
-
-static double quota_of(const char *folder, bool v2) {
-  double quota[2];
-  const bool any = v2 ? dvt_cgroup_numbers(folder, "cpu.max", 2, quota)
-                      : dvt_cgroup_numbers(folder, "cpu.cfs_quota_us", 1, quota) &&
-                            dvt_cgroup_numbers(folder, "cpu.cfs_period_us", 1, quota + 1);
-  return any && quota[0] > 0 && quota[1] > 0 ? quota[0] / quota[1] : 0;
-}
-
-int dvt_threads_quota(const char *root) {
-  const double quota = dvt_cgroup_smallest(root, "cpu", quota_of);
-  return quota < INT_MAX ? (int)ceil(quota) : 0;
-}
-
 /* ---- the number of threads ---- */
 
 static atomic_int chosen; /* by dvt_threads_set(); 0: the default */
@@ -160,7 +144,7 @@ static void find_default(void) {
     default_threads = number_in("OMP_NUM_THREADS", ", ");
   if (default_threads > 0)
     return;
-  const int count = CPU_COUNT(&processors), quota = dvt_threads_quota("");
+  const int count = CPU_COUNT(&processors), quota = dvt_cgroup_processors("");
   default_threads = quota > 0 && quota < count ? quota : count > 0 ? count : 1;
 }
 

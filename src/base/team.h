@@ -31,10 +31,6 @@ void dvt_threads_set(int threads);
 /* False if DAVIT_THREADS is set to anything but a number from 1 to DVT_MAX_THREADS. */
 bool dvt_threads_check(void);
 
-/* Processors that the quotas of the process's control groups allow, rounded up; 0: no quota. `root` is "" for
- * this system's files, in tests a folder that stands for it. */
-int dvt_threads_quota(const char *root);
-
 /* A call of the OpenMP runtime may bind the calling thread, which may be the user's: what is between these
  * two leaves the thread's processors as they were. `saved` is for dvt_mask_restore() alone. */
 typedef struct dvt_mask {

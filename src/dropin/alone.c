@@ -107,9 +107,9 @@ static bool done_otherwise(const dvt_call *g) {
   return g->routine == DVT_GEMM ? g->m == 1 || g->n == 1 : dvt_keeps_diagonal(g);
 }
 
-bool dvt_alone(const dvt_call *g, int threads) {
-  if (!known || dvt_flops(g) > team_costs(g->routine, threads) * (dvt_single(g->type) ? 2 : 1) ||
-      done_otherwise(g))
+bool dvt_alone(const dvt_call *g, int threads, bool any_size) {
+  if (!known || done_otherwise(g) ||
+      (!any_size && dvt_flops(g) > team_costs(g->routine, threads) * (dvt_single(g->type) ? 2 : 1)))
     return false;
   rntm_t settings = one_thread;
   return compute(g, &settings);

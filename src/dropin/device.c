@@ -169,12 +169,11 @@ int dvt_dropin_devices(const int **numbers, const char **why) {
 
 /* ---- calls ---- */
 
-bool dvt_dropin_devices_are_faster(const dvt_call *call, double *host, double *device, const char **why) {
+bool dvt_dropin_devices_are_faster(const dvt_call *call, int threads, double *host, double *device,
+                                   const char **why) {
   davit_level3_explanation predicted = {0};
-  const davit_level3_options options = {.devices = devices,
-                                        .device_count = count,
-                                        .explanation = &predicted,
-                                        .predict_threads = dvt_dropin_threads()};
+  const davit_level3_options options = {
+      .devices = devices, .device_count = count, .explanation = &predicted, .predict_threads = threads};
   const davit_status status = dvt_library_call(call, &options);
   if (status != DAVIT_SUCCESS) {
     *why = dvt_library.davit_last_error();

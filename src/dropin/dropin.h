@@ -88,6 +88,9 @@ void dvt_dropin_bind(void);
 bool dvt_gate_enter(void);
 void dvt_gate_leave(bool entered);
 
+/* Whether other threads are between the two, where they are counted. */
+bool dvt_gate_others(void);
+
 /* Around the binding to BLIS and the start of devices, which one thread does at a time. */
 void dvt_starting_lock(void);
 void dvt_starting_unlock(void);
@@ -115,11 +118,14 @@ void dvt_dropin_devices_in_child(bool parts);
 
 /* ---- BLIS's threads ---- */
 
-/* Finds the functions that set them, in what dlopen() gave. */
-void dvt_dropin_bind_threads(void *blis);
+/* What dlopen() gives; NULL: there is none, and dlerror() says why. */
+void *dvt_dropin_load_blis(void);
 
 /* Threads that BLIS computes on, once it is bound. */
 int dvt_dropin_threads(void);
+
+/* Whether this is the number that the library has chosen. */
+bool dvt_dropin_threads_are_given(void);
 
 /* ---- routing ---- */
 
@@ -247,7 +253,7 @@ const char *dvt_care(const dvt_call *call);
 void dvt_alone_bind(void *blis, int threads);
 
 /* Computes a right call on the calling thread. False: it is not small for so many threads, and nothing was done. */
-bool dvt_alone(const dvt_call *call, int threads);
+bool dvt_alone(const dvt_call *call, int threads, bool any_size);
 
 /* ---- devices ---- */
 
@@ -262,8 +268,10 @@ bool dvt_dropin_devices_started(void);
 /* Once they are started: how many of them are GPUs. Others are the CPU itself, and never sooner than BLIS. */
 int dvt_dropin_devices_gpus(void);
 
-/* Whether the devices are predicted to do a call sooner than BLIS, and the seconds of both. Else *why says why not. */
-bool dvt_dropin_devices_are_faster(const dvt_call *call, double *host, double *device, const char **why);
+/* Whether the devices are predicted to do a call sooner than BLIS on so many threads, and the seconds of both. Else *why
+ * says why not. */
+bool dvt_dropin_devices_are_faster(const dvt_call *call, int threads, double *host, double *device,
+                                   const char **why);
 
 typedef enum dvt_outcome {
   DVT_DONE,

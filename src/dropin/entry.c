@@ -41,13 +41,14 @@ static void *find(void *blis, const char *name) {
 }
 
 static void bind_names(void) {
-  void *blis = dlopen(DVT_DROPIN_BLIS, RTLD_NOW | RTLD_LOCAL);
+  void *blis = dvt_dropin_load_blis();
   if (!blis) {
     fprintf(stderr, DVT_DROPIN_LIBRARY ": cannot load BLIS: %s\n", dlerror());
     abort();
   }
-  dvt_dropin_bind_threads(blis);
   dvt_log_open();
+  if (dvt_dropin_threads_are_given())
+    dvt_log("BLIS computes on %d threads, one for each core", dvt_dropin_threads());
   for (int i = 0; i < DVT_NAMES; i++) {
     names[i].blis = find(blis, names[i].text);
     if (!names[i].logged || !dvt_log_on())

@@ -75,6 +75,18 @@ static void wait_for_fork(int *calls) {
   } while (__atomic_load_n(&closed, __ATOMIC_SEQ_CST) && !is_over(&until));
 }
 
+/* Without the calling thread: a handler of signals that forks in the midst of a call does not wait for it. */
+static int under_way(void) {
+  int all = depth > 0 ? -1 : 0;
+  for (int i = 0; i < COUNTERS; i++)
+    all += __atomic_load_n(&counters[i].calls, __ATOMIC_SEQ_CST);
+  return all;
+}
+
+bool dvt_gate_others(void) {
+  return !__libc_single_threaded && under_way() > 0;
+}
+
 /* A call counts itself before it looks whether the gate is closed, and fork() closes the gate before it looks at the
  * count: one of the two sees the other. */
 bool dvt_gate_enter(void) {
@@ -107,14 +119,6 @@ void dvt_starting_asks(bool asks) {
 }
 
 /* ---- before fork() ---- */
-
-static int under_way(void) {
-  int all =
-      depth > 0 ? -1 : 0; /* a handler of signals that forks in the midst of a call does not wait for it */
-  for (int i = 0; i < COUNTERS; i++)
-    all += __atomic_load_n(&counters[i].calls, __ATOMIC_SEQ_CST);
-  return all;
-}
 
 /* NULL: as long as the calls take. */
 static void close_gate(const struct timespec *until) {

@@ -101,7 +101,8 @@ static decision decide(const dvt_call *call) {
     return d;
   dvt_dropin_devices(&numbers, &d.why); /* now that they are started, what they are is known */
   if (prepare(&d.why))
-    d.devices = from > 0 || dvt_dropin_devices_are_faster(call, &d.host, &d.device, &d.why);
+    d.devices =
+        from > 0 || dvt_dropin_devices_are_faster(call, dvt_dropin_threads(), &d.host, &d.device, &d.why);
   return d;
 }
 
@@ -208,13 +209,17 @@ static void log_devices(const dvt_call *call, const decision *d, double seconds)
             1e3 * seconds, 1e3 * d->device, 1e3 * d->host);
 }
 
-static bool small(const dvt_call *call) {
-  const dvt_host_call small = {.why = "too small for more than one thread", .begin_ns = begin()};
+/* A small call; and any while another thread is in one, unless the program wants teams: several of these at once would
+ * wait for each other's processors. */
+static bool alone(const dvt_call *call) {
+  const bool shared = dvt_dropin_threads_are_given() && dvt_gate_others();
+  const dvt_host_call alone = {
+      .why = shared ? "another thread computes" : "too small for more than one thread", .begin_ns = begin()};
   const bool entered = dvt_gate_enter();
-  const bool done = dvt_alone(call, dvt_dropin_threads());
+  const bool done = dvt_alone(call, dvt_dropin_threads(), shared);
   dvt_gate_leave(entered);
   if (done)
-    log_host(call, &small);
+    log_host(call, &alone);
   return done;
 }
 
@@ -268,10 +273,10 @@ bool dvt_route(const dvt_call *call, dvt_host_call *host) {
     return false;
   }
   if (!dvt_is_large_or_small(call->m, call->n, call->k))
-    return on_host(&(decision){.why = NULL}, host);
+    return alone(call) || on_host(&(decision){.why = NULL}, host);
   const decision d = decide(call);
   if (!d.devices)
-    return small(call) || on_host(&d, host);
+    return alone(call) || on_host(&d, host);
   const char *sentence;
   return run_on_devices(call, &d, &sentence) == DVT_DONE || on_host(&(decision){.why = sentence}, host);
 }

@@ -50,6 +50,9 @@ class Programs:
         environment.update(KMP_BLOCKTIME="0", OPENBLAS_NUM_THREADS="1", DAVIT_BLAS_LOG=str(log))
         for more in environments:
             environment.update(more)
+        if "BLIS_IC_NT" not in environment:
+            environment.setdefault("BLIS_NUM_THREADS", "1")    # where devices may be used it is the number of cores
+        environment = {name: value for name, value in environment.items() if value is not None}
         try:
             done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=SECONDS, input=text,
                                   cwd=self.work)
@@ -260,6 +263,48 @@ class Programs:
                 list(pool.map(task, range(16)))
             """, self.preload, DEVICES)
         self.expect(log, r"^libdavit_blas \d+: dgemm NN 64 60 80: devices 0,1, DAVIT_BLAS_FROM; \S+ ms$", 80)
+
+    def cores(self):
+        """Where devices may be used BLIS gets a thread for each core, unless something says how many; but not two teams."""
+        program = """
+            import ctypes, sys
+            from concurrent.futures import ThreadPoolExecutor
+            a = matrix(40, 40)
+            close(a @ a, product(a, a))
+            blis = ctypes.CDLL("libblis.so.4")
+            if "set" in sys.argv:
+                blis.bli_thread_set_num_threads(ctypes.c_int64(3))
+                close(a @ a, product(a, a))
+            print(blis.bli_thread_get_num_threads())
+            if "pool" in sys.argv:
+                b = matrix(200, 200)
+                expected = product(b, b)
+                with ThreadPoolExecutor(8) as pool:
+                    for x in pool.map(lambda _: b @ b, range(200)):
+                        close(x, expected, 10)
+            """
+        cores = set()
+        for cpu in os.sched_getaffinity(0):
+            siblings = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
+            cores.add(siblings.read_text() if siblings.exists() else cpu)
+        all_cores = str(len(cores)) if len(cores) > 1 else "-1"
+        unset, devices = {"BLIS_NUM_THREADS": None, "OMP_NUM_THREADS": None}, {"DAVIT_BLAS_DEVICES": "0"}
+        command = [sys.executable, "-c", PROLOGUE + textwrap.dedent(program)]
+        for more, words, expected in (({}, [], all_cores), ({"BLIS_NUM_THREADS": "3"}, [], "3"),
+                                      ({"OMP_NUM_THREADS": "3"}, [], "3"), ({}, ["set"], "3"), ({}, ["on one"], "-1"),
+                                      ({"DAVIT_BLAS_DEVICES": ""}, [], "-1"), ({"OMP_THREAD_LIMIT": "2"}, [], "-1"),
+                                      ({"OMP_DYNAMIC": "true"}, [], "-1"), ({"BLIS_IC_NT": "2"}, [], "-1")):
+            one = ["taskset", "-c", str(min(os.sched_getaffinity(0)))] if words == ["on one"] else []
+            found, log = self.run([*one, *command, *words], self.preload, unset, devices, more)
+            if found.split() != [expected]:
+                raise Failed(f"BLIS computes on {found} threads in place of {expected}: {more} {words}")
+            given = any("BLIS computes on" in line for line in log)
+            if given != (expected == all_cores != "-1" or (words == ["set"] and all_cores != "-1")):
+                raise Failed("\n".join(log))
+        if all_cores != "-1":
+            _, log = self.run([*command, "pool"], self.preload, unset, devices)
+            self.expect(log, f"BLIS computes on {all_cores} threads, one for each core$")
+            self.expect(log, "dgemm NN 200 200 200: host, another thread computes; ", 150)
 
     def alone(self):
         """Small calls are computed on one thread, with the bits that BLIS gives on one."""
@@ -654,7 +699,7 @@ class Programs:
         self.expect(log, "zgemm NN 60 50 80: devices 0,1")
 
 
-CASES = ["numpy", "small", "prediction", "wrong_environment", "predicted", "failures", "threads", "alone",
+CASES = ["numpy", "small", "prediction", "wrong_environment", "predicted", "failures", "threads", "cores", "alone",
          "not_a_number", "added", "fork", "processes", "log_files", "at_exit", "c", "gomp", "fortran", "ilp64", "lapack"]
 
 
