@@ -273,7 +273,7 @@ bool dvt_route(const dvt_call *call, dvt_host_call *host) {
     return false;
   }
   if (!dvt_is_large_or_small(call->m, call->n, call->k))
-    return alone(call) || on_host(&(decision){.why = NULL}, host);
+    return (dvt_dropin_threads_are_given() && alone(call)) || on_host(&(decision){.why = NULL}, host);
   const decision d = decide(call);
   if (!d.devices)
     return alone(call) || on_host(&d, host);
