@@ -210,7 +210,7 @@ static double blis_seconds(const setup *s) {
   const double product = dvt_model_product(&host, (double)s->call->arguments.m, (double)s->call->arguments.n,
                                            (double)s->call->arguments.k);
   return product * (rule->terms_per_k ? rule->terms_per_k : 1) /
-         (rule->dealing(&s->shape) == DVT_DEAL_BLOCKS ? 1 : 2);
+         (rule->distribution(&s->shape) == DVT_DISTRIBUTE_BLOCKS ? 1 : 2);
 }
 
 /* Whether the caller asks for a prediction alone, and none of the choices on devices can be faster than BLIS: then they
