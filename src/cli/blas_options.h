@@ -13,8 +13,6 @@
 #define CLI_BETA_OPTION(type, start)                                                                         \
   CLI_OPTION(COMPLEX, type, beta, "--beta", "X", .value = "1", .help = "factor of " start)
 
-enum { CLI_TRANSPOSED = 1, CLI_CONJUGATED };
-
 static const cli_choice cli_transposes[] = {
     {"N", 0, NULL}, {"T", CLI_TRANSPOSED, NULL}, {"C", CLI_CONJUGATED, NULL}, {0}};
 

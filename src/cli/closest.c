@@ -313,7 +313,7 @@ const cli_command cli_command_closest = {
     .common = CLI_COMMON_RAW | CLI_COMMON_TABLE | CLI_COMMON_COMPUTE,
     .small_bytes = 1 << 20,
     .state = sizeof(search),
-    CLI_ARRAYS(search, points, points),
+    .arrays = CLI_ARRAYS(CLI_FREED(search, points)),
     .read = load,
     .work = work,
     .check = check,

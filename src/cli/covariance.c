@@ -6,16 +6,14 @@
 #include "ref/blas.h"
 #include "ref/ref.h"
 #include "src/cli/formats/compare.h"
-#include "src/cli/formats/operand.h"
 #include "src/cli/frame/job.h"
 
 typedef struct covariance {
   cli_job job;
-  const char *path;
+  const char *d_path;
   cli_output output, mean_output;
   cli_real_or_choice divisor_given, mean_divisor_given;
   bool packed;
-  cli_operand matrix;
   double mean_divisor, divisor;
   cli_array d, mean, s;
   cli_array centred, full; /* of the reference: C, and S that is not packed */
@@ -30,7 +28,7 @@ static int set_divisor(const covariance *c, const char *name, const cli_real_or_
   const double less = given->chosen == ROWS_LESS_1 ? 1 : 0;
   *value = given->chosen ? (double)c->d.shape[0] - less : given->value;
   if (given->chosen && *value <= 0)
-    return cli_shape_fail(c->path, &c->d, "at least %s for the divisor %s", less > 0 ? "2 rows" : "1 row",
+    return cli_shape_fail(c->d_path, &c->d, "at least %s for the divisor %s", less > 0 ? "2 rows" : "1 row",
                           less > 0 ? "rows-1" : "rows");
   if (*value == 0 || isnan(*value) || isinf(c->d.type == CLI_F8 ? 1 / *value : (double)(float)(1 / *value)))
     return cli_fail(CLI_USAGE, "--%s cannot be %g: 1 / %g is beyond the range of %s", name, *value, *value,
@@ -50,31 +48,21 @@ static int create_scratch(covariance *c, cli_type type) {
   return code == CLI_OK ? cli_array_create(type, 2, cols, cols, CLI_MEMORY_PLAIN, &c->full) : code;
 }
 
-static int create_results(covariance *c) {
-  const int64_t cols = c->d.shape[1];
-  int code = cli_array_create(c->d.type, 1, cols, 1, CLI_MEMORY_PLAIN, &c->mean);
-  if (code == CLI_OK)
-    code = c->packed ? cli_array_create(c->d.type, 1, packed_count(cols), 1, c->job.memory, &c->s)
-                     : cli_array_create(c->d.type, 2, cols, cols, c->job.memory, &c->s);
-  if (code == CLI_OK)
-    cli_restore(&c->mean, NULL);
-  return code == CLI_OK && c->job.devices.reference ? create_scratch(c, c->d.type) : code;
+static int prepare(void *state) {
+  covariance *c = state;
+  const int code = set_divisor(c, "divisor", &c->divisor_given, &c->divisor);
+  const double rows = (double)c->d.shape[0], cols = (double)c->d.shape[1];
+  c->job.rate.amount = rows * cols * (cols + 1);
+  return code == CLI_OK ? set_divisor(c, "mean-divisor", &c->mean_divisor_given, &c->mean_divisor) : code;
 }
 
-static int load(void *state) {
+static int create(void *state) {
   covariance *c = state;
-  int code =
-      cli_read_matrix(CLI_REAL_NUMBERS, c->path, &c->job.common.reading, c->job.memory, NULL, NULL, &c->d);
-  if (code == CLI_OK)
-    code = set_divisor(c, "divisor", &c->divisor_given, &c->divisor);
-  if (code == CLI_OK)
-    code = set_divisor(c, "mean-divisor", &c->mean_divisor_given, &c->mean_divisor);
-  if (code != CLI_OK)
-    return code;
-  const double rows = (double)c->d.shape[0], cols = (double)c->d.shape[1];
-  c->matrix = cli_operand_of(&c->d, false);
-  c->job.rate = (cli_rate){CLI_GFLOPS, rows * cols * (cols + 1)};
-  return create_results(c);
+  const int64_t cols = c->d.shape[1];
+  const int code = c->packed ? cli_array_create(c->d.type, 1, packed_count(cols), 1, c->job.memory, &c->s)
+                             : cli_array_create(c->d.type, 2, cols, cols, c->job.memory, &c->s);
+  cli_restore(&c->mean, NULL);
+  return code == CLI_OK && c->job.devices.reference ? create_scratch(c, c->d.type) : code;
 }
 
 /* ---- work ---- */
@@ -86,9 +74,9 @@ static int64_t leading(const covariance *c) {
 
 #define DEFINE_REFERENCE(p, T)                                                                               \
   static void reference_##p(covariance *c, void *s) {                                                        \
-    const cli_operand *d = &c->matrix;                                                                       \
-    dvt_ref_##p##covariance(d->trans, d->op_rows, d->op_cols, c->d.data, d->ld, c->mean_divisor, c->divisor, \
-                            c->mean.data, c->centred.data, d->ld, s, leading(c));                            \
+    const cli_operand d = cli_operand_of(&c->d, false);                                                      \
+    dvt_ref_##p##covariance(d.trans, d.op_rows, d.op_cols, c->d.data, d.ld, c->mean_divisor, c->divisor,     \
+                            c->mean.data, c->centred.data, d.ld, s, leading(c));                             \
   }
 CLI_FOR_PRECISIONS(DEFINE_REFERENCE)
 #undef DEFINE_REFERENCE
@@ -102,7 +90,7 @@ static davit_status by_reference(covariance *c, void *s) {
 
 static davit_status work(void *state, cli_array *s, bool reference) {
   covariance *c = state;
-  const cli_operand *d = &c->matrix;
+  const cli_operand d = cli_operand_of(&c->d, false);
   if (reference)
     return by_reference(c, s->data);
   const davit_covariance_options options = {.mean_divisor = c->mean_divisor,
@@ -110,8 +98,8 @@ static davit_status work(void *state, cli_array *s, bool reference) {
                                             .form =
                                                 c->packed ? DAVIT_COVARIANCE_PACKED : DAVIT_COVARIANCE_FULL,
                                             CLI_DEVICES(c)};
-  return davit_covariance(cli_number_type(c->d.type), d->trans, d->op_rows, d->op_cols, c->d.data, d->ld,
-                          c->mean.data, NULL, d->ld, s->data, leading(c), &options);
+  return davit_covariance(cli_number_type(c->d.type), d.trans, d.op_rows, d.op_cols, c->d.data, d.ld,
+                          c->mean.data, NULL, d.ld, s->data, leading(c), &options);
 }
 
 /* ---- check ---- */
@@ -218,8 +206,7 @@ static int check(void *state, cli_check *check) {
 
 static void report(cli_json *json, const void *state) {
   const covariance *c = state;
-  cli_json_integer(json, "rows", c->d.shape[0]);
-  cli_json_integer(json, "cols", c->d.shape[1]);
+  cli_job_report_sizes(json, &c->job);
   cli_json_real(json, "divisor", c->divisor);
   cli_json_real(json, "mean_divisor", c->mean_divisor);
 }
@@ -236,7 +223,7 @@ const cli_command cli_command_covariance = {
     .examples = "davit covariance D.npy -o S.npy --mean m.npy\n"
                 "davit covariance D.npy --divisor rows --packed -o p.npy\n",
     .operands =
-        CLI_PLACES(CLI_PLACE(covariance, path, "D", "a float64 or float32 matrix; rows are observations")),
+        CLI_PLACES(CLI_PLACE(covariance, d_path, "D", "a float64 or float32 matrix; rows are observations")),
     .options = CLI_OPTIONS(
         CLI_RESULT_OPTION(covariance, "S"),
         CLI_OPTION(OUTPUT, covariance, mean_output, "--mean", "FILE", .array = offsetof(covariance, mean),
@@ -249,12 +236,17 @@ const cli_command cli_command_covariance = {
             FLAG, covariance, packed, "--packed", NULL,
             .help =
                 "write only the elements above the diagonal, row by row, as S[numpy.triu_indices(n, 1)]")),
-    .common = CLI_COMMON_RAW | CLI_COMMON_TABLE | CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
+    .common = CLI_COMMON_RAW | CLI_COMMON_ARRAYS,
     .small_bytes = 1 << 20,
     .state = sizeof(covariance),
-    CLI_ARRAYS(covariance, d, full),
+    .arrays = CLI_ARRAYS(CLI_OPERAND(covariance, d, FLOATING, "rc"),
+                         CLI_CREATED(covariance, mean, "c", .scratch = true), CLI_FREED(covariance, s),
+                         CLI_FREED(covariance, centred), CLI_FREED(covariance, full)),
     .result = offsetof(covariance, s),
-    .read = load,
+    .sizes = {"rows", "cols"},
+    .unit = CLI_GFLOPS,
+    .prepare = prepare,
+    .create = create,
     .work = work,
     .check = check,
     .report = report,

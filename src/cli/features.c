@@ -86,7 +86,7 @@ const cli_command cli_command_features = {
         CLI_SOUND_OPTIONS(extraction, .otherwise = NULL)),
     .common = CLI_COMMON_THREADS | CLI_COMMON_RUN | CLI_COMMON_CHECK | CLI_COMMON_FORCE,
     .state = sizeof(extraction),
-    CLI_ARRAYS(extraction, features, features),
+    .arrays = CLI_ARRAYS(CLI_FREED(extraction, features)),
     .result = offsetof(extraction, features),
     .defaults = set_defaults,
     .read = load,

@@ -3,21 +3,16 @@
 #include <complex.h>
 #include <davit/level3.h>
 #include <inttypes.h>
-#include <math.h>
-#include <string.h>
 
 #include "ref/blas.h"
+#include "src/base/arithmetic.h"
 #include "src/cli/blas_options.h"
-#include "src/cli/formats/array_file.h"
 #include "src/cli/formats/compare.h"
-#include "src/cli/formats/operand.h"
+#include "src/cli/frame/arrays.h"
 #include "src/cli/frame/job.h"
-#include "src/cli/ranks.h"
 
 typedef enum arithmetic { ARITHMETIC_NATIVE, ARITHMETIC_EMULATED } arithmetic;
 
-/* Ranks divide C into a grid of blocks, one each. A rank reads the rows of op(A) and the columns of op(B)
- * that its block needs, and multiplies them as one rank would. */
 typedef struct product {
   cli_job job;
   const char *a_path, *b_path, *c0_path;
@@ -25,154 +20,29 @@ typedef struct product {
   double _Complex alpha, beta;
   int transa, transb;
   arithmetic arithmetic;
-  int64_t tile, m, n, k; /* of this rank's block of C */
-  int64_t all_m, all_n;  /* of C */
-  int grid[2];           /* ranks along the rows and columns of C; rank r is in row r % grid[0] */
-  cli_operand left, right;
+  int64_t tile;
   davit_level3_report report;
   bool explain;
   davit_level3_explanation explanation;
   cli_array a, b, c0, c; /* without --c0, `c0` is empty */
 } product;
 
-/* ---- the grid ---- */
-
-enum { STEP = 64 }; /* blocks begin at its multiples */
-
-/* The rows (dimension 0) or columns (1) of C from which on the blocks in row or column `at` of the grid
- * reach. */
-static int64_t block_begin(const product *p, int dimension, int at) {
-  return cli_part_begin(dimension ? p->all_n : p->all_m, STEP, at, p->grid[dimension]);
-}
-
-/* Where rank `rank` is in the grid. */
-static int place_of(const product *p, int dimension, int rank) {
-  return dimension ? rank / p->grid[0] : rank % p->grid[0];
-}
-
-/* The part of an operand whose rows or columns become those of C; `rows`: in the file. */
-static cli_part part_of(const product *p, int dimension, bool rows) {
-  return (cli_part){.cut = rows ? CLI_CUT_ROWS : CLI_CUT_COLS,
-                    .index = place_of(p, dimension, cli_ranks_rank()),
-                    .count = p->grid[dimension],
-                    .step = STEP};
-}
-
-/* The grid for which ranks read least. */
-static void choose_grid(product *p) {
-  const int ranks = cli_ranks_count();
-  double least = INFINITY;
-  for (int rows = 1; rows <= ranks; rows++) {
-    const double read = (double)p->all_m / rows + (double)p->all_n * rows / ranks;
-    if (ranks % rows == 0 && read < least) {
-      least = read;
-      p->grid[0] = rows;
-      p->grid[1] = ranks / rows;
-    }
-  }
-}
-
-/* The shape of C, as far as the files say it at their beginnings. */
-static int peek(product *p) {
-  cli_array a, b;
-  bool known_a = false, known_b = false;
-  int code = cli_array_peek(p->a_path, &p->job.common.reading, &a, &known_a);
-  if (code == CLI_OK)
-    code = cli_array_peek(p->b_path, &p->job.common.reading, &b, &known_b);
-  const bool known = known_a && known_b;
-  p->all_m = known ? a.shape[p->transa ? 1 : 0] : 1;
-  p->all_n = known ? b.shape[p->transb ? 0 : 1] : 1;
-  return code;
-}
-
-/* ---- operands ---- */
-
-static int load_c0(product *p) {
-  cli_part part = part_of(p, 0, true);
-  int code = cli_check_scalar("alpha", p->alpha, p->a.type);
-  if (code == CLI_OK)
-    code = cli_check_scalar("beta", p->beta, p->a.type);
-  if (code == CLI_OK && p->c0_path)
-    code = cli_read_matrix(CLI_COMPLEX_NUMBERS, p->c0_path, &p->job.common.reading, CLI_MEMORY_PLAIN, &p->a,
-                           &part, &p->c0);
-  p->beta = p->c0_path ? p->beta : 0;
-  if (code != CLI_OK || !p->c0_path)
-    return code;
-  if (part.all.shape[0] != p->all_m || part.all.shape[1] != p->all_n)
-    return cli_shape_fail(p->c0_path, &part.all, "%" PRId64 " x %" PRId64, p->all_m, p->all_n);
-  part = part_of(p, 1, false);
-  code = cli_part_take(&part, &p->c0);
-  return code == CLI_OK ? cli_array_to_fortran(&p->c0) : code;
-}
-
-static int load_operands(product *p) {
-  cli_part a = part_of(p, 0, !p->transa), b = part_of(p, 1, p->transb);
-  int code =
-      cli_read_matrix(CLI_COMPLEX_NUMBERS, p->a_path, &p->job.common.reading, p->job.memory, NULL, &a, &p->a);
-  if (code == CLI_OK)
-    code = cli_read_matrix(CLI_COMPLEX_NUMBERS, p->b_path, &p->job.common.reading, p->job.memory, &p->a, &b,
-                           &p->b);
-  if (code != CLI_OK)
-    return code;
-  cli_part_note(&a);
-  cli_part_note(&b);
-  if (p->transa == CLI_CONJUGATED)
-    cli_array_conjugate(&p->a);
-  if (p->transb == CLI_CONJUGATED)
-    cli_array_conjugate(&p->b);
-  p->left = cli_operand_of(&p->a, p->transa);
-  p->right = cli_operand_of(&p->b, p->transb);
-  p->m = p->left.op_rows;
-  p->k = p->left.op_cols;
-  p->n = p->right.op_cols;
-  p->all_m = a.whole;
-  p->all_n = b.whole;
-  p->job.rate =
-      (cli_rate){CLI_GFLOPS, cli_flops(p->a.type) * (double)p->all_m * (double)p->all_n * (double)p->k};
-  return p->right.op_rows == p->k
-             ? load_c0(p)
-             : cli_shape_fail(p->b_path, &b.all, "%" PRId64 " %s, the other dimension of the product", p->k,
-                              p->transb ? "columns" : "rows");
-}
+enum { M, N, K }; /* of job.sizes */
 
 static int load(void *state) {
   product *p = state;
-  if (p->arithmetic == ARITHMETIC_EMULATED)
-    return cli_fail(CLI_USAGE,
-                    "--arithmetic emulated: cuBLAS has variables for it, which work here too "
-                    "(CUBLAS_EMULATE_DOUBLE_PRECISION=1); it is slower on the cards that were measured");
-  int code = cli_ranks_several() ? peek(p) : CLI_OK;
-  choose_grid(p);
-  cli_ranks_note(p->grid[0]);
-  if (code == CLI_OK)
-    code = load_operands(p);
-  return code == CLI_OK ? cli_array_create(p->a.type, 2, p->m, p->n, p->job.memory, &p->c) : code;
+  return p->arithmetic == ARITHMETIC_EMULATED
+             ? cli_fail(CLI_USAGE,
+                        "--arithmetic emulated: cuBLAS has variables for it, which work here too "
+                        "(CUBLAS_EMULATE_DOUBLE_PRECISION=1); it is slower on the cards that were measured")
+             : cli_arrays_read(&p->job);
 }
 
 #define DEFINE_MULTIPLY(p, T)                                                                                \
-  static davit_status multiply_##p(const product *q, T *c, bool reference,                                   \
+  static davit_status multiply_##p(const product *q, const dvt_level3 *g,                                    \
                                    const davit_level3_options *options) {                                    \
-    const cli_operand *a = &q->left, *b = &q->right;                                                         \
-    const int64_t ldc = q->m > 0 ? q->m : 1;                                                                 \
-    const T alpha = (T)q->alpha, beta = (T)q->beta;                                                          \
-    if (!reference)                                                                                          \
-      return davit_##p##gemm(a->trans, b->trans, q->m, q->n, q->k, alpha, q->a.data, a->ld, q->b.data,       \
-                             b->ld, beta, c, ldc, options);                                                  \
-    return dvt_level3_host(&(dvt_site){.threads = dvt_threads()},                                            \
-                           &(dvt_level3){.type = cli_number_type(q->a.type),                                 \
-                                         .transa = a->trans,                                                 \
-                                         .transb = b->trans,                                                 \
-                                         .m = q->m,                                                          \
-                                         .n = q->n,                                                          \
-                                         .k = q->k,                                                          \
-                                         .alpha = q->alpha,                                                  \
-                                         .a = q->a.data,                                                     \
-                                         .lda = a->ld,                                                       \
-                                         .b = q->b.data,                                                     \
-                                         .ldb = b->ld,                                                       \
-                                         .beta = q->beta,                                                    \
-                                         .c = c,                                                             \
-                                         .ldc = ldc});                                                       \
+    return davit_##p##gemm(g->transa, g->transb, g->m, g->n, g->k, (T)q->alpha, g->a, g->lda, g->b, g->ldb,  \
+                           (T)q->beta, g->c, g->ldc, options);                                               \
   }
 CLI_FOR_FIELDS(DEFINE_MULTIPLY)
 #undef DEFINE_MULTIPLY
@@ -186,16 +56,30 @@ static void show_progress(void *state, int64_t done, int64_t all) {
 static davit_status work(void *state, cli_array *c, bool reference) {
   product *p = state;
   const bool once = p->job.common.repeat <= 1 && !p->job.common.warmup;
+  const cli_operand a = cli_operand_of(&p->a, p->transa), b = cli_operand_of(&p->b, p->transb);
+  const dvt_level3 g = {.type = cli_number_type(p->a.type),
+                        .transa = a.trans,
+                        .transb = b.trans,
+                        .m = p->job.sizes[M].here,
+                        .n = p->job.sizes[N].here,
+                        .k = p->job.sizes[K].here,
+                        .alpha = p->alpha,
+                        .a = p->a.data,
+                        .lda = a.ld,
+                        .b = p->b.data,
+                        .ldb = b.ld,
+                        .beta = p->beta,
+                        .c = c->data,
+                        .ldc = dvt_at_least(p->job.sizes[M].here, 1)};
   const davit_level3_options options = {CLI_DEVICES(p),
                                         .tile = p->tile,
                                         .report = &p->report,
                                         .explanation = p->explain ? &p->explanation : NULL,
                                         .progress = once && p->job.progress.running ? show_progress : NULL,
                                         .progress_context = p};
-  return CLI_CALL_FIELD(p->a.type, multiply, p, c->data, reference, &options);
+  return reference ? dvt_level3_host(&(dvt_site){.threads = dvt_threads()}, &g)
+                   : CLI_CALL_FIELD(p->a.type, multiply, p, &g, &options);
 }
-
-/* ---- several ranks ---- */
 
 static int divides(const void *state, bool *divided) {
   const product *p = state;
@@ -204,74 +88,10 @@ static int divides(const void *state, bool *divided) {
   return code;
 }
 
-/* Puts a block, column-major without gaps, where it belongs in C. */
-static void place_block(const product *p, int rank, const char *block, cli_array *c) {
-  const size_t bytes = cli_type_bytes(c->type);
-  const int row = place_of(p, 0, rank), col = place_of(p, 1, rank);
-  const int64_t begin = block_begin(p, 0, row), m = block_begin(p, 0, row + 1) - begin;
-  for (int64_t j = block_begin(p, 1, col); j < block_begin(p, 1, col + 1); j++, block += (size_t)m * bytes)
-    if (m > 0)
-      memcpy((char *)c->data + (size_t)(j * p->all_m + begin) * bytes, block, (size_t)m * bytes);
-}
-
-static size_t block_bytes(const product *p, int rank) {
-  const int row = place_of(p, 0, rank), col = place_of(p, 1, rank);
-  return (size_t)(block_begin(p, 0, row + 1) - block_begin(p, 0, row)) *
-         (size_t)(block_begin(p, 1, col + 1) - block_begin(p, 1, col)) * cli_type_bytes(p->c.type);
-}
-
-static void collect(const product *p, cli_array *c, cli_array *block) {
-  place_block(p, 0, p->c.data, c);
-  for (int rank = 1; rank < cli_ranks_count(); rank++) {
-    cli_ranks_receive(rank, block_bytes(p, rank), block->data);
-    place_block(p, rank, block->data, c);
-  }
-}
-
-/* The operands of the check are whole. */
-static int load_again(product *p) {
-  cli_array_free(&p->a);
-  cli_array_free(&p->b);
-  cli_array_free(&p->c0);
-  p->grid[0] = p->grid[1] = 1;
-  return load_operands(p);
-}
-
-static int gather(void *state) {
-  product *p = state;
-  const bool lead = cli_ranks_lead();
-  size_t most = 0;
-  for (int rank = 1; rank < cli_ranks_count(); rank++)
-    most = block_bytes(p, rank) > most ? block_bytes(p, rank) : most;
-  cli_array c = {0}, block = {0};
-  int code = lead ? cli_array_create(p->c.type, 2, p->all_m, p->all_n, CLI_MEMORY_PLAIN, &c) : CLI_OK;
-  if (lead && code == CLI_OK)
-    code = cli_array_create(CLI_U1, 1, (int64_t)most, 1, CLI_MEMORY_PLAIN, &block);
-  code = cli_ranks_agree(code);
-  if (code == CLI_OK && lead)
-    collect(p, &c, &block);
-  else if (code == CLI_OK)
-    cli_ranks_send(p->c.bytes, p->c.data);
-  cli_array_free(&block);
-  if (!lead || code != CLI_OK) {
-    cli_array_free(&c);
-    return code;
-  }
-  cli_array_free(&p->c);
-  p->c = c;
-  return p->job.common.check ? load_again(p) : CLI_OK;
-}
-
 /* SLATE's bound for gemm (Gates et al., SLATE Users' Guide; test/test_gemm.cc). */
-static int check(void *state, cli_check *check) {
-  product *p = state;
-  const int code = cli_job_reference(&p->job);
-  if (code == CLI_OK)
-    *check = (cli_check){
-        .measure = "||C - C_ref||_F <= 3 eps (sqrt(k + 2) |alpha| ||A||_F ||B||_F + 2 |beta| ||C0||_F)",
-        .error = cli_distance(&p->c, &p->job.reference, CLI_NONFINITE_FAILS),
-        .bound = cli_product_bound(p->k, cabs(p->alpha), &p->a, &p->b, cabs(p->beta), &p->c0)};
-  return code;
+static double bound(const void *state) {
+  const product *p = state;
+  return cli_product_bound(p->job.sizes[K].whole, cabs(p->alpha), &p->a, &p->b, cabs(p->beta), &p->c0);
 }
 
 /* For people in words, as one number does not describe tiles that are no squares. */
@@ -293,9 +113,7 @@ static void report(cli_json *json, const void *state) {
   const product *p = state;
   const davit_level3_report *report = &p->report;
   report_tiles(json, report);
-  cli_json_integer(json, "m", p->all_m);
-  cli_json_integer(json, "n", p->all_n);
-  cli_json_integer(json, "k", p->k);
+  cli_job_report_sizes(json, &p->job);
   cli_json_integer(json, "products", report->products);
   cli_json_integer(json, "evictions", report->evictions);
   cli_json_integer(json, "bytes_from_host", report->bytes_from_host);
@@ -381,18 +199,26 @@ const cli_command cli_command_gemm = {
             FLAG, product, explain, "--explain", NULL,
             .help =
                 "print what was chosen, its predicted time by part, the alternatives, and the figures used")),
-    .common = CLI_COMMON_TABLE | CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
+    .common = CLI_COMMON_ARRAYS,
     .small_bytes = 1 << 20,
     .of_devices = (const char *const[]){"--tile", "--explain", "--arithmetic", NULL},
     .state = sizeof(product),
-    CLI_ARRAYS(product, a, c),
+    .arrays = CLI_ARRAYS(CLI_OPERAND(product, a, FIELD, "mk", .trans = offsetof(product, transa)),
+                         CLI_OPERAND(product, b, FIELD, "kn", .trans = offsetof(product, transb)),
+                         CLI_OPERAND(product, c0, FIELD, "mn", .factor = offsetof(product, beta)),
+                         CLI_CREATED(product, c, "mn")),
     .result = offsetof(product, c),
     .initial = offsetof(product, c0),
+    .sizes = {"m", "n", "k"},
+    .unit = CLI_GFLOPS,
+    .cut = "mn",
+    .step = 64,
     .read = load,
     .work = work,
     .divides = divides,
-    .gather = gather,
-    .check = check,
+    .measure = "||C - C_ref||_F <= 3 eps (sqrt(k + 2) |alpha| ||A||_F ||B||_F + 2 |beta| ||C0||_F)",
+    .error = cli_job_distance,
+    .bound = bound,
     .report = report,
     .print = print,
     .print_is_aside = true,

@@ -174,7 +174,7 @@ const cli_command cli_command_points = {
                    .help = "type of the coordinates")),
     .common = CLI_COMMON_THREADS | CLI_COMMON_RUN | CLI_COMMON_SEED | CLI_COMMON_FORCE,
     .state = sizeof(generator),
-    CLI_ARRAYS(generator, points, points),
+    .arrays = CLI_ARRAYS(CLI_FREED(generator, points)),
     .result = offsetof(generator, points),
     .read = load,
     .work = work,

@@ -7,7 +7,6 @@
 
 #include "src/cli/formats/array_file.h"
 #include "src/cli/formats/compare.h"
-#include "src/cli/formats/operand.h"
 #include "src/cli/ranks.h"
 #include "src/cli/reduce_fold.h"
 
@@ -80,11 +79,11 @@ static int turn(cli_array *x, int64_t outer, int64_t length, int64_t inner) {
 
 /* Groups along the axis, and the shape of the results. Neighbours in memory differ in the last dimension, in
  * Fortran order in the first. */
-static int group_by_axis(reduction *r, cli_array *shape) {
-  cli_array *x = &r->x;
+static int group_by_axis(reduction *r) {
+  cli_array *x = &r->x, *shape = &r->shape;
   const int axis = (int)(r->axis < 0 ? r->axis + x->ndim : r->axis);
   if (axis < 0 || axis >= x->ndim)
-    return cli_shape_fail(r->path, x, "a dimension %" PRId64 " for --axis", r->axis);
+    return cli_shape_fail(r->x_path, x, "a dimension %" PRId64 " for --axis", r->axis);
   int64_t sizes[2] = {1, 1}; /* of the dimensions before and after the axis */
   r->length = x->shape[axis];
   for (int k = 0; k < x->ndim; k++)
@@ -121,14 +120,14 @@ static int separate(reduction *r) {
 static int check_order(const reduction *r) {
   return cli_is_complex(r->x.type) && (reduce_gives_place(r) || r->op == DAVIT_MIN || r->op == DAVIT_MAX)
              ? cli_fail(CLI_INPUT, "%s: expected real numbers, found %s, which have no minimum or maximum",
-                        r->path, cli_type_name(r->x.type))
+                        r->x_path, cli_type_name(r->x.type))
              : CLI_OK;
 }
 
-static int check_output(const reduction *r, const cli_array *shape) {
-  return shape->ndim > 2 && r->output.path && cli_writer_of(r->output.path) != cli_npy_write
+static int check_output(const reduction *r) {
+  return r->shape.ndim > 2 && r->output.path && cli_writer_of(r->output.path) != cli_npy_write
              ? cli_fail(CLI_USAGE, "-o %s: expected a name that ends in .npy for a result of %d dimensions",
-                        r->output.path, shape->ndim)
+                        r->output.path, r->shape.ndim)
              : CLI_OK;
 }
 
@@ -137,51 +136,42 @@ static int check_length(const reduction *r) {
   const bool needs_none = r->op == DAVIT_SUM || r->op == DAVIT_PROD || r->op == REDUCE_NORM;
   return reduce_length(r) || !r->groups || needs_none
              ? CLI_OK
-             : cli_shape_fail(r->path, &r->x,
+             : cli_shape_fail(r->x_path, &r->x,
                               "at least one element for a minimum, a maximum, a mean or a variance");
 }
 
-static int load_part(reduction *r, cli_array *shape) {
-  int code =
-      cli_read_numbers(CLI_COMPLEX_NUMBERS, r->path, &r->job.common.reading, r->job.memory, &r->part, &r->x);
-  r->job.rate = (cli_rate){CLI_GBYTES, (double)r->part.whole * (double)cli_type_bytes(r->x.type)};
-  if (code == CLI_OK)
-    code = check_order(r);
-  if (code == CLI_OK && reduce_is_real(r))
-    code = to_double(&r->x);
-  if (code != CLI_OK)
-    return code;
+/* The elements in groups. */
+static int group(reduction *r) {
   r->groups = 1;
   r->length = cli_array_count(&r->x);
-  r->n = r->part.whole;
+  r->shape = (cli_array){.shape = {1, 1}, .fortran = true};
   if (cli_is_given(r->job.command, &r->job.common, "--axis"))
-    return group_by_axis(r, shape);
+    return group_by_axis(r);
   return reduce_gives_place(r) ? to_c_order(&r->x) : CLI_OK;
 }
 
-/* The type of the results. */
-static cli_type result_type(const reduction *r, cli_type of_x) {
-  return reduce_gives_place(r) ? CLI_I8 : reduce_has_variance(r) || r->op == REDUCE_NORM ? CLI_F8 : of_x;
-}
-
-static int load(void *state) {
+static int prepare(void *state) {
   reduction *r = state;
-  cli_array shape = {.shape = {1, 1}, .fortran = true};
-  r->part = (cli_part){.index = cli_ranks_rank(), .count = cli_ranks_count()};
-  if (cli_ranks_several())
-    cli_job_on_host(&r->job);
-  int code = load_part(r, &shape);
-  cli_part_note(&r->part);
+  int code = check_order(r);
+  if (code == CLI_OK && reduce_is_real(r))
+    code = to_double(&r->x);
   if (code == CLI_OK)
-    code = check_output(r, &shape);
+    code = group(r);
+  if (code == CLI_OK)
+    code = check_output(r);
   if (code == CLI_OK)
     code = check_length(r);
-  const cli_type type = result_type(r, r->x.type);
+  r->shape.type = reduce_gives_place(r)                            ? CLI_I8
+                  : reduce_has_variance(r) || r->op == REDUCE_NORM ? CLI_F8
+                                                                   : r->x.type;
   if (code == CLI_OK)
     code = separate(r);
-  if (code == CLI_OK)
-    code = reduce_room(r);
-  return code == CLI_OK ? cli_array_create_like(type, &shape, CLI_MEMORY_PLAIN, &r->result) : code;
+  return code == CLI_OK ? reduce_room(r) : code;
+}
+
+static int create(void *state) {
+  reduction *r = state;
+  return cli_array_create_like(r->shape.type, &r->shape, CLI_MEMORY_PLAIN, &r->result);
 }
 
 static davit_status work(void *state, cli_array *result, bool reference) {
@@ -199,23 +189,9 @@ static int divides(const void *state, bool *divided) {
     return code;
   cli_array x;
   bool known = false;
-  code = cli_array_peek(r->path, &r->job.common.reading, &x, &known);
+  code = cli_array_peek(r->x_path, &r->job.common.reading, &x, &known);
   *divided = !(known && cli_is_complex(x.type));
   return code;
-}
-
-/* All have the result; the operand of the check is whole. */
-static int gather(void *state) {
-  reduction *r = state;
-  cli_array unused = {0};
-  if (!r->job.common.check || !cli_ranks_lead())
-    return CLI_OK;
-  for (cli_array *array = &r->x; array <= &r->scan; array++)
-    if (array != &r->result)
-      cli_array_free(array);
-  r->part = (cli_part){.count = 1};
-  const int code = load_part(r, &unused);
-  return code == CLI_OK ? reduce_room(r) : code;
 }
 
 /* ---- check ---- */
@@ -318,12 +294,8 @@ static const char *measure_of(const reduction *r) {
 /* Of several groups, the one whose error is closest to its bound or beyond it. */
 static int check(void *state, cli_check *check) {
   reduction *r = state;
-  if (is_exact(r)) {
-    const int code = cli_job_reference(&r->job);
-    *check = (cli_check){.measure = "count of r != r_ref = 0",
-                         .error = (double)cli_differences(&r->result, &r->job.reference)};
-    return code;
-  }
+  if (is_exact(r))
+    return cli_job_compare(&r->job, check);
   *check = (cli_check){.measure = measure_of(r)};
   const int64_t results = r->parts && reduce_has_variance(r) ? r->groups / 2 : r->groups;
   for (int64_t group = 0; group < results; group++) {
@@ -388,7 +360,7 @@ static const cli_choice operators[] = {
 static void report(cli_json *json, const void *state) {
   const reduction *r = state;
   cli_json_string(json, "op", cli_choice_name(operators, r->op));
-  cli_json_integer(json, "n", r->n);
+  cli_job_report_sizes(json, &r->job);
 }
 
 const cli_command cli_command_reduce = {
@@ -407,7 +379,7 @@ const cli_command cli_command_reduce = {
                 "davit reduce A.npy --op max\n"
                 "davit reduce A.npy --op mean --axis 0 -o means.npy\n",
     .operands =
-        CLI_PLACES(CLI_PLACE(reduction, path, "X",
+        CLI_PLACES(CLI_PLACE(reduction, x_path, "X",
                              "an array of any shape; float32, float64, complex64, complex128, int32 and "
                              "int64 stay, other numbers become float32 or int64")),
     .options = CLI_OPTIONS(
@@ -422,15 +394,22 @@ const cli_command cli_command_reduce = {
             .help =
                 "the same bits on all devices and from run to run; without --axis that is always so, with "
                 "and without this option (--devices cpu, a loop from left to right, may round differently)")),
-    .common = CLI_COMMON_RAW | CLI_COMMON_TABLE | CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
+    .common = CLI_COMMON_RAW | CLI_COMMON_ARRAYS,
     .small_bytes = 4 << 20,
     .state = sizeof(reduction),
-    CLI_ARRAYS(reduction, x, scan),
+    .arrays = CLI_ARRAYS(CLI_OPERAND(reduction, x, ANY, "n"), CLI_FREED(reduction, result),
+                         CLI_FREED(reduction, terms), CLI_FREED(reduction, extremes),
+                         CLI_FREED(reduction, flags), CLI_FREED(reduction, scan)),
     .result = offsetof(reduction, result),
-    .read = load,
+    .sizes = {"n"},
+    .unit = CLI_GBYTES,
+    .cut = "n",
+    .ranks_on_host = true,
+    .prepare = prepare,
+    .create = create,
     .work = work,
     .divides = divides,
-    .gather = gather,
+    .measure = "count of r != r_ref = 0",
     .check = check,
     .print = print,
     .json = json,

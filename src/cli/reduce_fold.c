@@ -11,7 +11,7 @@
 #include "src/cli/ranks.h"
 
 static bool is_divided(const reduction *r) {
-  return r->part.count > 1;
+  return r->job.sizes->count > 1;
 }
 
 /* ---- folds ---- */
@@ -182,7 +182,7 @@ static davit_status first_of_ranks(const reduction *r, int64_t *result) {
   int64_t first = INT64_MAX;
   for (int64_t k = 0; k < r->length; k++)
     if (is_extreme(&r->x, k, &r->extremes, 0)) {
-      const int64_t number = number_of(&r->part.all, r->part.begin + k);
+      const int64_t number = number_of(&r->job.first, r->job.sizes->begin + k);
       first = number < first ? number : first;
     }
   return cli_ranks_reduce(DAVIT_MIN, DAVIT_INT64, 1, &first, result);

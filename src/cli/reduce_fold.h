@@ -12,7 +12,6 @@
 
 #include <davit/operator.h>
 
-#include "src/cli/formats/part.h"
 #include "src/cli/frame/job.h"
 
 /* The values of davit_operator, and more. */
@@ -27,15 +26,14 @@ typedef enum reduce_op {
 
 typedef struct reduction {
   cli_job job;
-  const char *path;
+  const char *x_path;
   cli_output output;
   int op; /* of davit_operator or reduce_op */
   int64_t axis;
-  bool ordered;           /* changes nothing: the library has one order */
-  bool parts;             /* the groups are real and imaginary parts in turn */
-  int64_t n;              /* elements of the operand, on all ranks */
-  int64_t groups, length; /* here; of several ranks each has a part of the only group */
-  cli_part part;
+  bool ordered;              /* changes nothing: the library has one order */
+  bool parts;                /* the groups are real and imaginary parts in turn */
+  int64_t groups, length;    /* here; of several ranks each has a part of the only group */
+  cli_array shape;           /* of the results, and their type; without elements */
   cli_array x, result;       /* groups × length elements; `result`: one a group */
   cli_array terms, extremes; /* scratch, as far as the operator needs it, */
   cli_array flags, scan;     /* and for more than one group */
@@ -49,7 +47,7 @@ davit_status reduce_compute(const reduction *r, void *results, bool reference);
 
 /* Elements of the group, on all ranks. */
 static inline int64_t reduce_length(const reduction *r) {
-  return r->groups == 1 && r->part.count > 1 ? r->part.whole : r->length;
+  return r->job.sizes->count > 1 ? r->job.sizes->whole : r->length;
 }
 
 /* One result for all elements: a tree on the devices gives it. */

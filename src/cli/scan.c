@@ -2,62 +2,22 @@
 /* davit scan: prefix sums, products, minima and maxima, of one sequence or of segments. */
 #include <davit/scan.h>
 #include <math.h>
-#include <string.h>
 
 #include "ref/ref.h"
 #include "src/cli/formats/array_file.h"
 #include "src/cli/formats/compare.h"
-#include "src/cli/formats/operand.h"
 #include "src/cli/frame/job.h"
 #include "src/cli/operator.h"
 #include "src/cli/ranks.h"
 
 typedef struct prefix {
   cli_job job;
-  const char *path, *flags_path;
+  const char *x_path, *flags_path;
   cli_output output;
   davit_operator op;
   bool exclusive;
-  bool divided;          /* among ranks */
-  int64_t n;             /* of all ranks */
   cli_array x, flags, y; /* without --flags, `flags` is empty */
 } prefix;
-
-/* Sums and products of floats are left to rank 0: their rounding depends on how the vector is divided. */
-static int choose_part(const prefix *p, cli_part *part) {
-  cli_array x;
-  bool known = false;
-  const int code = cli_array_peek(p->path, &p->job.common.reading, &x, &known);
-  const bool exact = known && (!cli_is_floating(x.type) || p->op == DAVIT_MIN || p->op == DAVIT_MAX);
-  *part = (cli_part){.index = cli_ranks_rank(), .count = exact ? cli_ranks_count() : 1};
-  return code;
-}
-
-static int load_part(prefix *p, cli_part *part) {
-  const cli_memory memory = p->job.memory;
-  const cli_reading other = cli_reading_of_other(&p->job.common.reading);
-  int code = cli_read_number_vector(CLI_REAL_NUMBERS, p->path, &p->job.common.reading, memory, part, &p->x);
-  p->n = part->whole;
-  cli_part_note(part);
-  if (code == CLI_OK && p->flags_path)
-    code = cli_read_flags(p->flags_path, &other, memory, p->path, p->n, part, &p->flags);
-  const double bytes = (double)(2 * cli_type_bytes(p->x.type) + (p->flags_path ? 1 : 0));
-  p->job.rate = (cli_rate){CLI_GBYTES, bytes * (double)p->n};
-  return code;
-}
-
-static int load(void *state) {
-  prefix *p = state;
-  cli_part part = {.count = 1};
-  int code = cli_ranks_several() ? choose_part(p, &part) : CLI_OK;
-  p->divided = part.count > 1;
-  cli_ranks_note(p->divided);
-  if (p->divided)
-    cli_job_on_host(&p->job);
-  if (code == CLI_OK)
-    code = load_part(p, &part);
-  return code == CLI_OK ? cli_array_create(p->x.type, 1, p->x.shape[0], 1, p->job.memory, &p->y) : code;
-}
 
 static davit_status work(void *state, cli_array *y, bool reference) {
   const prefix *p = state;
@@ -69,58 +29,28 @@ static davit_status work(void *state, cli_array *y, bool reference) {
     dvt_ref_scan(p->op, type, kind, n, p->x.data, p->flags.data, y->data);
     return DAVIT_SUCCESS;
   }
-  if (p->divided)
+  if (p->job.sizes->count > 1)
     return cli_ranks_scan(p->op, type, kind, n, p->x.data, p->flags.data, y->data);
   return p->flags.ndim
              ? davit_segmented_scan(p->op, type, kind, n, p->x.data, p->flags.data, y->data, &options)
              : davit_scan(p->op, type, kind, n, p->x.data, y->data, &options);
 }
 
-/* ---- several ranks ---- */
-
-static void collect(const prefix *p, cli_array *y) {
-  const size_t bytes = cli_type_bytes(y->type);
-  const int ranks = cli_ranks_count();
-  if (p->y.bytes)
-    memcpy(y->data, p->y.data, p->y.bytes);
-  for (int rank = 1; rank < ranks; rank++) {
-    const int64_t begin = cli_part_begin(p->n, 0, rank, ranks),
-                  end = cli_part_begin(p->n, 0, rank + 1, ranks);
-    cli_ranks_receive(rank, (size_t)(end - begin) * bytes, (char *)y->data + (size_t)begin * bytes);
-  }
+static bool is_exact(const prefix *p, cli_type type) {
+  return !cli_is_floating(type) || p->op == DAVIT_MIN || p->op == DAVIT_MAX;
 }
 
-/* The operands of the check are whole. */
-static int load_again(prefix *p) {
-  cli_part whole = {.count = 1};
-  cli_array_free(&p->x);
-  cli_array_free(&p->flags);
-  p->divided = false;
-  return load_part(p, &whole);
+/* The rounding of floating sums and products depends on how the vector is divided. */
+static int divides(const void *state, bool *divided) {
+  const prefix *p = state;
+  cli_array x;
+  bool known = false;
+  int code = cli_divides_on_devices(state, divided);
+  if (*divided)
+    code = cli_array_peek(p->x_path, &p->job.common.reading, &x, &known);
+  *divided = known && is_exact(p, x.type);
+  return code;
 }
-
-static int gather(void *state) {
-  prefix *p = state;
-  cli_array y = {0};
-  if (!p->divided)
-    return CLI_OK;
-  const bool lead = cli_ranks_lead();
-  const int code =
-      cli_ranks_agree(lead ? cli_array_create(p->y.type, 1, p->n, 1, CLI_MEMORY_PLAIN, &y) : CLI_OK);
-  if (code == CLI_OK && lead)
-    collect(p, &y);
-  else if (code == CLI_OK)
-    cli_ranks_send(p->y.bytes, p->y.data);
-  if (code != CLI_OK || !lead) {
-    cli_array_free(&y);
-    return code;
-  }
-  cli_array_free(&p->y);
-  p->y = y;
-  return p->job.common.check ? load_again(p) : CLI_OK;
-}
-
-/* ---- the check ---- */
 
 /* The largest error of an element, relative to its bound. A term of a sum of k goes through k additions at
  * most, in whatever order they are done. */
@@ -148,26 +78,21 @@ static double worst_error(const prefix *p) {
 /* Whole numbers, minima and maxima have no rounding. */
 static int check(void *state, cli_check *check) {
   prefix *p = state;
-  if (cli_is_floating(p->x.type) && (p->op == DAVIT_SUM || p->op == DAVIT_PROD)) {
-    *check =
-        (cli_check){.measure = p->op == DAVIT_SUM
-                                   ? "max_i |y_i - y_ref_i| / (k eps sum |x_j|) <= 1 over the k terms of y_i"
-                                   : "max_i |y_i - y_ref_i| / (k eps |y_ref_i|) <= 1 of the k terms of y_i",
-                    .error = worst_error(p),
-                    .bound = 1};
-    return CLI_OK;
-  }
-  const int code = cli_job_reference(&p->job);
-  *check = (cli_check){.measure = "count of y_i != y_ref_i = 0",
-                       .error = (double)cli_differences(&p->y, &p->job.reference)};
-  return code;
+  if (is_exact(p, p->x.type))
+    return cli_job_compare(&p->job, check);
+  *check = (cli_check){
+      .measure = p->op == DAVIT_SUM ? "max_i |y_i - y_ref_i| / (k eps sum |x_j|) <= 1 over the k terms of y_i"
+                                    : "max_i |y_i - y_ref_i| / (k eps |y_ref_i|) <= 1 of the k terms of y_i",
+      .error = worst_error(p),
+      .bound = 1};
+  return CLI_OK;
 }
 
 static void report(cli_json *json, const void *state) {
   const prefix *p = state;
   cli_json_string(json, "op", davit_operator_string(p->op));
   cli_json_bool(json, "exclusive", p->exclusive);
-  cli_json_integer(json, "n", p->n);
+  cli_job_report_sizes(json, &p->job);
 }
 
 const cli_command cli_command_scan = {
@@ -176,22 +101,26 @@ const cli_command cli_command_scan = {
     .description = "Computes y_i = x_0 op ... op x_i. Integers wrap around.",
     .examples = "davit scan x.npy -o y.npy\n"
                 "davit scan x.npy --op max --exclusive --flags flags.npy -o y.npy\n",
-    .operands = CLI_PLACES(CLI_PLACE(prefix, path, "X", "a vector of float64, float32, int64 or int32")),
+    .operands = CLI_PLACES(CLI_PLACE(prefix, x_path, "X", "a vector of float64, float32, int64 or int32")),
     .options = CLI_OPTIONS(
         CLI_RESULT_OPTION(prefix, "Y"), CLI_OPERATOR_OPTION(prefix),
         CLI_OPTION(FLAG, prefix, exclusive, "--exclusive", NULL,
                    .help = "y_i = x_0 op ... op x_{i-1}; y_0 is the operator's identity"),
         CLI_OPTION(TEXT, prefix, flags_path, "--flags", "F",
                    .help = "segments: a uint8 or bool vector of X's length, not 0 where a segment begins")),
-    .common = CLI_COMMON_RAW | CLI_COMMON_TABLE | CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
+    .common = CLI_COMMON_RAW | CLI_COMMON_ARRAYS,
     .small_bytes = 4 << 20,
     .state = sizeof(prefix),
-    CLI_ARRAYS(prefix, x, y),
+    .arrays = CLI_ARRAYS(CLI_OPERAND(prefix, x, REAL, "n"), CLI_OPERAND(prefix, flags, HEADS, "n"),
+                         CLI_CREATED(prefix, y, "n")),
     .result = offsetof(prefix, y),
-    .read = load,
+    .sizes = {"n"},
+    .unit = CLI_GBYTES,
+    .cut = "n",
+    .ranks_on_host = true,
     .work = work,
-    .divides = cli_divides_on_devices,
-    .gather = gather,
+    .divides = divides,
+    .measure = "count of y_i != y_ref_i = 0",
     .check = check,
     .report = report,
 };

@@ -6,19 +6,16 @@
 #include <string.h>
 
 #include "ref/ref.h"
-#include "src/cli/formats/compare.h"
-#include "src/cli/formats/operand.h"
 #include "src/cli/frame/job.h"
 
 /* The library's matrices are column-major. A C-order image is in memory the transpose of such a matrix, and
  * its stencil has the transposed coefficients, so no element moves before the result is written. */
 typedef struct image {
   cli_job job;
-  const char *path, *coefficients_path;
+  const char *a_path, *coefficients_path;
   cli_output output;
   davit_stencil_border border;
-  cli_operand matrix;     /* a as it is in memory */
-  double coefficients[9]; /* for `matrix`, column by column */
+  double coefficients[9]; /* for A as it is in memory, column by column */
   cli_array a, b, file;   /* `file`: coefficients */
 } image;
 
@@ -30,7 +27,7 @@ static int read_coefficients(image *p, double values[9]) {
   if (!path)
     return CLI_OK;
   const cli_reading other = cli_reading_of_other(&p->job.common.reading);
-  int code = cli_read_numbers(CLI_REAL_NUMBERS, path, &other, CLI_MEMORY_PLAIN, NULL, file);
+  int code = cli_operand_read(CLI_NUMBERS_REAL, 0, path, &other, CLI_MEMORY_PLAIN, NULL, NULL, file);
   if (code == CLI_OK && (file->ndim != 2 || file->shape[0] != 3 || file->shape[1] != 3))
     code = cli_shape_fail(path, file, "a matrix of 3 x 3 coefficients");
   for (int i = 0; code == CLI_OK && i < 9; i++) {
@@ -43,58 +40,34 @@ static int read_coefficients(image *p, double values[9]) {
   return code;
 }
 
-static int load(void *state) {
+/* B has the order of A. */
+static int create(void *state) {
   image *p = state;
   double values[9];
-  int code =
-      cli_read_matrix(CLI_REAL_NUMBERS, p->path, &p->job.common.reading, p->job.memory, NULL, NULL, &p->a);
-  if (code == CLI_OK)
-    code = cli_array_create(p->a.type, 2, p->a.shape[0], p->a.shape[1], p->job.memory, &p->b);
-  if (code == CLI_OK)
-    code = read_coefficients(p, values);
-  if (code != CLI_OK)
-    return code;
-  p->matrix = cli_operand_of(&p->a, false);
   p->b.fortran = p->a.fortran;
-  for (int i = 0; i < 9; i++)
+  const int code = read_coefficients(p, values);
+  for (int i = 0; code == CLI_OK && i < 9; i++)
     p->coefficients[i] = values[p->a.fortran ? i : i / 3 + i % 3 * 3];
-  p->job.rate = (cli_rate){CLI_GBYTES, (double)(p->a.bytes + p->b.bytes)};
-  return CLI_OK;
+  return code;
 }
 
 static davit_status work(void *state, cli_array *b, bool reference) {
   const image *p = state;
-  const cli_operand *a = &p->matrix;
+  const cli_operand a = cli_operand_of(&p->a, false);
   if (!reference)
-    return davit_stencil(cli_number_type(p->a.type), a->rows, a->cols, p->a.data, a->ld, p->coefficients,
-                         b->data, a->ld, &(davit_stencil_options){.border = p->border, CLI_DEVICES(p)});
+    return davit_stencil(cli_number_type(p->a.type), a.rows, a.cols, p->a.data, a.ld, p->coefficients,
+                         b->data, a.ld, &(davit_stencil_options){.border = p->border, CLI_DEVICES(p)});
   if (p->a.type == CLI_F8)
-    dvt_ref_dstencil(a->rows, a->cols, p->a.data, a->ld, p->coefficients, p->border, b->data, a->ld);
+    dvt_ref_dstencil(a.rows, a.cols, p->a.data, a.ld, p->coefficients, p->border, b->data, a.ld);
   else
-    dvt_ref_sstencil(a->rows, a->cols, p->a.data, a->ld, p->coefficients, p->border, b->data, a->ld);
+    dvt_ref_sstencil(a.rows, a.cols, p->a.data, a.ld, p->coefficients, p->border, b->data, a.ld);
   return DAVIT_SUCCESS;
-}
-
-/* The bits are the same on every device. */
-static int check(void *state, cli_check *check) {
-  image *p = state;
-  const int code = cli_job_reference(&p->job);
-  if (code == CLI_OK)
-    *check = (cli_check){.measure = "count of b_ij != b_ref_ij = 0",
-                         .error = (double)cli_differences(&p->b, &p->job.reference)};
-  return code;
 }
 
 /* Matrices are written in Fortran order. */
 static int finish(void *state) {
   image *p = state;
   return p->output.path ? cli_array_to_fortran(&p->b) : CLI_OK;
-}
-
-static void report(cli_json *json, const void *state) {
-  const image *p = state;
-  cli_json_integer(json, "rows", p->a.shape[0]);
-  cli_json_integer(json, "cols", p->a.shape[1]);
 }
 
 static const cli_choice borders[] = {
@@ -107,7 +80,7 @@ const cli_command cli_command_stencil = {
         "Computes B[i, j] = sum of C[r, c] A[i + r - 1, j + c - 1] over r, c = 0, 1, 2, without flipping.",
     .examples = "davit stencil A.npy -o B.npy\n"
                 "davit stencil A.npy --coefficients C3.npy --border zero -o B.npy\n",
-    .operands = CLI_PLACES(CLI_PLACE(image, path, "A", "a float64 or float32 matrix")),
+    .operands = CLI_PLACES(CLI_PLACE(image, a_path, "A", "a float64 or float32 matrix")),
     .options = CLI_OPTIONS(
         CLI_RESULT_OPTION(image, "B"),
         CLI_OPTION(
@@ -116,14 +89,16 @@ const cli_command cli_command_stencil = {
         CLI_OPTION(TEXT, image, coefficients_path, "--coefficients", "C",
                    .help =
                        "3 x 3 numbers of any type (default: rows 0.2 0.5 -0.8, -0.3 0.6 -0.9, 0.4 0.7 0.1)")),
-    .common = CLI_COMMON_RAW | CLI_COMMON_TABLE | CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
+    .common = CLI_COMMON_RAW | CLI_COMMON_ARRAYS,
     .small_bytes = 4 << 20,
     .state = sizeof(image),
-    CLI_ARRAYS(image, a, file),
+    .arrays = CLI_ARRAYS(CLI_OPERAND(image, a, FLOATING, "rc"), CLI_CREATED(image, b, "rc"),
+                         CLI_FREED(image, file)),
     .result = offsetof(image, b),
-    .read = load,
+    .sizes = {"rows", "cols"},
+    .unit = CLI_GBYTES,
+    .create = create,
     .work = work,
-    .check = check,
+    .measure = "count of b_ij != b_ref_ij = 0", /* the bits are the same on every device */
     .finish = finish,
-    .report = report,
 };

@@ -39,48 +39,6 @@ static int part_to_vector(const char *path, cli_part *part, cli_array *array) {
   return code == CLI_OK ? to_vector(path, array) : code;
 }
 
-/* Reads an array of the field. */
-static int read_array(cli_field field, const char *path, const cli_reading *reading, cli_memory memory,
-                      cli_part *part, cli_array *array) {
-  const int code = cli_array_read(path, reading, memory, part, array);
-  return code == CLI_OK && field == CLI_REAL_NUMBERS && cli_is_complex(array->type)
-             ? cli_fail(CLI_INPUT, "%s: expected real numbers, found %s", path, cli_type_name(array->type))
-             : code;
-}
-
-static int read_floating(cli_field field, const char *path, const cli_reading *reading, cli_memory memory,
-                         const cli_array *like, cli_part *part, cli_array *array) {
-  int code = read_array(field, path, reading, memory, part, array);
-  if (code == CLI_OK)
-    code = cli_array_to_floating(path, like ? like->type : CLI_F8, array);
-  if (code != CLI_OK)
-    return code;
-  if (like && array->type != like->type)
-    return cli_fail(CLI_INPUT, "%s: expected %s as in the first operand, found %s", path,
-                    cli_type_name(like->type), cli_type_name(array->type));
-  return CLI_OK;
-}
-
-int cli_read_matrix(cli_field field, const char *path, const cli_reading *reading, cli_memory memory,
-                    const cli_array *like, cli_part *part, cli_array *array) {
-  const int code = read_floating(field, path, reading, memory, like, part, array);
-  return code == CLI_OK && array->ndim != 2 ? cli_shape_fail(path, array, "a matrix") : code;
-}
-
-int cli_read_vector(cli_field field, const char *path, const cli_reading *reading, cli_memory memory,
-                    const cli_array *like, cli_array *array) {
-  const int code = read_floating(field, path, reading, memory, like, NULL, array);
-  return code == CLI_OK ? to_vector(path, array) : code;
-}
-
-int cli_read_vector_of(cli_field field, int64_t length, const char *path, const cli_reading *reading,
-                       cli_memory memory, const cli_array *like, cli_array *array) {
-  const int code = cli_read_vector(field, path, reading, memory, like, array);
-  return code == CLI_OK && array->shape[0] != length
-             ? cli_shape_fail(path, array, "a vector of %" PRId64, length)
-             : code;
-}
-
 /* uint8 to int64. */
 static int widen(cli_array *array) {
   cli_array wide = *array;
@@ -98,18 +56,6 @@ static int widen(cli_array *array) {
   return CLI_OK;
 }
 
-int cli_read_numbers(cli_field field, const char *path, const cli_reading *reading, cli_memory memory,
-                     cli_part *part, cli_array *array) {
-  const int code = read_array(field, path, reading, memory, part, array);
-  return code == CLI_OK && array->type == CLI_U1 ? widen(array) : code;
-}
-
-int cli_read_number_vector(cli_field field, const char *path, const cli_reading *reading, cli_memory memory,
-                           cli_part *part, cli_array *array) {
-  const int code = cli_read_numbers(field, path, reading, memory, part, array);
-  return code == CLI_OK ? part_to_vector(path, part, array) : code;
-}
-
 /* Text has no uint8. */
 static int narrow(cli_array *flags) {
   cli_array made;
@@ -125,19 +71,35 @@ static int narrow(cli_array *flags) {
   return CLI_OK;
 }
 
-int cli_read_flags(const char *path, const cli_reading *reading, cli_memory memory, const char *of_path,
-                   int64_t length, cli_part *part, cli_array *flags) {
-  int code = cli_array_read(path, reading, memory, part, flags);
+static int to_numbers(cli_numbers numbers, const char *path, const cli_array *like, cli_array *array) {
+  const char *name = cli_type_name(array->type);
+  if (numbers == CLI_NUMBERS_HEADS) {
+    const int code = narrow(array);
+    return code == CLI_OK && array->type != CLI_U1
+               ? cli_fail(CLI_INPUT, "%s: expected uint8, found %s", path, name)
+               : code;
+  }
+  const bool complex_too = numbers == CLI_NUMBERS_FIELD || numbers == CLI_NUMBERS_ANY;
+  if (cli_is_complex(array->type) && !complex_too)
+    return cli_fail(CLI_INPUT, "%s: expected real numbers, found %s", path, name);
+  if (numbers == CLI_NUMBERS_REAL || numbers == CLI_NUMBERS_ANY)
+    return array->type == CLI_U1 ? widen(array) : CLI_OK;
+  const int code = cli_array_to_floating(path, like ? like->type : CLI_F8, array);
+  return code == CLI_OK && like && array->type != like->type
+             ? cli_fail(CLI_INPUT, "%s: expected %s as in the first operand, found %s", path,
+                        cli_type_name(like->type), name)
+             : code;
+}
+
+int cli_operand_read(cli_numbers numbers, int dimensions, const char *path, const cli_reading *reading,
+                     cli_memory memory, const cli_array *like, cli_part *part, cli_array *array) {
+  int code = cli_array_read(path, reading, memory, part, array);
   if (code == CLI_OK)
-    code = narrow(flags);
-  if (code == CLI_OK && flags->type != CLI_U1)
-    return cli_fail(CLI_INPUT, "%s: expected uint8, found %s", path, cli_type_name(flags->type));
-  if (code == CLI_OK)
-    code = part_to_vector(path, part, flags);
-  const cli_array *whole = part ? &part->all : flags;
-  if (code == CLI_OK && whole->shape[0] != length)
-    return cli_shape_fail(path, whole, "a vector of %" PRId64 " as in %s", length, of_path);
-  return code;
+    code = to_numbers(numbers, path, like, array);
+  if (code == CLI_OK && dimensions == 1)
+    code = part_to_vector(path, part, array);
+  return code == CLI_OK && dimensions == 2 && array->ndim != 2 ? cli_shape_fail(path, array, "a matrix")
+                                                               : code;
 }
 
 /* ---- scalars ---- */

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operands of the commands: arrays of the types and shapes that an operation takes.
- *
- * Each reader refuses other types and shapes: it reports the file, what was expected and what was found, and
- * returns CLI_INPUT. A vector has one dimension, or two of which one is 1; it comes back with one. Where a
- * part can be asked for, NULL is all, and of numbers the part is one of elements, with one dimension. */
+/* Operands of the commands: arrays of the types and shapes that an operation takes. */
 #ifndef DAVIT_SRC_CLI_FORMATS_OPERAND_H
 #define DAVIT_SRC_CLI_FORMATS_OPERAND_H
 
@@ -25,8 +21,18 @@
    : (type) == CLI_C16 ? name##_z(__VA_ARGS__)                                                               \
                        : name##_c(__VA_ARGS__))
 
-/* Whether complex numbers are read, or refused. */
-typedef enum cli_field { CLI_REAL_NUMBERS, CLI_COMPLEX_NUMBERS } cli_field;
+/* The numbers that an operand may have. Floating ones are of the first operand's type, as are whole numbers then; in
+ * the first operand whole numbers become float64. */
+typedef enum cli_numbers {
+  CLI_NUMBERS_FIELD,    /* float64, float32, complex128 or complex64 */
+  CLI_NUMBERS_FLOATING, /* float64 or float32 */
+  CLI_NUMBERS_REAL,     /* float64, float32, int64 or int32; uint8 and bool become int64 */
+  CLI_NUMBERS_ANY,      /* the same and complex numbers, in an array of any shape */
+  CLI_NUMBERS_HEADS     /* uint8, not 0 where a segment begins; in text whole numbers, which become 0 and 1 */
+} cli_numbers;
+
+/* --trans: op(A) is A, its transpose, or the conjugate of that. */
+enum { CLI_NOT_TRANSPOSED, CLI_TRANSPOSED, CLI_CONJUGATED };
 
 /* A matrix as BLAS takes it. A C-order matrix is the transpose of the column-major matrix in the same
  * memory, so no element moves: `rows`, `cols` and `ld` are those of the latter, and `trans` makes up for it.
@@ -39,28 +45,11 @@ typedef struct cli_operand {
 
 cli_operand cli_operand_of(const cli_array *array, bool transposed);
 
-/* Float64 or float32, complex128 or complex64 where the field has them, and the type of *like if it is not
- * NULL. Whole numbers become that type, else float64. `reading` as for cli_array_read(). */
-int cli_read_matrix(cli_field field, const char *path, const cli_reading *reading, cli_memory memory,
-                    const cli_array *like, cli_part *part, cli_array *array);
-int cli_read_vector(cli_field field, const char *path, const cli_reading *reading, cli_memory memory,
-                    const cli_array *like, cli_array *array);
-
-/* The same, with a length. */
-int cli_read_vector_of(cli_field field, int64_t length, const char *path, const cli_reading *reading,
-                       cli_memory memory, const cli_array *like, cli_array *array);
-
-/* Float64, float32, int64 or int32, complex numbers where the field has them, of any shape or a vector;
- * uint8 and bool become int64. */
-int cli_read_numbers(cli_field field, const char *path, const cli_reading *reading, cli_memory memory,
-                     cli_part *part, cli_array *array);
-int cli_read_number_vector(cli_field field, const char *path, const cli_reading *reading, cli_memory memory,
-                           cli_part *part, cli_array *array);
-
-/* A uint8 vector of this length, that of the vector in `of_path`; from text whole numbers, which become 0 and
- * 1. */
-int cli_read_flags(const char *path, const cli_reading *reading, cli_memory memory, const char *of_path,
-                   int64_t length, cli_part *part, cli_array *flags);
+/* Reads an array of so many dimensions, 0: any, or a part of it (NULL: all). Others, and other numbers, are refused:
+ * CLI_INPUT after a message with the file, what was expected and what was found. A vector has one dimension, or
+ * two of which one is 1; it comes back with one. `like`: the first operand, or NULL. */
+int cli_operand_read(cli_numbers numbers, int dimensions, const char *path, const cli_reading *reading,
+                     cli_memory memory, const cli_array *like, cli_part *part, cli_array *array);
 
 /* Flops of a multiplication and an addition. */
 static inline double cli_flops(cli_type type) {

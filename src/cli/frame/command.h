@@ -19,10 +19,10 @@
  *
  *   parse     the command line into a state of zeros
  *   open      the devices of --devices, then the outputs, before any work
- *   read      command: read operands, create results, set job->rate
+ *   read      operands by their rows, create results, set job->rate; or the command's own `read`
  *   run       work, warmup + repeat times, each timed; or the command's own `run`
- *   gather    command, with several ranks: bring together what they have, on rank 0
- *   check     command, with --check: compare with the reference, set job->check
+ *   gather    with several ranks: bring together what they have, on rank 0
+ *   check     with --check: compare with the reference, set job->check
  *   finish    command: what the result still needs before it is written
  *   write     all outputs, then give all of them their names; nothing if the check failed
  *   report    --json: one object on standard output; else the result on standard output; once that is
@@ -33,7 +33,7 @@
  * that a command does not need are NULL.
  *
  * With several ranks (ranks.h) a command that `divides` goes through these steps on all of them: `open`
- * gives each rank devices of its own, `read` should read its part alone and note the whole
+ * gives each rank devices of its own, `read` reads its part alone and notes the whole
  * (cli_ranks_note()), which has to be the same on all, `run` does its part; outputs,
  * `check`, `finish` and `report` are rank 0's, where the result is whole after `gather`. Other commands
  * run on rank 0. */
@@ -45,7 +45,7 @@
 #include <stdio.h>
 
 #include "src/cli/fail.h"
-#include "src/cli/formats/array.h"
+#include "src/cli/formats/operand.h"
 #include "src/cli/frame/json.h"
 
 /* The order is that of `davit help`. */
@@ -162,6 +162,35 @@ typedef struct cli_place {
     __VA_ARGS__, {0}                                                                                         \
   }
 
+/* ---- arrays ---- */
+
+/* An array of the state. One with a path is an operand, and is read if the path is given; one that has a shape alone is
+ * created, of the first operand's type; one without either is only freed. */
+typedef struct cli_array_row {
+  size_t at;           /* of the cli_array in the state */
+  size_t path;         /* of the const char * */
+  const char *shape;   /* of op(A): the first letters of its sizes; "" is a scalar */
+  cli_numbers numbers; /* that an operand may have */
+  size_t trans;        /* of the value of --trans, where the operand has that option */
+  size_t factor;       /* of a double _Complex, which is 0 where the operand is not given */
+  bool scratch;        /* of the host alone */
+} cli_array_row;
+
+#define CLI_OPERAND(type, member, its_numbers, its_shape, ...)                                               \
+  {.at = offsetof(type, member),                                                                             \
+   .path = offsetof(type, member##_path),                                                                    \
+   .numbers = CLI_NUMBERS_##its_numbers,                                                                     \
+   .shape = (its_shape),                                                                                     \
+   __VA_ARGS__}
+#define CLI_CREATED(type, member, its_shape, ...)                                                            \
+  {.at = offsetof(type, member), .shape = (its_shape), __VA_ARGS__}
+#define CLI_FREED(type, member) {.at = offsetof(type, member)}
+
+#define CLI_ARRAYS(...)                                                                                      \
+  (const cli_array_row[]) {                                                                                  \
+    __VA_ARGS__, {0}                                                                                         \
+  }
+
 /* ---- commands ---- */
 
 /* Which common options a command takes; their rows stand in options.c. */
@@ -180,8 +209,14 @@ typedef enum cli_common_option {
   CLI_COMMON_TABLE = 2048, /* --decimal and --missing, of all operands that are CSV */
   CLI_COMMON_RUN = CLI_COMMON_JSON | CLI_COMMON_QUIET | CLI_COMMON_VERBOSE,
   CLI_COMMON_COMPUTE = CLI_COMMON_RUN | CLI_COMMON_DEVICES | CLI_COMMON_THREADS | CLI_COMMON_CHECK |
-                       CLI_COMMON_REPEAT | CLI_COMMON_TRACE
+                       CLI_COMMON_REPEAT | CLI_COMMON_TRACE,
+  CLI_COMMON_ARRAYS = CLI_COMMON_TABLE | CLI_COMMON_COMPUTE | CLI_COMMON_FORCE
 } cli_common_option;
+
+/* What a second of work achieves: the unit of how much of it a run does (flops, bytes, cells). */
+typedef enum cli_unit { CLI_NO_RATE, CLI_GFLOPS, CLI_GBYTES, CLI_GCUPS } cli_unit;
+
+enum { CLI_SIZES = 3 };
 
 /* What --check found. */
 typedef struct cli_check {
@@ -207,18 +242,31 @@ struct cli_command {
   int64_t small_bytes;
   const char *const *of_devices;
 
-  size_t state;               /* bytes */
-  size_t arrays, array_count; /* the state's arrays, which are consecutive members: CLI_ARRAYS() */
+  size_t state;                /* bytes */
+  const cli_array_row *arrays; /* first the operands */
   size_t result, initial; /* of these: what `work` computes, and its contents before each run (0: zeros) */
+  const char *sizes[CLI_SIZES + 1]; /* of the operands, in the order of job->sizes; names in the report */
+  cli_unit unit;                    /* of the rate */
+  const char
+      *cut;     /* first letters of the sizes, one or two, that several ranks divide; their parts begin at */
+  int64_t step; /* multiples of this */
+  bool ranks_on_host; /* several ranks compute in host memory, whatever the devices are */
 
   void (*defaults)(void *state); /* sets defaults that the library knows, in place of their rows' `value` */
+  /* In place of reading by the rows of `arrays`; or after it, also when rank 0 reads whole operands again; and what
+   * the rows do not create. */
   int (*read)(void *state);
+  int (*prepare)(void *state), (*create)(void *state);
   int (*run)(void *state); /* in place of `work` */
   /* Computes the result, on the devices or by the CPU reference, into `result`: the command's array of
-   * results or the reference's (cli_job_reference()); NULL for a command that has no such array. */
+   * results or the reference's (cli_job_compare()); NULL for a command that has no such array. */
   davit_status (*work)(void *state, cli_array *result, bool reference);
   int (*divides)(const void *state, bool *divided); /* whether ranks share the work; NULL: never */
-  int (*gather)(void *state);
+  int (*gather)(void *state);                       /* in place of what `cut` says */
+  /* For --check: the formula, the error and its bound, after the reference has run. NULL: the number of elements that
+   * differ, and 0. `check` stands in place of all three. */
+  const char *measure;
+  double (*error)(const void *state), (*bound)(const void *state);
   int (*check)(void *state, cli_check *check);
   bool check_on_all; /* ranks: not on rank 0 alone */
   int (*finish)(void *state);
@@ -230,11 +278,6 @@ struct cli_command {
   void (*remark)(const void *state);                 /* what else the user should know, on standard error */
   void (*release)(void *state);
 };
-
-/* All members from `first` to `last`, which must be arrays. */
-#define CLI_ARRAYS(type, first, last)                                                                        \
-  .arrays = offsetof(type, first),                                                                           \
-  .array_count = (offsetof(type, last) - offsetof(type, first)) / sizeof(cli_array) + 1
 
 #define CLI_DECLARE_COMMAND(name) extern const cli_command cli_command_##name;
 CLI_COMMANDS(CLI_DECLARE_COMMAND)

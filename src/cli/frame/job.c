@@ -13,6 +13,8 @@
 #include "src/base/allocate.h"
 #include "src/cli/clock.h"
 #include "src/cli/formats/array_file.h"
+#include "src/cli/formats/compare.h"
+#include "src/cli/frame/arrays.h"
 #include "src/cli/frame/same.h"
 #include "src/cli/frame/small.h"
 #include "src/cli/ranks.h"
@@ -69,8 +71,8 @@ static void free_state(cli_job *job) {
     cli_output_discard(member(job, row->at));
   if (command->release)
     command->release(job);
-  for (size_t i = 0; i < command->array_count; i++)
-    cli_array_free(array_at(job, command->arrays + i * sizeof(cli_array)));
+  for (const cli_array_row *row = command->arrays; row && row->at; row++)
+    cli_array_free(array_at(job, row->at));
   cli_array_free(&job->reference);
   while (job->blocks) {
     struct cli_block *next = job->blocks->next;
@@ -154,10 +156,6 @@ static int open_outputs(cli_job *job) {
   return code == CLI_OK && cli_ranks_lead() ? cli_output_check_other("--trace", job->common.trace) : code;
 }
 
-void cli_job_on_host(cli_job *job) {
-  job->devices = (cli_device_set){.count = 1, .ids = {DAVIT_HOST}};
-}
-
 /* ---- run ---- */
 
 /* The memory for times is taken here, because no rank may fail alone before `work`, which may wait for
@@ -167,7 +165,9 @@ static int read_operands(cli_job *job) {
   job->run_seconds = cli_job_memory(job, (size_t)repeat, sizeof *job->run_seconds);
   if (!job->run_seconds)
     return CLI_DEVICE;
-  return job->command->read ? job->command->read(job) : CLI_OK;
+  if (job->command->read)
+    return job->command->read(job);
+  return job->command->arrays ? cli_arrays_read(job) : CLI_OK;
 }
 
 static int compare_doubles(const void *a, const void *b) {
@@ -235,18 +235,33 @@ static int run(cli_job *job) {
 }
 
 static int gather(cli_job *job) {
-  return cli_ranks_several() && job->command->gather ? job->command->gather(job) : CLI_OK;
+  if (!cli_ranks_several())
+    return CLI_OK;
+  return job->command->gather ? job->command->gather(job)
+         : job->command->cut  ? cli_arrays_gather(job)
+                              : CLI_OK;
 }
 
 /* ---- check ---- */
 
-int cli_job_reference(cli_job *job) {
-  const cli_array *result = array_at(job, job->command->result);
-  const int code = cli_array_create_like(result->type, result, CLI_MEMORY_PLAIN, &job->reference);
+double cli_job_distance(const void *job) {
+  return cli_distance(result_of(job), &((const cli_job *)job)->reference, CLI_NONFINITE_FAILS);
+}
+
+int cli_job_compare(cli_job *job, cli_check *check) {
+  const cli_command *command = job->command;
+  const cli_array *result = result_of(job);
+  int code = cli_array_create_like(result->type, result, CLI_MEMORY_PLAIN, &job->reference);
   if (code != CLI_OK)
     return code;
   restore(job, &job->reference);
-  return cli_status(job->command->work(job, &job->reference, true));
+  code = cli_status(command->work(job, &job->reference, true));
+  if (code == CLI_OK)
+    *check = (cli_check){.measure = command->measure,
+                         .error = command->error ? command->error(job)
+                                                 : (double)cli_differences(result, &job->reference),
+                         .bound = command->bound ? command->bound(job) : 0};
+  return code;
 }
 
 /* An error that is NaN does not hold. */
@@ -272,10 +287,10 @@ static bool has_nan(const cli_array *whole) {
 
 /* The operands are the arrays before the result. */
 static bool has_overflow(cli_job *job) {
-  const cli_array *result = result_of(job), *operand = array_at(job, job->command->arrays);
+  const cli_array *result = result_of(job);
   bool found = result && has_nan(result);
-  for (; found && operand < result; operand++)
-    found = all_finite(operand);
+  for (const cli_array_row *row = job->command->arrays; found && row->at != job->command->result; row++)
+    found = all_finite(array_at(job, row->at));
   return found;
 }
 
@@ -302,9 +317,9 @@ static int check(cli_job *job) {
   int code = CLI_OK;
   if (!job->common.check || !(cli_ranks_lead() || job->command->check_on_all))
     return code;
-  if (job->command->check) {
+  if (job->command->check || job->command->measure) {
     cli_progress_start(&job->progress, "check", job->common.quiet);
-    code = job->command->check(job, &job->check);
+    code = job->command->check ? job->command->check(job, &job->check) : cli_job_compare(job, &job->check);
     cli_progress_stop(&job->progress);
     if (job->check.measure)
       explain_nan(job);
@@ -362,6 +377,11 @@ void cli_json_element(cli_json *json, const char *key, const cli_array *array, i
   }
 }
 
+void cli_job_report_sizes(cli_json *json, const cli_job *job) {
+  for (int i = 0; job->command->sizes[i]; i++)
+    cli_json_integer(json, job->command->sizes[i], job->sizes[i].whole);
+}
+
 /* Members that have the same form in JSON and for people. */
 static void report_figures(cli_json *json, const cli_job *job) {
   static const char *const names[] = {
@@ -378,6 +398,8 @@ static void report_figures(cli_json *json, const cli_job *job) {
     cli_json_string(json, "type", cli_type_name(result_of(job)->type));
   if (job->command->report)
     job->command->report(json, job);
+  else
+    cli_job_report_sizes(json, job);
 }
 
 static void print_json(const cli_job *job) {
@@ -521,6 +543,7 @@ static int share_out(cli_job *job, bool *takes_part) {
   const int code = cli_ranks_agree(job->command->divides ? job->command->divides(job, &divided) : CLI_OK);
   if (code != CLI_OK)
     return code;
+  cli_ranks_note(divided);
   cli_ranks_share(sizeof divided, &divided);
   *takes_part = divided || cli_ranks_alone();
   return CLI_OK;
