@@ -23,7 +23,6 @@ typedef enum strands { STRAND_PLUS, STRAND_MINUS, STRAND_BOTH } strands;
 typedef struct comparison {
   cli_job job;
   const char *query_path, *target_path;
-  cli_output output;
   align_scheme scheme;
   align_statistics statistics;
   strands strands;
@@ -163,6 +162,7 @@ static davit_status score_pairs(const comparison *c, int64_t query, align_strand
 static davit_status search(comparison *c, int64_t query, align_strand strand, bool reference) {
   davit_status status = DAVIT_SUCCESS;
   int64_t found = 0;
+  cli_progress_at(&c->job.progress, (double)query, (double)c->query.count, "sequences");
   if (reference) {
     score_by_reference(c, query, strand, c->scores);
     found = select_hits(c, c->scores);
@@ -179,22 +179,27 @@ static davit_status search(comparison *c, int64_t query, align_strand strand, bo
   return status;
 }
 
-static davit_status work(void *state, cli_array *unused, bool reference) {
-  comparison *c = state;
+/* The rows of all queries; `find` adds the hits of one and a strand. */
+static davit_status find_rows(comparison *c, align_list *rows, bool reference,
+                              davit_status (*find)(comparison *, int64_t, align_strand, bool)) {
   davit_status status = DAVIT_SUCCESS;
-  (void)unused;
-  c->rows.count = 0;
   for (int64_t query = 0; query < c->query.count && status == DAVIT_SUCCESS; query++) {
-    cli_progress_at(&c->job.progress, (double)query, (double)c->query.count, "sequences");
     c->found_count = 0;
     for (align_strand strand = 0; strand < ALIGN_STRANDS && status == DAVIT_SUCCESS; strand++)
       if (has_strand(c, strand))
-        status = search(c, query, strand, reference);
+        status = find(c, query, strand, reference);
     choose_hits(c, query);
     if (status == DAVIT_SUCCESS)
-      status = align_list_add(&c->rows, query, c->found_count, c->found);
+      status = align_list_add(rows, query, c->found_count, c->found);
   }
   return status;
+}
+
+static davit_status work(void *state, cli_array *unused, bool reference) {
+  comparison *c = state;
+  (void)unused;
+  c->rows.count = 0;
+  return find_rows(c, &c->rows, reference, search);
 }
 
 static int make_database(comparison *c) {
@@ -303,10 +308,10 @@ static int64_t score_of_columns(const comparison *c, const align_row *r) {
 }
 
 /* Of a strand: counts the scores that differ, and adds the reference's hits to c->found. */
-static davit_status check_scores(comparison *c, int64_t query, align_strand strand) {
+static davit_status check_scores(comparison *c, int64_t query, align_strand strand, bool reference) {
   davit_status status = DAVIT_SUCCESS;
   score_by_reference(c, query, strand, c->expected);
-  if (!c->job.devices.reference && c->count > 0) {
+  if (!reference && c->count > 0) {
     status = c->mode != DAVIT_ALIGN_LOCAL
                  ? score_pairs(c, query, strand, c->scores)
                  : davit_align_scores(c->database, &c->scheme.scoring, length_of(&c->query, query),
@@ -316,21 +321,6 @@ static davit_status check_scores(comparison *c, int64_t query, align_strand stra
   }
   add_hits(c, strand, select_hits(c, c->expected));
   return status;
-}
-
-/* The rows that the reference finds. */
-static int find_right(comparison *c) {
-  davit_status status = DAVIT_SUCCESS;
-  for (int64_t query = 0; query < c->query.count && status == DAVIT_SUCCESS; query++) {
-    c->found_count = 0;
-    for (align_strand strand = 0; strand < ALIGN_STRANDS && status == DAVIT_SUCCESS; strand++)
-      if (has_strand(c, strand))
-        status = check_scores(c, query, strand);
-    choose_hits(c, query);
-    if (status == DAVIT_SUCCESS)
-      status = align_list_add(&c->right, query, c->found_count, c->found);
-  }
-  return align_list_share(cli_status(status), &c->right, c->top);
 }
 
 static int64_t count_wrong_rows(const comparison *c) {
@@ -345,7 +335,8 @@ static int64_t count_wrong_rows(const comparison *c) {
 
 static int check(void *state, cli_check *check) {
   comparison *c = state;
-  int code = find_right(c);
+  const davit_status status = find_rows(c, &c->right, c->job.devices.reference, check_scores);
+  int code = align_list_share(cli_status(status), &c->right, c->top);
   const double own = c->wrong;
   if (code == CLI_OK && cli_ranks_several())
     code = cli_status(cli_ranks_reduce(DAVIT_SUM, DAVIT_DOUBLE, 1, &own, &c->wrong));
@@ -459,20 +450,12 @@ static void say_what_is_unknown(const comparison *c) {
 }
 
 static int check_names(const comparison *c) {
-  static const cli_name_format queries[] = {[ALIGN_SAM] = CLI_NAME_SAM_QUERY,
-                                            [ALIGN_JSON] = CLI_NAME_JSON,
-                                            [ALIGN_TSV] = CLI_NAME_COLUMN,
-                                            [ALIGN_PAF] = CLI_NAME_COLUMN,
-                                            [ALIGN_BLAST6] = CLI_NAME_COLUMN},
-                               targets[] = {[ALIGN_SAM] = CLI_NAME_SAM_TARGET,
-                                            [ALIGN_JSON] = CLI_NAME_JSON,
-                                            [ALIGN_TSV] = CLI_NAME_COLUMN,
-                                            [ALIGN_PAF] = CLI_NAME_COLUMN,
-                                            [ALIGN_BLAST6] = CLI_NAME_COLUMN};
+  const bool sam = c->format == ALIGN_SAM;
+  const cli_name_format other = c->format == ALIGN_JSON ? CLI_NAME_JSON : CLI_NAME_COLUMN;
   int code = cli_sequences_check_distinct(&c->target);
   if (code == CLI_OK)
-    code = cli_sequences_check_names(&c->query, queries[c->format]);
-  return code == CLI_OK ? cli_sequences_check_names(&c->target, targets[c->format]) : code;
+    code = cli_sequences_check_names(&c->query, sam ? CLI_NAME_SAM_QUERY : other);
+  return code == CLI_OK ? cli_sequences_check_names(&c->target, sam ? CLI_NAME_SAM_TARGET : other) : code;
 }
 
 static int load(void *state) {
@@ -552,7 +535,7 @@ const cli_command cli_command_align = {
         CLI_PLACE(comparison, target_path, "TARGET",
                   "the same; each of its sequences has a name of its own")),
     .options = CLI_OPTIONS(
-        CLI_OPTION(OUTPUT, comparison, output, "-o", "FILE", .value = "-", .otherwise = "standard output",
+        CLI_OPTION(OUTPUT, comparison, job.output, "-o", "FILE", .value = "-", .otherwise = "standard output",
                    .help = "write the lines there; with --json, lines are written only to a file"),
         CLI_OPTION(CHOICE, comparison, mode, "--mode", "M", .choices = mode_names, .value = "local",
                    .help = "which stretches are aligned"),

@@ -10,7 +10,6 @@
 typedef struct product {
   cli_job job;
   const char *a_path, *x_path;
-  cli_output output;
   cli_array a, x, y;
   cli_array tmp; /* A x, for the reference */
 } product;
@@ -24,10 +23,9 @@ static davit_status work(void *state, cli_array *y, bool reference) {
                       y->data, &(davit_atax_options){CLI_DEVICES(p)});
   if (!p->a.bytes) /* the reference takes no NULL */
     return DAVIT_SUCCESS;
-  if (p->a.type == CLI_F8)
-    dvt_ref_datax(a.trans, a.rows, a.cols, p->a.data, a.ld, p->x.data, p->tmp.data, y->data);
-  else
-    dvt_ref_satax(a.trans, a.rows, a.cols, p->a.data, a.ld, p->x.data, p->tmp.data, y->data);
+#define MULTIPLY(l, T)                                                                                       \
+  dvt_ref_##l##atax(a.trans, a.rows, a.cols, p->a.data, a.ld, p->x.data, p->tmp.data, y->data)
+  CLI_OF_PRECISION(y->type, MULTIPLY);
   return DAVIT_SUCCESS;
 }
 
@@ -52,7 +50,7 @@ const cli_command cli_command_atax = {
     .examples = "davit atax A.npy x.npy -o y.npy\n",
     .operands = CLI_PLACES(CLI_PLACE(product, a_path, "A", "a float64 or float32 matrix"),
                            CLI_PLACE(product, x_path, "X", "a vector of the same type")),
-    .options = CLI_OPTIONS(CLI_RESULT_OPTION(product, "Y")),
+    .options = CLI_OPTIONS(CLI_RESULT_OPTION("Y")),
     .common = CLI_COMMON_ARRAYS,
     .small_bytes = 4 << 20,
     .state = sizeof(product),

@@ -13,24 +13,18 @@
 typedef struct sum {
   cli_job job;
   const char *x_path, *y_path;
-  cli_output output;
   double _Complex alpha;
   cli_array x, y, z;
 } sum;
 
-#define DEFINE_ADD(p, T)                                                                                     \
-  static davit_status add_##p(const sum *s, int64_t n, T *z) {                                               \
-    return davit_##p##axpy(n, (T)s->alpha, s->x.data, 1, z, 1, &(davit_axpy_options){CLI_DEVICES(s)});       \
-  }
-CLI_FOR_FIELDS(DEFINE_ADD)
-#undef DEFINE_ADD
-
 static davit_status work(void *state, cli_array *z, bool reference) {
   const sum *s = state;
   const int64_t n = s->x.shape[0];
-  return reference ? dvt_axpy_host(
-                         NULL, &(dvt_axpy){cli_number_type(s->x.type), n, s->alpha, s->x.data, 1, z->data, 1})
-                   : CLI_CALL_FIELD(s->x.type, add, s, n, z->data);
+  const void *x = s->x.data;
+  const davit_axpy_options options = {CLI_DEVICES(s)};
+#define ADD(p, T) davit_##p##axpy(n, (T)s->alpha, x, 1, z->data, 1, &options)
+  return reference ? dvt_axpy_host(NULL, &(dvt_axpy){cli_number_type(z->type), n, s->alpha, x, 1, z->data, 1})
+                   : CLI_OF_FIELD(z->type, ADD);
 }
 
 /* Largest error of an element, relative to the magnitudes that were added; NaN if one is NaN. */
@@ -58,7 +52,7 @@ const cli_command cli_command_axpy = {
     .examples = "davit axpy x.npy y.npy --alpha 0.5 -o z.npy\n",
     .operands = CLI_PLACES(CLI_PLACE(sum, x_path, "X", "a float64, float32, complex128 or complex64 vector"),
                            CLI_PLACE(sum, y_path, "Y", "a vector of the same length and type")),
-    .options = CLI_OPTIONS(CLI_RESULT_OPTION(sum, "Z"), CLI_ALPHA_OPTION(sum)),
+    .options = CLI_OPTIONS(CLI_RESULT_OPTION("Z"), CLI_ALPHA_OPTION(sum)),
     .common = CLI_COMMON_ARRAYS,
     .small_bytes = 4 << 20,
     .state = sizeof(sum),

@@ -33,15 +33,6 @@ typedef struct search {
 
 /* ---- points ---- */
 
-/* Puts the coordinates of a point side by side: a matrix in C order is its transpose in Fortran order. */
-static int to_points(cli_array *a) {
-  const int64_t rows = a->shape[0];
-  a->shape[0] = a->shape[1];
-  a->shape[1] = rows;
-  a->fortran = !a->fortran;
-  return cli_array_to_fortran(a);
-}
-
 static int check_finite(const char *path, const search *s) {
   for (int64_t i = 0; i < s->n * s->dim; i++)
     if (!isfinite(cli_number(&s->points, i)))
@@ -86,7 +77,7 @@ static int read_points(search *s) {
   say_what_was_taken(s);
   s->n = a->shape[0];
   s->dim = (int)a->shape[1];
-  code = to_points(a);
+  code = cli_array_to_c(a);
   return code == CLI_OK ? check_finite(s->path, s) : code;
 }
 

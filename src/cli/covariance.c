@@ -11,7 +11,7 @@
 typedef struct covariance {
   cli_job job;
   const char *d_path;
-  cli_output output, mean_output;
+  cli_output mean_output;
   cli_real_or_choice divisor_given, mean_divisor_given;
   bool packed;
   double mean_divisor, divisor;
@@ -72,19 +72,14 @@ static int64_t leading(const covariance *c) {
   return c->d.shape[1] > 0 ? c->d.shape[1] : 1;
 }
 
-#define DEFINE_REFERENCE(p, T)                                                                               \
-  static void reference_##p(covariance *c, void *s) {                                                        \
-    const cli_operand d = cli_operand_of(&c->d, false);                                                      \
-    dvt_ref_##p##covariance(d.trans, d.op_rows, d.op_cols, c->d.data, d.ld, c->mean_divisor, c->divisor,     \
-                            c->mean.data, c->centred.data, d.ld, s, leading(c));                             \
-  }
-CLI_FOR_PRECISIONS(DEFINE_REFERENCE)
-#undef DEFINE_REFERENCE
-
 static davit_status by_reference(covariance *c, void *s) {
-  (c->d.type == CLI_F8 ? reference_d : reference_s)(c, c->packed ? c->full.data : s);
-  return c->packed ? davit_covariance_pack(cli_number_type(c->d.type), c->d.shape[1], c->full.data,
-                                           leading(c), s, NULL)
+  const cli_operand d = cli_operand_of(&c->d, false);
+  void *full = c->packed ? c->full.data : s;
+#define COMPUTE(l, T)                                                                                        \
+  dvt_ref_##l##covariance(d.trans, d.op_rows, d.op_cols, c->d.data, d.ld, c->mean_divisor, c->divisor,       \
+                          c->mean.data, c->centred.data, d.ld, full, leading(c))
+  CLI_OF_PRECISION(c->d.type, COMPUTE);
+  return c->packed ? davit_covariance_pack(cli_number_type(c->d.type), d.op_cols, full, leading(c), s, NULL)
                    : DAVIT_SUCCESS;
 }
 
@@ -225,7 +220,7 @@ const cli_command cli_command_covariance = {
     .operands =
         CLI_PLACES(CLI_PLACE(covariance, d_path, "D", "a float64 or float32 matrix; rows are observations")),
     .options = CLI_OPTIONS(
-        CLI_RESULT_OPTION(covariance, "S"),
+        CLI_RESULT_OPTION("S"),
         CLI_OPTION(OUTPUT, covariance, mean_output, "--mean", "FILE", .array = offsetof(covariance, mean),
                    .help = "write the means; if -o is given too, both files are written or neither is"),
         CLI_OPTION(REAL, covariance, divisor_given, "--divisor", "X", .choices = divisors, .value = "rows-1",

@@ -311,25 +311,19 @@ static int run(void *state) {
 
 enum { HITS = 256 }; /* sent at a time */
 
-/* Rank 0 takes what is sent even when it can write no more. */
-static int collect(detect_search *s, int rank, int64_t row, int64_t count) {
-  davit_detect_hit hits[HITS];
-  int code = CLI_OK;
-  for (int64_t at = 0; at < count; at += HITS) {
-    const int64_t now = dvt_at_most(count - at, HITS);
-    cli_ranks_receive(rank, (size_t)now * sizeof *hits, hits);
-    code = code == CLI_OK ? detect_rows_put(&s->rows, row + at, now, hits) : code;
-  }
-  return code;
-}
-
-static int hand_over(const detect_search *s, int64_t row, int64_t count) {
+/* Rows that `rank` has found, from there to rank 0, which takes what is sent even when it can write no more. */
+static int pass_rows(detect_search *s, int rank, int64_t row, int64_t count) {
   davit_detect_hit hits[HITS] = {0};
   int code = CLI_OK;
   for (int64_t at = 0; at < count; at += HITS) {
     const int64_t now = dvt_at_most(count - at, HITS);
-    code = code == CLI_OK ? detect_rows_get(&s->rows, row + at, now, hits) : code;
-    cli_ranks_send((size_t)now * sizeof *hits, hits);
+    if (cli_ranks_lead())
+      cli_ranks_receive(rank, (size_t)now * sizeof *hits, hits);
+    if (code == CLI_OK)
+      code = cli_ranks_lead() ? detect_rows_put(&s->rows, row + at, now, hits)
+                              : detect_rows_get(&s->rows, row + at, now, hits);
+    if (!cli_ranks_lead())
+      cli_ranks_send((size_t)now * sizeof *hits, hits);
   }
   return code;
 }
@@ -361,11 +355,8 @@ static int gather(void *state) {
     return code;
   for (int64_t turn = 0, row = 0; turn < s->turn_count; row += s->turns[turn++]) {
     const int rank = (int)(turn % cli_ranks_count());
-    int now = CLI_OK;
-    if (rank > 0 && cli_ranks_lead())
-      now = collect(s, rank, row, s->turns[turn]);
-    else if (rank > 0 && rank == cli_ranks_rank())
-      now = hand_over(s, row, s->turns[turn]);
+    const bool mine = rank > 0 && (cli_ranks_lead() || rank == cli_ranks_rank());
+    const int now = mine ? pass_rows(s, rank, row, s->turns[turn]) : CLI_OK;
     code = code == CLI_OK ? now : code;
   }
   code = cli_ranks_agree(code);
@@ -634,7 +625,8 @@ const cli_command cli_command_detect = {
         CLI_OPTION(LIST, detect_search, paths, "--effect", "E ...", .required = true,
                    .help = "the effects: all arguments up to the next option. Their names are those of the "
                            "files, without folder and ending; the second effect of a name is NAME#2"),
-        CLI_OPTION(OUTPUT, detect_search, output, "-o", "FILE", .value = "-", .otherwise = "standard output",
+        CLI_OPTION(OUTPUT, detect_search, job.output, "-o", "FILE", .value = "-",
+                   .otherwise = "standard output",
                    .help = "write the rows there; with --json, rows are written only to a file"),
         CLI_OPTION(OUTPUT, detect_search, labels, "--labels", "FILE", .write = write_labels,
                    .help = "write the hits as labels that Audacity reads"),

@@ -25,7 +25,7 @@ enum {
 
 bool detect_may_be_live(const detect_search *s) {
   const cli_common *common = &s->job.common;
-  return !strcmp(s->path, "-") && s->output.path && !strcmp(s->output.path, "-") && !s->labels.path &&
+  return !strcmp(s->path, "-") && s->job.output.path && !strcmp(s->job.output.path, "-") && !s->labels.path &&
          !s->picture.path && !common->json && !common->check && s->rows.fdr <= 0 &&
          s->options.null == DAVIT_DETECT_NULL_STREAM && !cli_ranks_several();
 }
@@ -97,7 +97,7 @@ static bool write_row(detect_search *s, int64_t w, int e, int64_t after, int64_t
     s->last[hit.effect] = hit;
   s->rows.hits += decision == DETECT_FOUND;
   s->rows.count++;
-  return detect_rows_row(s->output.file, &s->rows, &hit, decision);
+  return detect_rows_row(s->job.output.file, &s->rows, &hit, decision);
 }
 
 /* Windows [from, to) of those found. */
@@ -154,7 +154,7 @@ static int read_step(detect_search *s, int64_t *got) {
   const bool begins = s->held == 0 && s->first == 0;
   int code = cli_frames_read(&s->stream, s->moved, s->frames + s->held * s->stream.width, got);
   if (code == CLI_OK && begins) {
-    detect_rows_head(s->output.file);
+    detect_rows_head(s->job.output.file);
     code = cli_output_flush();
   }
   s->held += *got;

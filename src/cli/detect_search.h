@@ -21,7 +21,7 @@ typedef struct detect_search {
   cli_job job;
   const char *path;
   cli_list paths; /* of the effects */
-  cli_output output, labels, picture;
+  cli_output labels, picture;
   davit_features_options sound; /* frame 0: by the effects */
   bool any_binning;             /* none is asked for */
   davit_detect_options options;

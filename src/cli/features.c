@@ -9,7 +9,6 @@
 typedef struct extraction {
   cli_job job;
   const char *path;
-  cli_output output;
   davit_features_options sound;
   cli_frames frames;
   cli_array features;
@@ -81,7 +80,7 @@ const cli_command cli_command_features = {
     .operands = CLI_PLACES(
         CLI_PLACE(extraction, path, "SOUND", "anything that libsndfile reads; channels are averaged")),
     .options = CLI_OPTIONS(
-        CLI_OPTION(OUTPUT, extraction, output, "-o", "F", .required = true,
+        CLI_OPTION(OUTPUT, extraction, job.output, "-o", "F", .required = true,
                    .help = "the file: .npy, .mtx or .csv, as the name ends; .npy without an ending"),
         CLI_SOUND_OPTIONS(extraction, .otherwise = NULL)),
     .common = CLI_COMMON_THREADS | CLI_COMMON_RUN | CLI_COMMON_CHECK | CLI_COMMON_FORCE,

@@ -16,7 +16,6 @@ typedef enum arithmetic { ARITHMETIC_NATIVE, ARITHMETIC_EMULATED } arithmetic;
 typedef struct product {
   cli_job job;
   const char *a_path, *b_path, *c0_path;
-  cli_output output;
   double _Complex alpha, beta;
   int transa, transb;
   arithmetic arithmetic;
@@ -37,15 +36,6 @@ static int load(void *state) {
                         "(CUBLAS_EMULATE_DOUBLE_PRECISION=1); it is slower on the cards that were measured")
              : cli_arrays_read(&p->job);
 }
-
-#define DEFINE_MULTIPLY(p, T)                                                                                \
-  static davit_status multiply_##p(const product *q, const dvt_level3 *g,                                    \
-                                   const davit_level3_options *options) {                                    \
-    return davit_##p##gemm(g->transa, g->transb, g->m, g->n, g->k, (T)q->alpha, g->a, g->lda, g->b, g->ldb,  \
-                           (T)q->beta, g->c, g->ldc, options);                                               \
-  }
-CLI_FOR_FIELDS(DEFINE_MULTIPLY)
-#undef DEFINE_MULTIPLY
 
 static void show_progress(void *state, int64_t done, int64_t all) {
   product *p = state;
@@ -77,8 +67,11 @@ static davit_status work(void *state, cli_array *c, bool reference) {
                                         .explanation = p->explain ? &p->explanation : NULL,
                                         .progress = once && p->job.progress.running ? show_progress : NULL,
                                         .progress_context = p};
+#define MULTIPLY(l, T)                                                                                       \
+  davit_##l##gemm(g.transa, g.transb, g.m, g.n, g.k, (T)g.alpha, g.a, g.lda, g.b, g.ldb, (T)g.beta, g.c,     \
+                  g.ldc, &options)
   return reference ? dvt_level3_host(&(dvt_site){.threads = dvt_threads()}, &g)
-                   : CLI_CALL_FIELD(p->a.type, multiply, p, &g, &options);
+                   : CLI_OF_FIELD(c->type, MULTIPLY);
 }
 
 static int divides(const void *state, bool *divided) {
@@ -187,7 +180,7 @@ const cli_command cli_command_gemm = {
         CLI_PLACES(CLI_PLACE(product, a_path, "A", "a float64, float32, complex128 or complex64 matrix"),
                    CLI_PLACE(product, b_path, "B", "a matrix of the same type")),
     .options = CLI_OPTIONS(
-        CLI_RESULT_OPTION(product, "C"), CLI_ALPHA_OPTION(product), CLI_BETA_OPTION(product, "C0"),
+        CLI_RESULT_OPTION("C"), CLI_ALPHA_OPTION(product), CLI_BETA_OPTION(product, "C0"),
         CLI_OPTION(TEXT, product, c0_path, "--c0", "FILE",
                    .help = "C before the product; without it that term is left out"),
         CLI_TRANSPOSE_OPTION(product, transa, "A"), CLI_TRANSPOSE_OPTION(product, transb, "B"),

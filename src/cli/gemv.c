@@ -11,27 +11,22 @@
 typedef struct product {
   cli_job job;
   const char *a_path, *x_path, *y0_path;
-  cli_output output;
   double _Complex alpha, beta;
   int trans;
   cli_array a, x, y0, y; /* without --y0, `y0` is empty */
 } product;
 
-#define DEFINE_MULTIPLY(p, T)                                                                                \
-  static davit_status multiply_##p(const product *q, const cli_operand *a, T *y) {                           \
-    return davit_##p##gemv(a->trans, a->rows, a->cols, (T)q->alpha, q->a.data, a->ld, q->x.data, 1,          \
-                           (T)q->beta, y, 1, &(davit_gemv_options){CLI_DEVICES(q)});                         \
-  }
-CLI_FOR_FIELDS(DEFINE_MULTIPLY)
-#undef DEFINE_MULTIPLY
-
 static davit_status work(void *state, cli_array *y, bool reference) {
-  const product *p = state;
-  const cli_operand a = cli_operand_of(&p->a, p->trans);
+  const product *q = state;
+  const cli_operand a = cli_operand_of(&q->a, q->trans);
+  const davit_gemv_options options = {CLI_DEVICES(q)};
+#define MULTIPLY(p, T)                                                                                       \
+  davit_##p##gemv(a.trans, a.rows, a.cols, (T)q->alpha, q->a.data, a.ld, q->x.data, 1, (T)q->beta, y->data,  \
+                  1, &options)
   return reference
-             ? dvt_gemv_host(NULL, &(dvt_gemv){cli_number_type(p->a.type), a.trans, a.rows, a.cols, p->alpha,
-                                               p->a.data, a.ld, p->x.data, 1, p->beta, y->data, 1})
-             : CLI_CALL_FIELD(p->a.type, multiply, p, &a, y->data);
+             ? dvt_gemv_host(NULL, &(dvt_gemv){cli_number_type(y->type), a.trans, a.rows, a.cols, q->alpha,
+                                               q->a.data, a.ld, q->x.data, 1, q->beta, y->data, 1})
+             : CLI_OF_FIELD(y->type, MULTIPLY);
 }
 
 /* The bound of gemm for a result of one column. */
@@ -50,8 +45,7 @@ const cli_command cli_command_gemv = {
     .operands =
         CLI_PLACES(CLI_PLACE(product, a_path, "A", "a float64, float32, complex128 or complex64 matrix"),
                    CLI_PLACE(product, x_path, "X", "a vector of the same type")),
-    .options = CLI_OPTIONS(CLI_RESULT_OPTION(product, "Y"), CLI_ALPHA_OPTION(product),
-                           CLI_BETA_OPTION(product, "y0"),
+    .options = CLI_OPTIONS(CLI_RESULT_OPTION("Y"), CLI_ALPHA_OPTION(product), CLI_BETA_OPTION(product, "y0"),
                            CLI_OPTION(TEXT, product, y0_path, "--y0", "FILE",
                                       .help = "y before the product; without it that term is left out"),
                            CLI_TRANSPOSE_OPTION(product, trans, "A")),

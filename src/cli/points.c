@@ -18,7 +18,6 @@ typedef enum kind { UNIFORM, SIGNED, NORMAL } kind;
 
 typedef struct generator {
   cli_job job;
-  cli_output output;
   kind kind;
   cli_type type;
   int64_t n;
@@ -162,7 +161,7 @@ const cli_command cli_command_points = {
     .options = CLI_OPTIONS(
         CLI_OPTION(WHOLE, generator, n, "-n", "N", .minimum = 1, .required = true,
                    .help = "number of points"),
-        CLI_OPTION(OUTPUT, generator, output, "-o", "P", .required = true,
+        CLI_OPTION(OUTPUT, generator, job.output, "-o", "P", .required = true,
                    .help = "the file: .npy, .mtx or .csv, as the name ends; .npy without an ending"),
         CLI_OPTION(CHOICE, generator, kind, "--kind", "KIND", .choices = kinds, .value = "uniform",
                    .help = "how the points are spread"),

@@ -28,38 +28,6 @@ static int to_double(cli_array *x) {
   return CLI_OK;
 }
 
-/* The place in memory of element `i` in C order. */
-static int64_t place_of(const cli_array *array, int64_t i) {
-  int64_t place = 0, stride = 1, block = cli_array_count(array);
-  if (!array->fortran)
-    return i;
-  for (int k = 0; k < array->ndim; k++) {
-    block /= array->shape[k];
-    place += i / block * stride;
-    i %= block;
-    stride *= array->shape[k];
-  }
-  return place;
-}
-
-/* Where the place among all elements is asked for, it is that in C order. */
-static int to_c_order(cli_array *x) {
-  cli_array turned;
-  if (!x->fortran || x->ndim < 2)
-    return CLI_OK;
-  const int code = cli_array_create_like(x->type, x, x->wanted, &turned);
-  if (code != CLI_OK)
-    return code;
-  const size_t bytes = cli_type_bytes(x->type);
-  for (int64_t i = 0, n = cli_array_count(x); i < n; i++)
-    memcpy((char *)turned.data + (size_t)i * bytes, (const char *)x->data + (size_t)place_of(x, i) * bytes,
-           bytes);
-  turned.fortran = false;
-  cli_array_free(x);
-  *x = turned;
-  return CLI_OK;
-}
-
 /* Moves the axis behind all others: outer × length × inner to outer × inner × length. */
 static int turn(cli_array *x, int64_t outer, int64_t length, int64_t inner) {
   cli_array turned;
@@ -125,9 +93,9 @@ static int check_order(const reduction *r) {
 }
 
 static int check_output(const reduction *r) {
-  return r->shape.ndim > 2 && r->output.path && cli_writer_of(r->output.path) != cli_npy_write
+  return r->shape.ndim > 2 && r->job.output.path && cli_writer_of(r->job.output.path) != cli_npy_write
              ? cli_fail(CLI_USAGE, "-o %s: expected a name that ends in .npy for a result of %d dimensions",
-                        r->output.path, r->shape.ndim)
+                        r->job.output.path, r->shape.ndim)
              : CLI_OK;
 }
 
@@ -147,7 +115,7 @@ static int group(reduction *r) {
   r->shape = (cli_array){.shape = {1, 1}, .fortran = true};
   if (cli_is_given(r->job.command, &r->job.common, "--axis"))
     return group_by_axis(r);
-  return reduce_gives_place(r) ? to_c_order(&r->x) : CLI_OK;
+  return reduce_gives_place(r) ? cli_array_to_c(&r->x) : CLI_OK; /* places are those in C order */
 }
 
 static int prepare(void *state) {
@@ -317,11 +285,11 @@ static int check(void *state, cli_check *check) {
 static void print(const void *state) {
   const reduction *r = state;
   const cli_array *values = &r->result;
-  if (r->output.path)
+  if (r->job.output.path)
     return;
   const int64_t row = values->ndim > 1 ? values->shape[values->ndim - 1] : 1;
   for (int64_t i = 0, n = cli_array_count(values); i < n; i++) {
-    cli_element_write(stdout, values, place_of(values, i), cli_type_digits(values->type));
+    cli_element_write(stdout, values, cli_array_place(values, i), cli_type_digits(values->type));
     putchar((i + 1) % row ? ',' : '\n');
   }
 }
@@ -340,7 +308,7 @@ static void json(cli_json *json, const void *state) {
   cli_json_close_array(json);
   cli_json_open_array(json, "result");
   for (int64_t i = 0, n = cli_array_count(values); i < n; i++)
-    cli_json_element(json, NULL, values, place_of(values, i));
+    cli_json_element(json, NULL, values, cli_array_place(values, i));
   cli_json_close_array(json);
 }
 
@@ -383,7 +351,7 @@ const cli_command cli_command_reduce = {
                              "an array of any shape; float32, float64, complex64, complex128, int32 and "
                              "int64 stay, other numbers become float32 or int64")),
     .options = CLI_OPTIONS(
-        CLI_RESULT_OPTION(reduction, "Y"),
+        CLI_RESULT_OPTION("Y"),
         CLI_OPTION(CHOICE, reduction, op, "--op", "OP", .choices = operators, .value = "sum",
                    .help = "the operator"),
         CLI_OPTION(WHOLE, reduction, axis, "--axis", "K", .minimum = -CLI_DIMS, .maximum = CLI_DIMS - 1,

@@ -27,7 +27,6 @@ typedef enum reduce_op {
 typedef struct reduction {
   cli_job job;
   const char *x_path;
-  cli_output output;
   int op; /* of davit_operator or reduce_op */
   int64_t axis;
   bool ordered;              /* changes nothing: the library has one order */

@@ -13,7 +13,6 @@
 typedef struct prefix {
   cli_job job;
   const char *x_path, *flags_path;
-  cli_output output;
   davit_operator op;
   bool exclusive;
   cli_array x, flags, y; /* without --flags, `flags` is empty */
@@ -103,7 +102,7 @@ const cli_command cli_command_scan = {
                 "davit scan x.npy --op max --exclusive --flags flags.npy -o y.npy\n",
     .operands = CLI_PLACES(CLI_PLACE(prefix, x_path, "X", "a vector of float64, float32, int64 or int32")),
     .options = CLI_OPTIONS(
-        CLI_RESULT_OPTION(prefix, "Y"), CLI_OPERATOR_OPTION(prefix),
+        CLI_RESULT_OPTION("Y"), CLI_OPERATOR_OPTION(prefix),
         CLI_OPTION(FLAG, prefix, exclusive, "--exclusive", NULL,
                    .help = "y_i = x_0 op ... op x_{i-1}; y_0 is the operator's identity"),
         CLI_OPTION(TEXT, prefix, flags_path, "--flags", "F",

@@ -13,7 +13,6 @@
 typedef struct image {
   cli_job job;
   const char *a_path, *coefficients_path;
-  cli_output output;
   davit_stencil_border border;
   double coefficients[9]; /* for A as it is in memory, column by column */
   cli_array a, b, file;   /* `file`: coefficients */
@@ -57,17 +56,16 @@ static davit_status work(void *state, cli_array *b, bool reference) {
   if (!reference)
     return davit_stencil(cli_number_type(p->a.type), a.rows, a.cols, p->a.data, a.ld, p->coefficients,
                          b->data, a.ld, &(davit_stencil_options){.border = p->border, CLI_DEVICES(p)});
-  if (p->a.type == CLI_F8)
-    dvt_ref_dstencil(a.rows, a.cols, p->a.data, a.ld, p->coefficients, p->border, b->data, a.ld);
-  else
-    dvt_ref_sstencil(a.rows, a.cols, p->a.data, a.ld, p->coefficients, p->border, b->data, a.ld);
+#define CONVOLVE(l, T)                                                                                       \
+  dvt_ref_##l##stencil(a.rows, a.cols, p->a.data, a.ld, p->coefficients, p->border, b->data, a.ld)
+  CLI_OF_PRECISION(b->type, CONVOLVE);
   return DAVIT_SUCCESS;
 }
 
 /* Matrices are written in Fortran order. */
 static int finish(void *state) {
   image *p = state;
-  return p->output.path ? cli_array_to_fortran(&p->b) : CLI_OK;
+  return p->job.output.path ? cli_array_to_fortran(&p->b) : CLI_OK;
 }
 
 static const cli_choice borders[] = {
@@ -82,7 +80,7 @@ const cli_command cli_command_stencil = {
                 "davit stencil A.npy --coefficients C3.npy --border zero -o B.npy\n",
     .operands = CLI_PLACES(CLI_PLACE(image, a_path, "A", "a float64 or float32 matrix")),
     .options = CLI_OPTIONS(
-        CLI_RESULT_OPTION(image, "B"),
+        CLI_RESULT_OPTION("B"),
         CLI_OPTION(
             CHOICE, image, border, "--border", "KIND", .choices = borders, .value = "keep",
             .help = "first and last row and column of B; all of B where A has fewer than 3 rows or columns"),

@@ -197,19 +197,46 @@ void cli_transpose(cli_type type, int64_t rows, int64_t cols, const void *from, 
   }
 }
 
-int cli_array_to_fortran(cli_array *array) {
-  array->fortran |= !array->bytes;
-  if (array->fortran)
-    return CLI_OK;
-  const int64_t rows = array->shape[0], cols = array->shape[1];
+int64_t cli_array_place(const cli_array *array, int64_t number) {
+  int64_t place = 0, stride = 1, block = cli_array_count(array);
+  if (!array->fortran)
+    return number;
+  for (int k = 0; k < array->ndim; k++) {
+    block /= array->shape[k];
+    place += number / block * stride;
+    number %= block;
+    stride *= array->shape[k];
+  }
+  return place;
+}
+
+/* The other order, which has the transpose of a matrix; of more dimensions only C order is asked for. */
+static int reorder(cli_array *array) {
+  const int64_t rows = array->shape[array->fortran], cols = array->shape[!array->fortran];
+  const size_t bytes = cli_type_bytes(array->type);
   cli_array turned;
-  const int code = cli_array_create(array->type, array->ndim, rows, cols, array->wanted, &turned);
+  const int code = cli_array_create_like(array->type, array, array->wanted, &turned);
   if (code != CLI_OK)
     return code;
-  cli_transpose(array->type, rows, cols, array->data, turned.data);
+  if (array->ndim == 2)
+    cli_transpose(array->type, rows, cols, array->data, turned.data);
+  for (int64_t i = 0, n = array->ndim == 2 ? 0 : cli_array_count(array); i < n; i++)
+    memcpy((char *)turned.data + (size_t)i * bytes,
+           (const char *)array->data + (size_t)cli_array_place(array, i) * bytes, bytes);
+  turned.fortran = !array->fortran;
   cli_array_free(array);
   *array = turned;
   return CLI_OK;
+}
+
+int cli_array_to_fortran(cli_array *array) {
+  array->fortran |= !array->bytes;
+  return array->fortran ? CLI_OK : reorder(array);
+}
+
+int cli_array_to_c(cli_array *array) {
+  array->fortran &= array->ndim > 1 && array->bytes;
+  return array->fortran ? reorder(array) : CLI_OK;
 }
 
 /* ---- elements ---- */

@@ -106,8 +106,12 @@ int64_t cli_array_col_stride(const cli_array *array);
 /* Transposes a C-order matrix. */
 void cli_transpose(cli_type type, int64_t rows, int64_t cols, const void *from, void *to);
 
-/* Re-orders a C-order matrix to column-major. */
+/* Re-orders a C-order matrix to column-major; and an array to C order. */
 int cli_array_to_fortran(cli_array *array);
+int cli_array_to_c(cli_array *array);
+
+/* The place in memory of element `number` in C order. */
+int64_t cli_array_place(const cli_array *array, int64_t number);
 
 /* The parts of a complex array as a vector of reals in the same memory, real and imaginary in turn; another
  * array is its own. */

@@ -74,10 +74,6 @@ const char *cli_sequences_name(const cli_sequences *sequences, int64_t index) {
   return sequences->names + sequences->records[index].name;
 }
 
-davit_align_sequences cli_sequences_view(const cli_sequences *sequences) {
-  return (davit_align_sequences){sequences->count, sequences->offsets, sequences->symbols};
-}
-
 /* ---- records ---- */
 
 /* The name of the current record, the last one. */

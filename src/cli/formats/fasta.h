@@ -56,7 +56,4 @@ void cli_sequences_free(cli_sequences *sequences);
 
 const char *cli_sequences_name(const cli_sequences *sequences, int64_t index);
 
-/* The public form of them. */
-davit_align_sequences cli_sequences_view(const cli_sequences *sequences);
-
 #endif

@@ -40,19 +40,11 @@ static int open_array(cli_frames *f) {
     return code;
   if (a->ndim != 2 || a->shape[0] < 1 || a->shape[1] < 1 || a->shape[1] > 1 << 20)
     return cli_shape_fail(f->name, a, "frames x features, at least 1 x 1");
-  const int64_t rows = a->shape[0];
   f->width = (int)a->shape[1];
   if (!a->fortran)
     return CLI_OK;
   code = cli_file_elements(&f->input, a);
-  a->shape[0] = f->width; /* the transpose, in C order */
-  a->shape[1] = rows;
-  a->fortran = false;
-  if (code == CLI_OK)
-    code = cli_array_to_fortran(a);
-  a->shape[0] = rows;
-  a->shape[1] = f->width;
-  return code;
+  return code == CLI_OK ? cli_array_to_c(a) : code;
 }
 
 /* ---- opening: sound ---- */

@@ -5,21 +5,12 @@
 
 #include "src/cli/formats/part.h"
 
-/* Runs a macro for the prefix and the type of each precision, and of complex numbers too. */
-#define CLI_FOR_PRECISIONS(X)                                                                                \
-  X(d, double)                                                                                               \
-  X(s, float)
-#define CLI_FOR_FIELDS(X)                                                                                    \
-  CLI_FOR_PRECISIONS(X)                                                                                      \
-  X(z, double _Complex)                                                                                      \
-  X(c, float _Complex)
-
-/* Calls name_d, name_s, name_z or name_c. */
-#define CLI_CALL_FIELD(type, name, ...)                                                                      \
-  ((type) == CLI_F8    ? name##_d(__VA_ARGS__)                                                               \
-   : (type) == CLI_F4  ? name##_s(__VA_ARGS__)                                                               \
-   : (type) == CLI_C16 ? name##_z(__VA_ARGS__)                                                               \
-                       : name##_c(__VA_ARGS__))
+/* CALL(p, T), a macro, for the prefix and the type of a precision, or of complex numbers too. */
+#define CLI_OF_PRECISION(type, CALL) ((type) == CLI_F8 ? CALL(d, double) : CALL(s, float))
+#define CLI_OF_FIELD(type, CALL)                                                                             \
+  ((type) == CLI_C16  ? CALL(z, double _Complex)                                                             \
+   : (type) == CLI_C8 ? CALL(c, float _Complex)                                                              \
+                      : CLI_OF_PRECISION(type, CALL))
 
 /* The numbers that an operand may have. Floating ones are of the first operand's type, as are whole numbers then; in
  * the first operand whole numbers become float64. */

@@ -307,10 +307,6 @@ void cli_sound_file_close(cli_sound_file *f) {
   free(f->head);
 }
 
-bool cli_sound_file_goes_on(cli_sound_file *f) {
-  return f->pipe && getc(f->pipe) != EOF;
-}
-
 int64_t cli_sound_file_read(cli_sound_file *f, void *bytes, int64_t count) {
   const int64_t got = bytes_at(f, f->at, bytes, count), first = f->at;
   if (got < 0)

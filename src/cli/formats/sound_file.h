@@ -34,9 +34,6 @@ int cli_sound_file_open(const char *name, int descriptor, cli_sound_file *file);
 int cli_sound_file_open_pipe(const char *name, FILE *pipe, cli_sound_file *file, bool *fits);
 void cli_sound_file_close(cli_sound_file *file);
 
-/* Whether more comes from a pipe than `size`. */
-bool cli_sound_file_goes_on(cli_sound_file *file);
-
 /* Reads at most the next `count` bytes. */
 int64_t cli_sound_file_read(cli_sound_file *file, void *bytes, int64_t count);
 

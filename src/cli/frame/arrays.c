@@ -31,11 +31,16 @@ static int in_file(cli_job *job, const cli_array_row *row, int dimension) {
 
 /* ---- sizes ---- */
 
+/* The size behind the names is 1, for dimensions that an array does not have. */
 static cli_size *size_of(cli_job *job, char letter) {
   cli_size *size = job->sizes;
-  for (const char *const *name = job->command->sizes; **name != letter; name++)
+  for (const char *const *name = job->command->sizes; *name && **name != letter; name++)
     size++;
   return size;
+}
+
+static cli_size *size_at(cli_job *job, const cli_array_row *row, int dimension) {
+  return size_of(job, dimension < (int)strlen(row->shape) ? row->shape[dimension] : 0);
 }
 
 /* Where rank `rank` is along a size: the first size varies fastest. */
@@ -50,16 +55,12 @@ static int64_t begin_of(const cli_job *job, const cli_size *size, int place) {
   return cli_part_begin(size->whole, job->command->step, place, size->count);
 }
 
-static void set_part(const cli_job *job, cli_size *size) {
-  size->begin = begin_of(job, size, size->index);
-  size->here = begin_of(job, size, size->index + 1) - size->begin;
-}
-
 enum { UNKNOWN = -1 };
 
-static void forget_cuts(cli_job *job) {
-  for (int i = 0; i < CLI_SIZES; i++)
-    job->sizes[i] = (cli_size){.whole = UNKNOWN, .count = 1};
+static void forget_sizes(cli_job *job) {
+  const cli_size unknown = {.whole = UNKNOWN, .count = 1}, one = {.whole = 1, .here = 1, .count = 1};
+  for (int i = 0; i <= CLI_SIZES; i++)
+    job->sizes[i] = job->command->sizes[i] ? unknown : one;
 }
 
 /* The sizes to cut, as far as the files say them at their beginnings; else 1. */
@@ -67,7 +68,7 @@ static int peek_sizes(cli_job *job) {
   int code = CLI_OK;
   for (const cli_array_row *row = job->command->arrays; row->at && code == CLI_OK; row++)
     for (int i = 0; path_of(job, row) && row->shape[i] && code == CLI_OK; i++) {
-      cli_size *size = size_of(job, row->shape[i]);
+      cli_size *size = size_at(job, row, i);
       cli_array x;
       bool known = false;
       if (!strchr(job->command->cut, row->shape[i]) || size->whole != UNKNOWN)
@@ -95,7 +96,7 @@ static void choose_grid(cli_size *rows, cli_size *cols) {
 static int cut_sizes(cli_job *job) {
   const char *cut = job->command->cut;
   int code = CLI_OK;
-  forget_cuts(job);
+  forget_sizes(job);
   if (!cut || !cli_ranks_several())
     return CLI_OK;
   if (cut[1]) {
@@ -104,7 +105,8 @@ static int cut_sizes(cli_job *job) {
   } else {
     size_of(job, *cut)->count = cli_ranks_count();
   }
-  for (cli_size *size = job->sizes; size < job->sizes + CLI_SIZES; size++) {
+  for (int i = 0; job->command->sizes[i]; i++) {
+    cli_size *size = &job->sizes[i];
     size->whole = UNKNOWN;
     size->index = place_of(job, size, cli_ranks_rank());
     cli_ranks_note(size->count);
@@ -115,7 +117,7 @@ static int cut_sizes(cli_job *job) {
 /* ---- operands ---- */
 
 static cli_part part_of(cli_job *job, const cli_array_row *row, int dimension) {
-  const cli_size *size = size_of(job, row->shape[dimension]);
+  const cli_size *size = size_at(job, row, dimension);
   return (cli_part){.cut = !is_matrix(row)                     ? CLI_CUT_ELEMENTS
                            : in_file(job, row, dimension) == 0 ? CLI_CUT_ROWS
                                                                : CLI_CUT_COLS,
@@ -125,23 +127,22 @@ static cli_part part_of(cli_job *job, const cli_array_row *row, int dimension) {
 }
 
 static bool is_cut(cli_job *job, const cli_array_row *row, int dimension) {
-  return row->shape && row->shape[dimension] && size_of(job, row->shape[dimension])->count > 1;
+  return size_at(job, row, dimension)->count > 1;
 }
 
 /* `known`: bits of the dimensions that earlier operands have said. */
 static int shape_fail(cli_job *job, const cli_array_row *row, const cli_array *all, int known) {
   const char *path = path_of(job, row);
   const int dimension = known == 2;
-  const int64_t whole = size_of(job, row->shape[dimension])->whole;
+  const int64_t whole = size_at(job, row, dimension)->whole;
   if (row->numbers == CLI_NUMBERS_HEADS)
     return cli_shape_fail(path, all, "a vector of %" PRId64 " as in %s", whole,
                           path_of(job, job->command->arrays));
   if (!is_matrix(row))
     return cli_shape_fail(path, all, "a vector of %" PRId64, whole);
-  return known == 3
-             ? cli_shape_fail(path, all, "%" PRId64 " x %" PRId64, whole, size_of(job, row->shape[1])->whole)
-             : cli_shape_fail(path, all, "%" PRId64 " %s, the other dimension of the product", whole,
-                              in_file(job, row, dimension) ? "columns" : "rows");
+  return known == 3 ? cli_shape_fail(path, all, "%" PRId64 " x %" PRId64, whole, size_at(job, row, 1)->whole)
+                    : cli_shape_fail(path, all, "%" PRId64 " %s, the other dimension of the product", whole,
+                                     in_file(job, row, dimension) ? "columns" : "rows");
 }
 
 /* Sets the sizes that the operand is the first to have, and compares the others. */
@@ -149,12 +150,13 @@ static int take_shape(cli_job *job, const cli_array_row *row, const cli_array *a
   int known = 0;
   bool fits = true;
   for (int i = 0; row->shape[i]; i++) {
-    cli_size *size = size_of(job, row->shape[i]);
+    cli_size *size = size_at(job, row, i);
     const int64_t found = is_matrix(row) ? all->shape[in_file(job, row, i)] : cli_array_count(all);
     known |= size->whole == UNKNOWN ? 0 : 1 << i;
     size->whole = size->whole == UNKNOWN ? found : size->whole;
     fits &= size->whole == found;
-    set_part(job, size);
+    size->begin = begin_of(job, size, size->index);
+    size->here = begin_of(job, size, size->index + 1) - size->begin;
   }
   return fits ? CLI_OK : shape_fail(job, row, all, known);
 }
@@ -170,7 +172,7 @@ static int check_factors(cli_job *job, cli_type type) {
 /* What is read in two dimensions of its own is cut in the second here. */
 static int finish_operand(cli_job *job, const cli_array_row *row, cli_array *array) {
   int code = CLI_OK;
-  if (is_matrix(row) && is_cut(job, row, 0) && is_cut(job, row, 1)) {
+  if (is_cut(job, row, 0) && is_cut(job, row, 1)) {
     cli_part part = part_of(job, row, 1);
     code = cli_part_take(&part, array);
   }
@@ -185,7 +187,7 @@ static int read_operand(cli_job *job, const cli_array_row *row) {
   cli_array *array = member(job, row->at), *first = member(job, job->command->arrays->at);
   const cli_reading other = cli_reading_of_other(&job->common.reading);
   const cli_memory memory = row->at == job->command->initial ? CLI_MEMORY_PLAIN : job->memory;
-  cli_part part = part_of(job, row, is_matrix(row) && !is_cut(job, row, 0));
+  cli_part part = part_of(job, row, is_cut(job, row, 1) && !is_cut(job, row, 0));
   const int dimensions = row->numbers == CLI_NUMBERS_ANY ? 0 : (int)strlen(row->shape);
   int code = cli_operand_read(row->numbers, dimensions, path_of(job, row),
                               array == first ? &job->common.reading : &other, memory,
@@ -215,16 +217,13 @@ static int read_operands(cli_job *job) {
 
 /* ---- results ---- */
 
-static int64_t here(cli_job *job, const cli_array_row *row, int dimension) {
-  return (int)strlen(row->shape) > dimension ? size_of(job, row->shape[dimension])->here : 1;
-}
-
 static int create(cli_job *job, const cli_array_row *row) {
   const cli_array *first = member(job, job->command->arrays->at);
-  if (row->path || !row->shape)
-    return CLI_OK;
-  return cli_array_create(first->type, (int)strlen(row->shape), here(job, row, 0), here(job, row, 1),
-                          row->scratch ? CLI_MEMORY_PLAIN : job->memory, member(job, row->at));
+  return row->path || !row->shape
+             ? CLI_OK
+             : cli_array_create(first->type, (int)strlen(row->shape), size_at(job, row, 0)->here,
+                                size_at(job, row, 1)->here, row->scratch ? CLI_MEMORY_PLAIN : job->memory,
+                                member(job, row->at));
 }
 
 static const cli_array_row *result_row(const cli_job *job) {
@@ -239,12 +238,13 @@ static const cli_array_row *result_row(const cli_job *job) {
 static void set_rate(cli_job *job) {
   const cli_array_row *result = result_row(job);
   const cli_type type = ((const cli_array *)member(job, job->command->arrays->at))->type;
-  double flops = cli_flops(type), bytes = result->shape ? (double)cli_type_bytes(type) : 0;
-  for (int i = 0; job->command->sizes[i]; i++)
+  double flops = cli_flops(type), bytes = job->bytes;
+  for (int i = 0; i <= CLI_SIZES; i++)
     flops *= (double)job->sizes[i].whole;
-  for (int i = 0; result->shape && result->shape[i]; i++)
-    bytes *= (double)size_of(job, result->shape[i])->whole;
-  job->rate = (cli_rate){job->command->unit, job->command->unit == CLI_GFLOPS ? flops : job->bytes + bytes};
+  if (result->shape)
+    bytes += (double)cli_type_bytes(type) * (double)size_at(job, result, 0)->whole *
+             (double)size_at(job, result, 1)->whole;
+  job->rate = (cli_rate){job->command->unit, job->command->unit == CLI_GFLOPS ? flops : bytes};
 }
 
 static int prepare(cli_job *job) {
@@ -276,14 +276,14 @@ typedef struct block {
 
 static block block_of(cli_job *job, const cli_array_row *row, int rank) {
   const cli_array *own = member(job, row->at);
-  block b = {.length = {1, 1}, .bytes = cli_type_bytes(own->type)};
-  for (int i = 0; row->shape[i]; i++) {
-    const cli_size *size = size_of(job, row->shape[i]);
+  block b;
+  for (int i = 0; i < 2; i++) {
+    const cli_size *size = size_at(job, row, i);
     const int place = place_of(job, size, rank);
     b.begin[i] = begin_of(job, size, place);
     b.length[i] = begin_of(job, size, place + 1) - b.begin[i];
   }
-  b.bytes *= (size_t)b.length[0] * (size_t)b.length[1];
+  b.bytes = cli_type_bytes(own->type) * (size_t)b.length[0] * (size_t)b.length[1];
   return b;
 }
 
@@ -307,15 +307,13 @@ static void receive_blocks(cli_job *job, const cli_array_row *row, char *room, c
 /* On rank 0: an array for the result, and a block for the largest part of another rank. */
 static int make_room(cli_job *job, const cli_array_row *row, cli_array *whole, cli_array *room) {
   const cli_array *own = member(job, row->at);
-  int64_t sizes[2] = {1, 1};
   size_t most = 0;
-  for (int i = 0; row->shape[i]; i++)
-    sizes[i] = size_of(job, row->shape[i])->whole;
   for (int rank = 1; rank < cli_ranks_count(); rank++) {
     const size_t bytes = block_of(job, row, rank).bytes;
     most = bytes > most ? bytes : most;
   }
-  const int code = cli_array_create(own->type, own->ndim, sizes[0], sizes[1], CLI_MEMORY_PLAIN, whole);
+  const int code = cli_array_create(own->type, own->ndim, size_at(job, row, 0)->whole,
+                                    size_at(job, row, 1)->whole, CLI_MEMORY_PLAIN, whole);
   return code == CLI_OK ? cli_array_create(CLI_U1, 1, (int64_t)most, 1, CLI_MEMORY_PLAIN, room) : code;
 }
 
@@ -335,7 +333,7 @@ static int collect(cli_job *job, const cli_array_row *row) {
 }
 
 static int read_whole(cli_job *job) {
-  forget_cuts(job);
+  forget_sizes(job);
   for (const cli_array_row *row = job->command->arrays; row->at; row++)
     if (row->at != job->command->result)
       cli_array_free(member(job, row->at));

@@ -144,8 +144,8 @@ typedef struct cli_place {
   {.kind = CLI_##KIND, CLI_AT(type, member), .name = (its_name), .argument = (its_argument), __VA_ARGS__}
 
 /* The row of -o for the command's result. */
-#define CLI_RESULT_OPTION(type, its_argument)                                                                \
-  CLI_OPTION(OUTPUT, type, output, "-o", its_argument,                                                       \
+#define CLI_RESULT_OPTION(its_argument)                                                                      \
+  CLI_OPTION(OUTPUT, cli_job, output, "-o", its_argument,                                                    \
              .help = "write the result: .npy, .mtx or .csv, as the name ends; .npy without an ending")
 
 #define CLI_OPTIONS(...)                                                                                     \

@@ -269,28 +269,21 @@ static bool check_holds(const cli_job *job) {
   return !job->check.measure || job->check.error <= job->check.bound;
 }
 
-static bool all_finite(const cli_array *whole) {
-  const cli_array parts = cli_array_parts(whole), *array = &parts;
-  bool finite = true;
-  for (int64_t i = 0; i < cli_array_count(array) && cli_is_floating(array->type) && finite; i++)
-    finite = isfinite(cli_number(array, i));
-  return finite;
-}
-
-static bool has_nan(const cli_array *whole) {
+/* Whether an element is NaN, or also infinite. */
+static bool has(const cli_array *whole, bool infinite) {
   const cli_array parts = cli_array_parts(whole), *array = &parts;
   bool found = false;
   for (int64_t i = 0; i < cli_array_count(array) && cli_is_floating(array->type) && !found; i++)
-    found = isnan(cli_number(array, i));
+    found = infinite ? !isfinite(cli_number(array, i)) : isnan(cli_number(array, i));
   return found;
 }
 
 /* The operands are the arrays before the result. */
 static bool has_overflow(cli_job *job) {
   const cli_array *result = result_of(job);
-  bool found = result && has_nan(result);
+  bool found = result && has(result, false);
   for (const cli_array_row *row = job->command->arrays; found && row->at != job->command->result; row++)
-    found = all_finite(array_at(job, row->at));
+    found = !has(array_at(job, row->at), true);
   return found;
 }
 
@@ -308,7 +301,7 @@ static const char *infinite_factor(const cli_job *job) {
 /* Why the result has NaN, or is not what it should be. */
 static void explain_nan(cli_job *job) {
   const cli_array *result = result_of(job);
-  const bool wrong = !check_holds(job) || (result && has_nan(result));
+  const bool wrong = !check_holds(job) || (result && has(result, false));
   job->check.factor = wrong ? infinite_factor(job) : NULL;
   job->check.overflow = !job->check.factor && has_overflow(job);
 }

@@ -32,12 +32,13 @@ typedef struct cli_size {
 typedef struct cli_job {
   cli_common common; /* first: the parser fills it in */
   const cli_command *command;
+  cli_output output; /* of -o, where the command has it */
   cli_device_set devices;
   cli_memory memory; /* where operands should be for these devices */
   cli_rate rate;
-  cli_size sizes[CLI_SIZES]; /* command->sizes */
-  cli_array first;           /* the first operand, whole, without elements */
-  double bytes;              /* of all operands, whole */
+  cli_size sizes[CLI_SIZES + 1]; /* command->sizes; the others are 1 */
+  cli_array first;               /* the first operand, whole, without elements */
+  double bytes;                  /* of all operands, whole */
   cli_progress progress;
   cli_times seconds; /* without reading and writing files */
   cli_check check;
