@@ -8,7 +8,6 @@
 #include <strings.h>
 
 #include "src/cli/fail.h"
-#include "src/cli/formats/text.h"
 
 /* ---- fields ---- */
 

@@ -23,7 +23,7 @@
 #include "src/base/buffer.h"
 #include "src/cli/fail.h"
 #include "src/cli/formats/array_file.h"
-#include "src/cli/formats/text.h"
+#include "src/cli/formats/lines.h"
 
 enum { FEWEST = 2, FIRST_BYTES = DVT_BUFFER(1 << 20, 64), COUNTED = 3, NUMBER_TEXT = 512, MORE_TEXT = 160 };
 
@@ -39,10 +39,11 @@ typedef struct number {
 typedef enum content { NUMBER, MISSING, OTHER } content;
 
 typedef struct table {
-  cli_text text;
+  cli_lines lines;
   const cli_reading *reading;
   cli_columns *columns; /* of points; NULL: of another array */
-  char *header;         /* NULL: there is none */
+  const char *header;   /* NULL: there is none */
+  char *block;          /* of the header */
   cli_table_form form;  /* set by the first line with numbers */
   int first;            /* of another array: the first column that is taken */
   number *row;          /* what is taken of a line */
@@ -134,7 +135,7 @@ static content parse_field(const table *t, const char *field, size_t length, num
 static bool holds_number(const table *t) {
   static const cli_reading points = {.decimal = CLI_DECIMAL_POINT}, commas = {.decimal = CLI_DECIMAL_COMMA};
   const table by_point = {.reading = &points}, by_comma = {.reading = &commas};
-  cli_fields fields = {cli_separator(t->text.line, t->reading->decimal), t->text.line};
+  cli_fields fields = {cli_separator(t->lines.text, t->reading->decimal), t->lines.text};
   const char *field;
   size_t length;
   bool found = false;
@@ -212,7 +213,7 @@ static const char decimal_comma[] = "; --decimal , reads numbers with a decimal 
 static bool has_decimal_comma(const table *t) {
   const cli_reading reading = {.decimal = CLI_DECIMAL_COMMA};
   const table other = {.reading = &reading};
-  cli_fields fields = {cli_separator(t->text.line, CLI_DECIMAL_COMMA), t->text.line};
+  cli_fields fields = {cli_separator(t->lines.text, CLI_DECIMAL_COMMA), t->lines.text};
   const char *field;
   size_t length;
   int numbers = 0, commas = 0;
@@ -229,19 +230,19 @@ static bool has_decimal_comma(const table *t) {
 static int line_fail(table *t, const char *expected) {
   char more[MORE_TEXT] = "", column[CLI_COLUMN_NAME] = "";
   if (has_decimal_comma(t))
-    return cli_text_fail_more(&t->text, expected, decimal_comma);
+    return cli_lines_expected(&t->lines, expected, decimal_comma);
   if (t->found == NUMBER)
-    return cli_text_fail(&t->text, expected);
+    return cli_lines_expected(&t->lines, expected, "");
   cli_columns_name(&t->form, t->wrong, column);
   snprintf(more, sizeof more, ", in which column %d%s%s%s is %s", t->wrong, *column ? " ('" : "", column,
            *column ? "')" : "",
            t->found == MISSING ? "a missing value; --missing skip leaves out lines with one" : "no number");
-  return cli_text_fail_more(&t->text, expected, more);
+  return cli_lines_expected(&t->lines, expected, more);
 }
 
 static int fields_fail(const table *t, const char *as, int wanted, int found) {
-  return cli_fail(CLI_INPUT, "%s: line %" PRId64 ": expected %d field%s as %s, found %d%s",
-                  t->text.input->name, t->text.number, wanted, CLI_PLURAL(wanted), as, found,
+  return cli_fail(CLI_INPUT, "%s: line %" PRId64 ": expected %d field%s as %s, found %d%s", t->lines.name,
+                  t->lines.number, wanted, CLI_PLURAL(wanted), as, found,
                   has_decimal_comma(t) ? decimal_comma : "");
 }
 
@@ -257,7 +258,7 @@ static int choose_columns(table *t, cli_array *array) {
   }
   const bool free = !t->header && !columns->wanted;
   t->counting = free && fields > FEWEST && fields <= CLI_COORDINATES + 1;
-  const int code = cli_columns_choose(t->text.input->name, columns, &t->form);
+  const int code = cli_columns_choose(t->lines.name, columns, &t->form);
   array->shape[1] = t->counting ? fields : columns->count;
   return code == CLI_OK && (columns->count < FEWEST || (free && !t->counting && columns->left_out))
              ? line_fail(t, "2 or 3 numbers")
@@ -266,8 +267,8 @@ static int choose_columns(table *t, cli_array *array) {
 
 static int begin(table *t, cli_array *array) {
   cli_table_form *form = &t->form;
-  form->separator = cli_separator(t->text.line, t->reading->decimal);
-  form->fields = cli_fields_count(form->separator, t->text.line);
+  form->separator = cli_separator(t->lines.text, t->reading->decimal);
+  form->fields = cli_fields_count(form->separator, t->lines.text);
   form->header = t->header;
   form->names = t->header ? cli_fields_count(form->separator, t->header) : form->fields;
   if (form->names != form->fields && form->names != form->fields - 1)
@@ -291,7 +292,7 @@ static int place_of(const table *t, int k) {
 
 /* Reads the fields that are taken, and notes the first that is no number; their count. */
 static int parse_line(table *t) {
-  cli_fields fields = {t->form.separator, t->text.line};
+  cli_fields fields = {t->form.separator, t->lines.text};
   const char *field;
   size_t length;
   int count = 0;
@@ -311,7 +312,7 @@ static int parse_line(table *t) {
 static int check_point(table *t, const cli_array *array) {
   for (int k = 0; k < array->shape[1]; k++)
     if (!isfinite(t->row[k].real))
-      return cli_text_fail(&t->text, "finite numbers");
+      return cli_lines_expected(&t->lines, "finite numbers", "");
   const double first = t->row[0].real;
   if (t->counting && array->shape[0] == 0) {
     t->from = first;
@@ -319,8 +320,9 @@ static int check_point(table *t, const cli_array *array) {
   }
   t->counting = t->counting && !(first < t->from + (double)array->shape[0]) &&
                 !(first > t->from + (double)array->shape[0]);
-  return !t->counting && array->shape[1] > CLI_COORDINATES ? cli_text_fail(&t->text, "2 or 3 numbers")
-                                                           : CLI_OK;
+  return !t->counting && array->shape[1] > CLI_COORDINATES
+             ? cli_lines_expected(&t->lines, "2 or 3 numbers", "")
+             : CLI_OK;
 }
 
 static int read_row(table *t, cli_array *array) {
@@ -364,14 +366,15 @@ static void leave_out_count(table *t, cli_array *array) {
 static bool take_header(table *t) {
   if (t->form.fields || t->header || holds_number(t))
     return false;
-  t->header = t->text.line;
-  t->text.line = NULL;
-  t->text.capacity = 0;
+  t->header = t->lines.text;
+  t->block = t->lines.buffer;
+  t->lines.buffer = NULL;
+  t->lines.room = 0;
   return true;
 }
 
 static void say_what_was_left_out(const table *t) {
-  const char *name = t->text.input->name;
+  const char *name = t->lines.name;
   if (t->skipped)
     cli_remark("%s: %" PRId64 " line%s with missing values left out", name, t->skipped,
                CLI_PLURAL(t->skipped));
@@ -382,17 +385,17 @@ static void say_what_was_left_out(const table *t) {
 static int read_table(table *t, cli_array *array) {
   array->type = t->columns ? CLI_F8 : CLI_I8;
   array->ndim = 2;
-  int code = cli_text_next_content(&t->text, '#');
-  while (code == CLI_OK && !t->text.end) {
+  int code = cli_lines_next_content(&t->lines, '#');
+  while (code == CLI_OK && !t->lines.end) {
     if (!take_header(t))
       code = read_row(t, array);
     if (code == CLI_OK)
-      code = cli_text_next_content(&t->text, '#');
+      code = cli_lines_next_content(&t->lines, '#');
   }
   if (code != CLI_OK)
     return code;
   if (!array->shape[0])
-    return cli_input_fail(t->text.input, "expected %s, found the end of the file%s",
+    return cli_input_fail(t->lines.input, "expected %s, found the end of the file%s",
                           t->columns ? "points" : "numbers",
                           t->skipped ? " after lines with missing values" : "");
   leave_out_count(t, array);
@@ -402,10 +405,10 @@ static int read_table(table *t, cli_array *array) {
 
 int cli_csv_read(cli_input *input, const cli_reading *reading, cli_columns *columns, cli_array *array) {
   static const cli_reading usual = {0};
-  table t = {.text = {.input = input}, .reading = reading ? reading : &usual, .columns = columns};
+  table t = {.lines = cli_lines_of(input), .reading = reading ? reading : &usual, .columns = columns};
   const int code = read_table(&t, array);
-  cli_text_free(&t.text);
-  free(t.header);
+  cli_lines_close(&t.lines);
+  free(t.block);
   free(t.row);
   return code;
 }

@@ -15,10 +15,8 @@
 #include <unistd.h>
 
 #include "src/base/allocate.h"
-#include "src/base/buffer.h"
 #include "src/cli/fail.h"
 #include "src/cli/formats/gzip.h"
-#include "src/cli/formats/input.h"
 #include "src/cli/formats/standard.h"
 
 enum { HEADER_BYTES = 18, LAST_BLOCK_BYTES = 28 };
@@ -122,12 +120,19 @@ static bool take_padding(BGZF *bgzf) {
   return true;
 }
 
+static int too_long(cli_lines *lines) {
+  char expected[64];
+  snprintf(expected, sizeof expected, "a line of less than %" PRId64 " characters", lines->most + 1);
+  lines->number++;
+  lines->text = lines->buffer;
+  return lines->input ? cli_lines_expected(lines, expected, "")
+                      : cli_lines_fail(lines, "expected at most %" PRId64 " bytes in a line", lines->most);
+}
+
 static int append(cli_lines *lines, const char *bytes, size_t count) {
   const size_t wanted = lines->used + count + 1;
-  if (lines->most && lines->used + count > (size_t)lines->most) {
-    lines->number++;
-    return cli_lines_fail(lines, "expected at most %" PRId64 " bytes in a line", lines->most);
-  }
+  if (lines->most && lines->used + count > (size_t)lines->most)
+    return too_long(lines);
   if (wanted > lines->room) {
     const size_t room = wanted < 2 * lines->room ? 2 * lines->room : wanted + FIRST_BYTES;
     char *grown = dvt_reallocate(lines->buffer, room, 1);
@@ -151,7 +156,9 @@ typedef struct piece {
 } piece;
 
 static int cannot_read(const cli_lines *lines) {
-  return cli_lines_fail(lines, "expected more data, but the file is truncated, damaged or unreadable");
+  return lines->input
+             ? cli_lines_expected(lines, "more data", "")
+             : cli_lines_fail(lines, "expected more data, but the file is truncated, damaged or unreadable");
 }
 
 /* The rest of htslib's block, or the next one; none at the end of the file. */
@@ -181,11 +188,21 @@ static int take_stream(cli_lines *lines, piece *next) {
   return CLI_OK;
 }
 
+/* The same of an input, no more than a line: the next one may take long to come. */
+static int take_input(cli_lines *lines, piece *next) {
+  size_t count = 0;
+  for (int byte = 0;
+       count < sizeof lines->block && byte != '\n' && (byte = cli_input_byte(lines->input)) != EOF;)
+    lines->block[count++] = (char)byte;
+  *next = (piece){lines->block, count};
+  return ferror(lines->input->file) ? cannot_read(lines) : CLI_OK;
+}
+
 static void pass(cli_lines *lines, size_t count) {
-  if (lines->unpacked)
-    lines->block_used += count;
-  else
+  if (lines->file)
     lines->file->block_offset += (int)count;
+  else
+    lines->block_used += count;
 }
 
 /* Appends what the piece has of the line, without its end. *more: the line goes on in the next piece. */
@@ -204,7 +221,7 @@ static int read_line(cli_lines *lines) {
   int code = append(lines, NULL, 0);
   while (code == CLI_OK && more) {
     piece next;
-    code = (lines->unpacked ? take_stream : take_block)(lines, &next);
+    code = (lines->input ? take_input : lines->unpacked ? take_stream : take_block)(lines, &next);
     if (code != CLI_OK || next.count == 0)
       break;
     any = true;
@@ -224,13 +241,31 @@ int cli_lines_next(cli_lines *lines) {
     lines->buffer[--lines->used] = 0;
   lines->text = lines->buffer;
   lines->length = (int64_t)lines->used;
-  lines->number += !lines->end;
+  lines->number += !lines->end || lines->input;
   if (lines->number == 1) {
     const size_t mark = cli_mark_length(lines->text, (size_t)lines->length);
     lines->text += mark;
     lines->length -= (int64_t)mark;
   }
+  if (lines->input && lines->zero)
+    return cli_lines_expected(lines, "text without zero bytes", "");
   return lines->end ? check_end(lines) : CLI_OK;
+}
+
+const char *cli_after_blanks(const char *at) {
+  return at + strspn(at, " \t\r");
+}
+
+int cli_lines_next_content(cli_lines *lines, char comment) {
+  char first;
+  int code;
+  do {
+    code = cli_lines_next(lines);
+    if (code != CLI_OK || lines->end)
+      return code;
+    first = *cli_after_blanks(lines->text);
+  } while (!first || first == comment);
+  return code;
 }
 
 int cli_lines_check_text(const cli_lines *lines) {
@@ -245,4 +280,11 @@ int cli_lines_fail(const cli_lines *lines, const char *format, ...) {
   va_end(arguments);
   return lines->number ? cli_fail(CLI_INPUT, "%s: line %" PRId64 ": %s", lines->name, lines->number, text)
                        : cli_fail(CLI_INPUT, "%s: %s", lines->name, text);
+}
+
+int cli_lines_expected(const cli_lines *lines, const char *expected, const char *more) {
+  if (ferror(lines->input->file))
+    return cli_input_fail(lines->input, "%s", expected);
+  return lines->end ? cli_lines_fail(lines, "expected %s, found the end of the file", expected)
+                    : cli_lines_fail(lines, "expected %s, found '%.40s'%s", expected, lines->text, more);
 }

@@ -15,12 +15,19 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "src/base/buffer.h"
+#include "src/cli/formats/input.h"
+
+/* Characters of a line of numbers: more than a line of 100,000 has. */
+enum { CLI_LINE = DVT_BUFFER(1 << 24, 4096) - 1 };
+
 typedef struct cli_lines {
   const char *name; /* for messages */
+  cli_input *input; /* of the formats of arrays, which is another's; NULL: */
   BGZF *file;       /* text and what bgzip has compressed; NULL: */
   FILE *unpacked;   /* what gzip has */
   bool padded;      /* bgzip's last block was read, and the padding behind it */
-  char block[4096]; /* of what gzip has, and how much of it there is and was read */
+  char block[4096]; /* of what gzip has, and how much of it there is and was read; of an input */
   size_t block_bytes, block_used;
   char *buffer;
   size_t room, used; /* bytes of the buffer, and of the line in it */
@@ -36,14 +43,29 @@ typedef struct cli_lines {
 int cli_lines_open(const char *path, cli_lines *lines);
 void cli_lines_close(cli_lines *lines);
 
+/* The lines of an input from where it is. A line with a zero byte or more than CLI_LINE characters is an error. */
+static inline cli_lines cli_lines_of(cli_input *input) {
+  return (cli_lines){.name = input->name, .input = input, .most = CLI_LINE};
+}
+
 /* The next line, or `end`. CLI_INPUT, with a message, when the file cannot be read or the line is too long; CLI_DEVICE
  * when memory is short. */
 int cli_lines_next(cli_lines *lines);
+
+/* The same, without blank lines and lines whose first character after blanks is `comment`. */
+int cli_lines_next_content(cli_lines *lines, char comment);
 
 /* CLI_INPUT, after a message, if the line has a zero byte. */
 int cli_lines_check_text(const cli_lines *lines);
 
 /* CLI_INPUT, after "NAME: line N: …"; before the first line, or where there is none, without a number. */
 int cli_lines_fail(const cli_lines *lines, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Of an input: CLI_INPUT, after "NAME: line N: expected …, found …" with the line, and what else is to be said. A
+ * read error takes precedence. */
+int cli_lines_expected(const cli_lines *lines, const char *expected, const char *more);
+
+/* The first character at or after `at` that is not a blank. */
+const char *cli_after_blanks(const char *at);
 
 #endif

@@ -14,14 +14,14 @@
 
 #include "src/cli/fail.h"
 #include "src/cli/formats/array_file.h"
-#include "src/cli/formats/text.h"
+#include "src/cli/formats/lines.h"
 
-static int read_content(cli_text *text) {
-  return cli_text_next_content(text, '%');
+static int read_content(cli_lines *lines) {
+  return cli_lines_next_content(lines, '%');
 }
 
 static bool is_blank(const char *at) {
-  return !*cli_text_after_blanks(at);
+  return !*cli_after_blanks(at);
 }
 
 /* Which elements are listed. */
@@ -35,29 +35,31 @@ static int word_among(const char *word, const char *const *words) {
   return -1;
 }
 
-static int read_banner(cli_text *text, cli_array *array, symmetry *form) {
+static int read_banner(cli_lines *lines, cli_array *array, symmetry *form) {
   static const char *const fields[] = {"real", "integer", "complex", NULL};
   static const char *const forms[] = {"general", "symmetric", "hermitian", NULL};
   static const cli_type types[] = {CLI_F8, CLI_I8, CLI_C16};
   char words[5][24];
   int used = 0;
-  const int code = cli_text_next(text);
+  const int code = cli_lines_next(lines);
   if (code != CLI_OK)
     return code;
-  const int found = sscanf(text->line, "%23s %23s %23s %23s %23s %n", words[0], words[1], words[2], words[3],
+  const int found = sscanf(lines->text, "%23s %23s %23s %23s %23s %n", words[0], words[1], words[2], words[3],
                            words[4], &used);
-  if (found < 5 || !is_blank(text->line + used) || strcasecmp(words[0], "%%MatrixMarket"))
-    return cli_text_fail(text, "the banner '%%MatrixMarket matrix array real general'");
+  if (found < 5 || !is_blank(lines->text + used) || strcasecmp(words[0], "%%MatrixMarket"))
+    return cli_lines_expected(lines, "the banner '%%MatrixMarket matrix array real general'", "");
   if (strcasecmp(words[1], "matrix") || strcasecmp(words[2], "array"))
-    return cli_text_fail(text, "'matrix array' (dense)");
+    return cli_lines_expected(lines, "'matrix array' (dense)", "");
   const int field = word_among(words[3], fields), which = word_among(words[4], forms);
   if (field < 0)
-    return cli_text_fail(text, "elements that are 'real', 'integer' or 'complex'");
+    return cli_lines_expected(lines, "elements that are 'real', 'integer' or 'complex'", "");
   array->type = types[field];
   if (which < 0 || (which == HERMITIAN && !cli_is_complex(array->type)))
-    return cli_text_fail(text, cli_is_complex(array->type)
-                                   ? "a matrix that is 'general', 'symmetric' or 'hermitian'"
-                                   : "a matrix that is 'general' or 'symmetric'");
+    return cli_lines_expected(lines,
+                              cli_is_complex(array->type)
+                                  ? "a matrix that is 'general', 'symmetric' or 'hermitian'"
+                                  : "a matrix that is 'general' or 'symmetric'",
+                              "");
   *form = (symmetry)which;
   return CLI_OK;
 }
@@ -70,29 +72,30 @@ static bool parse_int(const char *at, const char **end, int64_t *value) {
   return stop != at && !errno;
 }
 
-static int read_size(cli_text *text, cli_array *array, symmetry form) {
-  const char *rest = text->line;
+static int read_size(cli_lines *lines, cli_array *array, symmetry form) {
+  const char *rest = lines->text;
   int64_t *shape = array->shape;
   array->ndim = 2;
   array->fortran = true;
-  const int code = read_content(text);
+  const int code = read_content(lines);
   if (code != CLI_OK)
     return code;
-  if (text->end || !parse_int(text->line, &rest, &shape[0]) || !parse_int(rest, &rest, &shape[1]) ||
+  if (lines->end || !parse_int(lines->text, &rest, &shape[0]) || !parse_int(rest, &rest, &shape[1]) ||
       !is_blank(rest) || shape[0] < 0 || shape[1] < 0)
-    return cli_text_fail(text, "the size 'rows columns'");
+    return cli_lines_expected(lines, "the size 'rows columns'", "");
   if (form != GENERAL && shape[0] != shape[1])
-    return cli_text_fail(text, "as many rows as columns of a symmetric matrix");
-  return cli_array_size(array) ? CLI_OK : cli_text_fail(text, "a matrix below 2^63 bytes");
+    return cli_lines_expected(lines, "as many rows as columns of a symmetric matrix", "");
+  return cli_array_size(array) ? CLI_OK : cli_lines_expected(lines, "a matrix below 2^63 bytes", "");
 }
 
 /* The number of elements that the file lists; each takes at least two bytes, with its end of line. */
-static int count_listed(cli_text *text, const cli_array *array, symmetry form, int64_t *listed) {
+static int count_listed(cli_lines *lines, const cli_array *array, symmetry form, int64_t *listed) {
   const int64_t n = array->shape[0];
   *listed = form != GENERAL ? (n + 1) / 2 * (n % 2 ? n : n + 1) : n * array->shape[1];
-  const uint64_t left = text->input->size > text->input->offset ? text->input->size - text->input->offset : 0;
-  if (text->input->sized && (uint64_t)*listed > left / 2 + 1)
-    return cli_text_fail(text, "a size that the rest of the file has elements for");
+  const uint64_t left =
+      lines->input->size > lines->input->offset ? lines->input->size - lines->input->offset : 0;
+  if (lines->input->sized && (uint64_t)*listed > left / 2 + 1)
+    return cli_lines_expected(lines, "a size that the rest of the file has elements for", "");
   return CLI_OK;
 }
 
@@ -105,35 +108,36 @@ static bool parse_real(const char *at, const char **end, double *value) {
          !(errno == ERANGE && (*value > 1 || *value < -1));
 }
 
-static int parse_element(cli_text *text, cli_array *array, int64_t index) {
-  const char *rest = text->line;
+static int parse_element(cli_lines *lines, cli_array *array, int64_t index) {
+  const char *rest = lines->text;
   if (array->type == CLI_I8)
-    return parse_int(text->line, &rest, &((int64_t *)array->data)[index]) && is_blank(rest)
+    return parse_int(lines->text, &rest, &((int64_t *)array->data)[index]) && is_blank(rest)
                ? CLI_OK
-               : cli_text_fail(text, "one 64-bit integer");
+               : cli_lines_expected(lines, "one 64-bit integer", "");
   const int parts = cli_is_complex(array->type) ? 2 : 1;
   bool good = true;
   for (int k = 0; k < parts && good; k++)
     good = parse_real(rest, &rest, (double *)array->data + parts * index + k);
-  return good && is_blank(rest) ? CLI_OK
-                                : cli_text_fail(text, parts > 1 ? "two real numbers" : "one real number");
+  return good && is_blank(rest)
+             ? CLI_OK
+             : cli_lines_expected(lines, parts > 1 ? "two real numbers" : "one real number", "");
 }
 
-static int read_elements(cli_text *text, cli_array *array, int64_t listed) {
+static int read_elements(cli_lines *lines, cli_array *array, int64_t listed) {
   int code = CLI_OK;
   const size_t bytes = cli_type_bytes(array->type), total = (size_t)listed * bytes;
   for (int64_t i = 0; i < listed && code == CLI_OK; i++) {
     const size_t used = (size_t)i * bytes;
     if (used == array->capacity)
-      code = cli_array_reserve(array, used, cli_input_room(text->input, used, total));
+      code = cli_array_reserve(array, used, cli_input_room(lines->input, used, total));
     if (code == CLI_OK)
-      code = read_content(text);
+      code = read_content(lines);
     if (code == CLI_OK)
-      code = text->end ? cli_text_fail(text, "a further element") : parse_element(text, array, i);
+      code = lines->end ? cli_lines_expected(lines, "a further element", "") : parse_element(lines, array, i);
   }
   if (code == CLI_OK)
-    code = read_content(text);
-  return code == CLI_OK && !text->end ? cli_text_fail(text, "the end of the file") : code;
+    code = read_content(lines);
+  return code == CLI_OK && !lines->end ? cli_lines_expected(lines, "the end of the file", "") : code;
 }
 
 /* Expands the packed lower triangle over the whole matrix. */
@@ -160,17 +164,17 @@ static int expand(cli_array *packed, symmetry form) {
 }
 
 int cli_mtx_read(cli_input *input, cli_array *array) {
-  cli_text text = {.input = input};
+  cli_lines lines = cli_lines_of(input);
   symmetry form = GENERAL;
   int64_t listed = 0;
-  int code = read_banner(&text, array, &form);
+  int code = read_banner(&lines, array, &form);
   if (code == CLI_OK)
-    code = read_size(&text, array, form);
+    code = read_size(&lines, array, form);
   if (code == CLI_OK)
-    code = count_listed(&text, array, form, &listed);
+    code = count_listed(&lines, array, form, &listed);
   if (code == CLI_OK)
-    code = read_elements(&text, array, listed);
-  cli_text_free(&text);
+    code = read_elements(&lines, array, listed);
+  cli_lines_close(&lines);
   return code == CLI_OK && form != GENERAL ? expand(array, form) : code;
 }
 
