@@ -41,113 +41,101 @@ static int64_t symbols_in(const cli_sequences *s, int64_t index) {
   return s->offsets[index + 1] - s->offsets[index];
 }
 
-/* Where the alignment begins and ends in the query as the file has it, from 0, without the end. */
-static void place_in_query(const align_table *t, const align_row *r, int64_t *begin, int64_t *end) {
+/* A row, and what the formats say of it. */
+typedef struct line {
+  const align_table *table;
+  const align_row *row;
+  const char *query, *target, *cigar; /* NULL where nobody wants it */
+  int64_t m, n;                       /* symbols of query and target */
+  int64_t begin, end;                 /* in the query as the file has it, from 0, without the end */
+  int64_t target_begin, target_end;
+  int32_t score;
+  bool minus;
+  columns columns;
+  double identity, coverage, expect, bits; /* per cent; NaN where there are no statistics */
+} line;
+
+static line line_of(const align_table *t, const align_row *r) {
+  const davit_align_result *a = &r->alignment;
   const int64_t m = symbols_in(t->query, r->query);
-  const bool minus = r->found.strand == ALIGN_MINUS;
-  *begin = minus ? m - r->alignment.query_end : r->alignment.query_begin;
-  *end = minus ? m - r->alignment.query_begin : r->alignment.query_end;
-}
-
-static double expect_of(const align_table *t, const align_row *r) {
-  return align_expect(&t->statistics, r->alignment.score, symbols_in(t->query, r->query),
-                      t->target->offsets[t->target->count]);
-}
-
-static char sign_of(const align_row *r) {
-  return r->found.strand == ALIGN_MINUS ? '-' : '+';
+  const bool minus = r->found.strand == ALIGN_MINUS, known = t->statistics.k > 0;
+  line l = {.table = t,
+            .row = r,
+            .query = cli_sequences_name(t->query, r->query),
+            .target = cli_sequences_name(t->target, r->found.hit.target),
+            .cigar = r->cigar,
+            .m = m,
+            .n = symbols_in(t->target, r->found.hit.target),
+            .begin = minus ? m - a->query_end : a->query_begin,
+            .end = minus ? m - a->query_begin : a->query_end,
+            .target_begin = a->target_begin,
+            .target_end = a->target_end,
+            .score = a->score,
+            .minus = minus,
+            .columns = count_columns(r->cigar ? r->cigar : ""),
+            .expect = known ? align_expect(&t->statistics, a->score, m, t->target->offsets[t->target->count])
+                            : (double)NAN,
+            .bits = known ? align_bits(&t->statistics, a->score) : (double)NAN};
+  l.identity = percent(l.columns.equal, length_of(&l.columns));
+  l.coverage = percent(l.end - l.begin, m);
+  return l;
 }
 
 /* ---- lines ---- */
 
-static void write_tsv(FILE *file, const align_table *t, const align_row *r) {
-  const davit_align_result *a = &r->alignment;
-  int64_t begin, end;
-  place_in_query(t, r, &begin, &end);
-  fprintf(file, "%s\t%s\t%" PRId32 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%s\t%c\t",
-          cli_sequences_name(t->query, r->query), cli_sequences_name(t->target, r->found.hit.target),
-          a->score, begin + 1, end, a->target_begin + 1, a->target_end, t->cigar ? r->cigar : "*",
-          sign_of(r));
-  if (t->cigar) {
-    const columns c = count_columns(r->cigar);
-    fprintf(file, "%.2f", percent(c.equal, length_of(&c)));
-  } else {
+static void write_tsv(FILE *file, const line *l) {
+  const bool cigar = l->table->cigar;
+  fprintf(file, "%s\t%s\t%" PRId32 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%s\t%c\t", l->query,
+          l->target, l->score, l->begin + 1, l->end, l->target_begin + 1, l->target_end,
+          cigar ? l->cigar : "*", l->minus ? '-' : '+');
+  if (cigar)
+    fprintf(file, "%.2f", l->identity);
+  else
     fputc('*', file);
-  }
-  fprintf(file, "\t%.2f\t", percent(end - begin, symbols_in(t->query, r->query)));
-  if (t->statistics.k > 0)
-    fprintf(file, "%.3g\t%.1f\n", expect_of(t, r), align_bits(&t->statistics, a->score));
-  else
+  fprintf(file, "\t%.2f\t", l->coverage);
+  if (isnan(l->bits))
     fputs("*\t*\n", file);
-}
-
-static void write_statistic(cli_json *json, const align_table *t, const char *key, double value) {
-  if (t->statistics.k > 0)
-    cli_json_real(json, key, value);
   else
-    cli_json_null(json, key);
+    fprintf(file, "%.3g\t%.1f\n", l->expect, l->bits);
 }
 
 /* The columns of TSV, all of them known. */
-static void write_json(FILE *file, const align_table *t, const align_row *r) {
-  const davit_align_result *a = &r->alignment;
-  const columns c = count_columns(r->cigar);
+static void write_json(FILE *file, const line *l) {
   cli_json json = {.file = file};
-  int64_t begin, end;
-  place_in_query(t, r, &begin, &end);
   cli_json_open_object(&json, NULL);
-  cli_json_string(&json, "query", cli_sequences_name(t->query, r->query));
-  cli_json_string(&json, "target", cli_sequences_name(t->target, r->found.hit.target));
-  cli_json_integer(&json, "score", a->score);
-  cli_json_integer(&json, "qstart", begin + 1);
-  cli_json_integer(&json, "qend", end);
-  cli_json_integer(&json, "tstart", a->target_begin + 1);
-  cli_json_integer(&json, "tend", a->target_end);
-  cli_json_string(&json, "cigar", r->cigar);
-  cli_json_string(&json, "strand", (char[]){sign_of(r), 0});
-  cli_json_real(&json, "identity", percent(c.equal, length_of(&c)));
-  cli_json_real(&json, "coverage", percent(end - begin, symbols_in(t->query, r->query)));
-  write_statistic(&json, t, "evalue", t->statistics.k > 0 ? expect_of(t, r) : 0);
-  write_statistic(&json, t, "bits", t->statistics.k > 0 ? align_bits(&t->statistics, a->score) : 0);
+  cli_json_string(&json, "query", l->query);
+  cli_json_string(&json, "target", l->target);
+  cli_json_integer(&json, "score", l->score);
+  cli_json_integer(&json, "qstart", l->begin + 1);
+  cli_json_integer(&json, "qend", l->end);
+  cli_json_integer(&json, "tstart", l->target_begin + 1);
+  cli_json_integer(&json, "tend", l->target_end);
+  cli_json_string(&json, "cigar", l->cigar);
+  cli_json_string(&json, "strand", l->minus ? "-" : "+");
+  cli_json_real(&json, "identity", l->identity);
+  cli_json_real(&json, "coverage", l->coverage);
+  cli_json_real(&json, "evalue", l->expect);
+  cli_json_real(&json, "bits", l->bits);
   cli_json_close_object(&json);
 }
 
-/* A row a line. */
-static void write_json_file(FILE *file, const align_table *t) {
-  fputc('[', file);
-  for (int64_t k = 0; k < t->count; k++) {
-    fputs(k ? ",\n " : "\n ", file);
-    write_json(file, t, &t->rows[k]);
-  }
-  fputs("\n]\n", file);
-}
-
-static void write_paf(FILE *file, const align_table *t, const align_row *r) {
-  const davit_align_result *a = &r->alignment;
-  const columns c = count_columns(r->cigar);
-  int64_t begin, end;
-  place_in_query(t, r, &begin, &end);
+static void write_paf(FILE *file, const line *l) {
   fprintf(file, "%s\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%c\t%s\t%" PRId64 "\t%" PRId64 "\t%" PRId64,
-          cli_sequences_name(t->query, r->query), symbols_in(t->query, r->query), begin, end, sign_of(r),
-          cli_sequences_name(t->target, r->found.hit.target), symbols_in(t->target, r->found.hit.target),
-          a->target_begin, a->target_end);
-  fprintf(file, "\t%" PRId64 "\t%" PRId64 "\t255\tAS:i:%" PRId32 "\tNM:i:%" PRId64 "\tcg:Z:%s\n", c.equal,
-          length_of(&c), a->score, length_of(&c) - c.equal, r->cigar);
+          l->query, l->m, l->begin, l->end, l->minus ? '-' : '+', l->target, l->n, l->target_begin,
+          l->target_end);
+  fprintf(file, "\t%" PRId64 "\t%" PRId64 "\t255\tAS:i:%" PRId32 "\tNM:i:%" PRId64 "\tcg:Z:%s\n",
+          l->columns.equal, length_of(&l->columns), l->score, length_of(&l->columns) - l->columns.equal,
+          l->cigar);
 }
 
 /* On the minus strand the target's places are turned round, as BLAST does. */
-static void write_blast6(FILE *file, const align_table *t, const align_row *r) {
-  const davit_align_result *a = &r->alignment;
-  const columns c = count_columns(r->cigar);
-  const bool minus = r->found.strand == ALIGN_MINUS, known = t->statistics.k > 0;
-  int64_t begin, end;
-  place_in_query(t, r, &begin, &end);
-  fprintf(file, "%s\t%s\t%.3f\t%" PRId64 "\t%" PRId64 "\t%" PRId64, cli_sequences_name(t->query, r->query),
-          cli_sequences_name(t->target, r->found.hit.target), percent(c.equal, length_of(&c)), length_of(&c),
-          c.different, c.gaps);
-  fprintf(file, "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%.3g\t%.1f\n", begin + 1, end,
-          minus ? a->target_end : a->target_begin + 1, minus ? a->target_begin + 1 : a->target_end,
-          known ? expect_of(t, r) : (double)NAN, known ? align_bits(&t->statistics, a->score) : (double)NAN);
+static void write_blast6(FILE *file, const line *l) {
+  const columns *c = &l->columns;
+  fprintf(file, "%s\t%s\t%.3f\t%" PRId64 "\t%" PRId64 "\t%" PRId64, l->query, l->target, l->identity,
+          length_of(c), c->different, c->gaps);
+  fprintf(file, "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%.3g\t%.1f\n", l->begin + 1, l->end,
+          l->minus ? l->target_end : l->target_begin + 1, l->minus ? l->target_begin + 1 : l->target_end,
+          l->expect, l->bits);
 }
 
 /* ---- SAM ---- */
@@ -180,21 +168,20 @@ static void write_clip(FILE *file, int64_t symbols) {
 }
 
 /* A query's first row is its primary alignment and holds its letters. */
-static void write_sam(FILE *file, const align_table *t, const align_row *r, bool primary) {
-  const davit_align_result *a = &r->alignment;
-  const columns c = count_columns(r->cigar);
-  fprintf(file, "%s\t%d\t%s\t%" PRId64 "\t255\t", cli_sequences_name(t->query, r->query),
-          (r->found.strand == ALIGN_MINUS ? 16 : 0) + (primary ? 0 : 256),
-          cli_sequences_name(t->target, r->found.hit.target), a->target_begin + 1);
+static void write_sam(FILE *file, const line *l, bool primary) {
+  const davit_align_result *a = &l->row->alignment;
+  fprintf(file, "%s\t%d\t%s\t%" PRId64 "\t255\t", l->query, (l->minus ? 16 : 0) + (primary ? 0 : 256),
+          l->target, l->target_begin + 1);
   write_clip(file, a->query_begin);
-  fputs(r->cigar, file);
-  write_clip(file, symbols_in(t->query, r->query) - a->query_end);
+  fputs(l->cigar, file);
+  write_clip(file, l->m - a->query_end);
   fputs("\t*\t0\t0\t", file);
   if (primary)
-    write_letters(file, t, r->query, r->found.strand);
+    write_letters(file, l->table, l->row->query, l->row->found.strand);
   else
     fputc('*', file);
-  fprintf(file, "\t*\tAS:i:%" PRId32 "\tNM:i:%" PRId64 "\n", a->score, length_of(&c) - c.equal);
+  fprintf(file, "\t*\tAS:i:%" PRId32 "\tNM:i:%" PRId64 "\n", l->score,
+          length_of(&l->columns) - l->columns.equal);
 }
 
 static void write_sam_file(FILE *file, const align_table *t) {
@@ -202,26 +189,33 @@ static void write_sam_file(FILE *file, const align_table *t) {
   write_sam_head(file, t);
   for (int64_t query = 0; query < t->query->count; query++) {
     const int64_t first = row;
-    for (; row < t->count && t->rows[row].query == query; row++)
-      write_sam(file, t, &t->rows[row], row == first);
+    for (; row < t->count && t->rows[row].query == query; row++) {
+      const line l = line_of(t, &t->rows[row]);
+      write_sam(file, &l, row == first);
+    }
     if (row == first)
       write_sam_unmapped(file, t, query);
   }
 }
 
 bool align_write(FILE *file, align_format format, const align_table *t) {
-  static void (*const writers[])(FILE *, const align_table *, const align_row *) = {
-      [ALIGN_TSV] = write_tsv, [ALIGN_PAF] = write_paf, [ALIGN_BLAST6] = write_blast6};
+  static void (*const writers[])(FILE *, const line *) = {[ALIGN_TSV] = write_tsv,
+                                                          [ALIGN_JSON] = write_json,
+                                                          [ALIGN_PAF] = write_paf,
+                                                          [ALIGN_BLAST6] = write_blast6};
+  const bool json = format == ALIGN_JSON;
   if (format == ALIGN_TSV)
     fputs(
         "query\ttarget\tscore\tqstart\tqend\ttstart\ttend\tcigar\tstrand\tidentity\tcoverage\tevalue\tbits\n",
         file);
   if (format == ALIGN_SAM)
     write_sam_file(file, t);
-  else if (format == ALIGN_JSON)
-    write_json_file(file, t);
-  else
-    for (int64_t k = 0; k < t->count; k++)
-      writers[format](file, t, &t->rows[k]);
+  fputs(json ? "[" : "", file);
+  for (int64_t k = 0; k < t->count && format != ALIGN_SAM; k++) {
+    const line l = line_of(t, &t->rows[k]);
+    fputs(!json ? "" : k ? ",\n " : "\n ", file); /* a row a line */
+    writers[format](file, &l);
+  }
+  fputs(json ? "\n]\n" : "", file);
   return !ferror(file);
 }

@@ -7,7 +7,6 @@
 #include "src/cli/formats/array_file.h"
 #include "src/cli/formats/compare.h"
 #include "src/cli/frame/job.h"
-#include "src/cli/operator.h"
 #include "src/cli/ranks.h"
 
 typedef struct prefix {
@@ -94,6 +93,12 @@ static void report(cli_json *json, const void *state) {
   cli_job_report_sizes(json, &p->job);
 }
 
+static const cli_choice operators[] = {{"sum", DAVIT_SUM, NULL},
+                                       {"prod", DAVIT_PROD, NULL},
+                                       {"min", DAVIT_MIN, NULL},
+                                       {"max", DAVIT_MAX, NULL},
+                                       {0}};
+
 const cli_command cli_command_scan = {
     .name = "scan",
     .summary = "prefix sums, products, minima or maxima",
@@ -102,7 +107,9 @@ const cli_command cli_command_scan = {
                 "davit scan x.npy --op max --exclusive --flags flags.npy -o y.npy\n",
     .operands = CLI_PLACES(CLI_PLACE(prefix, x_path, "X", "a vector of float64, float32, int64 or int32")),
     .options = CLI_OPTIONS(
-        CLI_RESULT_OPTION("Y"), CLI_OPERATOR_OPTION(prefix),
+        CLI_RESULT_OPTION("Y"),
+        CLI_OPTION(CHOICE, prefix, op, "--op", "OP", .choices = operators, .value = "sum",
+                   .help = "the operator"),
         CLI_OPTION(FLAG, prefix, exclusive, "--exclusive", NULL,
                    .help = "y_i = x_0 op ... op x_{i-1}; y_0 is the operator's identity"),
         CLI_OPTION(TEXT, prefix, flags_path, "--flags", "F",

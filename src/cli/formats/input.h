@@ -22,6 +22,10 @@ typedef struct cli_input {
   size_t head_count, head_at;         /* their number, and how many of them were taken since */
 } cli_input;
 
+/* Whether the operand `path` is standard input, "-", which one operand and one process alone may read, and
+ * its name for messages. A CLI code. */
+int cli_standard_input(const char *path, bool *standard, const char **name);
+
 /* Opens `path`, a member of an archive (archive.h), or standard input for "-", which can be opened once in a
  * process. Reports why it cannot. */
 int cli_input_open(const char *path, cli_input *input);

@@ -17,7 +17,6 @@
 #include "src/base/allocate.h"
 #include "src/cli/fail.h"
 #include "src/cli/formats/gzip.h"
-#include "src/cli/formats/standard.h"
 
 enum { HEADER_BYTES = 18, LAST_BLOCK_BYTES = 28 };
 
