@@ -236,7 +236,7 @@ int cli_lines_next(cli_lines *lines) {
   const int code = read_line(lines);
   if (code != CLI_OK)
     return code;
-  if (lines->used > 0 && lines->buffer[lines->used - 1] == '\r')
+  if (!lines->input && lines->used > 0 && lines->buffer[lines->used - 1] == '\r')
     lines->buffer[--lines->used] = 0;
   lines->text = lines->buffer;
   lines->length = (int64_t)lines->used;

@@ -5,7 +5,7 @@
  * A byte order mark before UTF-8 is skipped. A compressed file that ends too early is an error, also if it was cut
  * between two blocks of bgzip. Zero bytes behind the last member are padding (gzip.h). A line with a zero byte ends
  * with the block that has it, because /dev/zero and the holes of sparse files have no line ends; readers refuse such
- * a line. */
+ * a line. A carriage return at the end of a line belongs to the end, but not in an input of the formats of arrays. */
 #ifndef DAVIT_SRC_CLI_FORMATS_LINES_H
 #define DAVIT_SRC_CLI_FORMATS_LINES_H
 
