@@ -39,14 +39,12 @@ static bool is_exact(const prefix *p, cli_type type) {
 }
 
 /* The rounding of floating sums and products depends on how the vector is divided. */
-static int divides(const void *state, bool *divided) {
+static int cuts(const void *state, bool *cut) {
   const prefix *p = state;
   cli_array x;
   bool known = false;
-  int code = cli_divides_on_devices(state, divided);
-  if (*divided)
-    code = cli_array_peek(p->x_path, &p->job.common.reading, &x, &known);
-  *divided = known && is_exact(p, x.type);
+  const int code = cli_array_peek(p->x_path, &p->job.common.reading, &x, &known);
+  *cut = known && is_exact(p, x.type);
   return code;
 }
 
@@ -125,7 +123,8 @@ const cli_command cli_command_scan = {
     .cut = "n",
     .ranks_on_host = true,
     .work = work,
-    .divides = divides,
+    .divides = cli_divides_on_devices,
+    .cuts = cuts,
     .measure = "count of y_i != y_ref_i = 0",
     .check = check,
     .report = report,

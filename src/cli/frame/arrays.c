@@ -96,9 +96,13 @@ static void choose_grid(cli_size *rows, cli_size *cols) {
 static int cut_sizes(cli_job *job) {
   const char *cut = job->command->cut;
   int code = CLI_OK;
+  bool cuts = cut && cli_ranks_several();
   forget_sizes(job);
-  if (!cut || !cli_ranks_several())
-    return CLI_OK;
+  if (cuts && job->command->cuts)
+    code = job->command->cuts(job, &cuts);
+  cli_ranks_note(cuts);
+  if (!cuts || code != CLI_OK)
+    return code;
   if (cut[1]) {
     code = peek_sizes(job);
     choose_grid(size_of(job, cut[0]), size_of(job, cut[1]));
@@ -257,7 +261,7 @@ static int prepare(cli_job *job) {
 
 int cli_arrays_read(cli_job *job) {
   int code = cut_sizes(job);
-  if (job->command->ranks_on_host && cli_ranks_several())
+  if (job->command->ranks_on_host && job->sizes->count > 1)
     cli_job_on_host(job);
   if (code == CLI_OK)
     code = prepare(job);
@@ -342,6 +346,8 @@ static int read_whole(cli_job *job) {
 
 int cli_arrays_gather(cli_job *job) {
   const cli_array_row *row = result_row(job);
+  if (job->sizes[0].count * job->sizes[1].count == 1)
+    return CLI_OK; /* every rank has done all of it */
   const int code = row->shape ? collect(job, row) : CLI_OK;
   return code == CLI_OK && cli_ranks_lead() && job->common.check ? read_whole(job) : code;
 }

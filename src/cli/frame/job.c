@@ -536,7 +536,6 @@ static int share_out(cli_job *job, bool *takes_part) {
   const int code = cli_ranks_agree(job->command->divides ? job->command->divides(job, &divided) : CLI_OK);
   if (code != CLI_OK)
     return code;
-  cli_ranks_note(divided);
   cli_ranks_share(sizeof divided, &divided);
   *takes_part = divided || cli_ranks_alone();
   return CLI_OK;
