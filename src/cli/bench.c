@@ -21,8 +21,8 @@
 #include "src/base/allocate.h"
 #include "src/base/environment.h"
 #include "src/cli/clock.h"
+#include "src/cli/formats/input.h"
 #include "src/cli/formats/names.h"
-#include "src/cli/formats/standard.h"
 #include "src/cli/frame/job.h"
 
 static const char prefix[] = "bench_";
