@@ -246,23 +246,28 @@ static double run_shape(const setup *s, const bench_values *tiles, summary *of) 
   return mine;
 }
 
-/* All shapes with operands cut from one piece of memory, which takes a while to pin. */
+/* All shapes with operands cut from one piece of memory, which takes a while to pin, and C from another: products that
+ * became operands of others would grow without bound. */
 static void run(setup s, const peer_product *shapes, int count, const bench_values *tiles,
                 const bench_values *counts) {
   int present = 0;
-  size_t most = 0;
+  size_t most = 0, most_c = 0;
   summary of[BENCH_MOST] = {{0}};
   bench_check(davit_device_count(&present), "devices");
-  for (int i = 0; i < count; i++)
-    most = bytes_of(&shapes[i]) > most ? bytes_of(&shapes[i]) : most;
-  char *all = memory(s.place, shapes[0].type, most + 1024);
+  for (int i = 0; i < count; i++) {
+    const size_t c = (size_t)(shapes[i].m * shapes[i].n) * element(shapes[i].type);
+    most = bytes_of(&shapes[i]) - c > most ? bytes_of(&shapes[i]) - c : most;
+    most_c = c > most_c ? c : most_c;
+  }
+  char *all = memory(s.place, shapes[0].type, most + 1024),
+       *c = memory(s.place, shapes[0].type, most_c + 1024);
   for (int i = 0; i < count; i++) {
     const summary *former = NULL;
     double before = 0;
     s.p = shapes[i];
     s.a = all;
     s.b = s.a + (size_t)(s.p.m * s.p.k) * element(s.p.type);
-    s.c = s.b + (size_t)(s.p.k * s.p.n) * element(s.p.type);
+    s.c = c;
     for (int d = 0; d < counts->count; d++) {
       s.devices = of[d].devices = (int)counts->at[d];
       if (s.devices > present)
@@ -279,6 +284,7 @@ static void run(setup s, const peer_product *shapes, int count, const bench_valu
   for (int d = 0; d < counts->count && count > 1; d++)
     print(&of[d]);
   davit_free(all);
+  davit_free(c);
   bench_check(davit_memory_trim(DAVIT_PINNED), "trim");
 }
 
