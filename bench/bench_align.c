@@ -264,8 +264,7 @@ static void reads(problem *p, const chances table) {
   free_targets(p);
 }
 
-/* A stretch of the target, changed: of 30 places one has another base, one is left out and one comes twice.
- */
+/* A stretch of the target, changed: of 30 places one has another base, one is left out and one comes twice. */
 static int64_t changed(const uint8_t *from, int64_t length, uint8_t *query) {
   int64_t m = 0;
   for (int64_t i = 0; i < length; i++) {

@@ -12,8 +12,7 @@
  * are words of 16 bits, "real" ones floats. The peer of the rounded ones on the CPU is parasail, striped, 16
  * bits, in turns with davit on as many threads: a profile for each window and effect, used by all runs; it is
  * given similarities and orders, and judges nothing. Its scores are compared with davit's. "end to end" is
- * davit_features and davit_detect with six effects (and 10^4 permutations, 10^3 on the CPU), each by itself.
- */
+ * davit_features and davit_detect with six effects (and 10^4 permutations, 10^3 on the CPU), each by itself. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

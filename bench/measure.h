@@ -54,15 +54,13 @@ bool bench_site_open(int device, bench_site *site);
 void bench_site_close(bench_site *site);
 
 /* --peak in flops per second. Without it: FP64 on tensor cores of Hopper, as fast as FP32; 0 for other
- * devices.
- */
+ * devices. */
 double bench_peak(int device);
 
 /* Where operands on the site lie. */
 int bench_place(const bench_site *site);
 
-/* Memory, filled with uniform random numbers (integers: their bits) or not; NULL where it fails, with a row.
- */
+/* Memory, filled with uniform random numbers (integers: their bits) or not; NULL where it fails, with a row. */
 void *bench_vector(int place, davit_type type, int64_t n);
 void *bench_memory(int place, size_t bytes);
 

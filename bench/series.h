@@ -76,8 +76,7 @@ davit_status bench_slabs_call(const bench_spread *spread, int batch, const bench
 
 /* ---- programs ---- */
 
-/* A whole program: opens a site for each of --device and calls `measure`; `spread` is NULL but for the first.
- */
+/* A whole program: opens a site for each of --device and calls `measure`; `spread` is NULL but for the first. */
 typedef void bench_program(const bench_site *site, const bench_spread *spread);
 int bench_run(const char *name, const char *usage, int argc, char **argv, bench_program *measure);
 

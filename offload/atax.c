@@ -194,7 +194,6 @@ static bool plan_panels(const dvt_site *site, const dvt_atax *g, plan *p) {
 }
 
 /* One pass over A, which leaves sums of y, and a kernel that adds them. */
-/* One pass over A, which leaves sums of y, and a kernel that adds them. */
 static davit_status one_pass(const dvt_site *site, const dvt_atax *g, const plan *p) {
   const size_t element = davit_type_bytes(g->type);
   const int64_t length = dvt_atax_outer(g);

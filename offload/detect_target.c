@@ -13,8 +13,7 @@ enum { TARGET_THREADS = 1 << 14, TARGET_WINDOWS = 256, TARGET_BYTES = 1 << 30 };
 
 /* ---- memory ---- */
 
-/* Windows that are scored together: their similarities take TARGET_BYTES at most, or what one window needs.
- */
+/* Windows that are scored together: their similarities take TARGET_BYTES at most, or what one window needs. */
 static int64_t block_of(const dvt_detect_task *t) {
   const int64_t each = t->window * dvt_detect_longest(t) * (int64_t)sizeof(float);
   return dvt_at_least(dvt_at_most(dvt_at_most(TARGET_BYTES / each, TARGET_WINDOWS), t->windows), 1);

@@ -66,7 +66,7 @@ int64_t dvt_ref_align_ends(davit_align_mode mode, const davit_align_scoring *sco
 davit_status dvt_ref_features(int64_t count, const float *samples, const davit_features_options *options,
                               float *features);
 
-/* Elements first … first+count-1 of the Philox4x32-10 sequence of davit_random_double / _float. */
+/* Elements first … first+count-1 of the Philox4x32-10 sequence of davit_random(). */
 void dvt_ref_random_double(double *pointer, int64_t first, int64_t count, uint64_t seed);
 void dvt_ref_random_float(float *pointer, int64_t first, int64_t count, uint64_t seed);
 

@@ -7,8 +7,7 @@
  *   hashed grid  Cells as wide as the bound hold few points: if many pairs were closer, the sample would have
  *                had one. If the cells are crowded all the same, a larger sample is taken.
  *   equal        A bound of 0 means that there are equal points: these are found by hashing the coordinates.
- *   divide       If cells are still crowded, divide and conquer on the host.
- */
+ *   divide       If cells are still crowded, divide and conquer on the host. */
 #include <davit/closest_pair.h>
 #include <math.h>
 #include <stdlib.h>

@@ -130,8 +130,7 @@ static bool take_portion(detection *d, int64_t *begin, int64_t *end) {
   return true;
 }
 
-/* Windows first … of a portion that begins with window `begin`, as many as are traced together, and effect e.
- */
+/* Windows first … of a portion that begins with window `begin`, as many as are traced together, and effect e. */
 static void judge_windows(const detection *d, const dvt_detect_task *t, int64_t begin, int64_t first, int e,
                           void *memory) {
   const int64_t count = dvt_at_most(t->windows - first, DVT_DETECT_TRACED);

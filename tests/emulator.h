@@ -363,8 +363,7 @@ static void *emulator_run_team(void *team) {
   return NULL;
 }
 
-/* Runs the body in every thread of every team, one team after the other; team memory holds rubbish at first.
- */
+/* Runs the body in every thread of every team, one team after the other; team memory holds rubbish at first. */
 static inline void emulator_run(int teams, int threads, void (*body)(void *argument), void *argument) {
   for (int team = 0; team < teams; team++)
     emulator_run_team(&(emulator_team){team, teams, threads, NULL, body, argument});

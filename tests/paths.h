@@ -76,8 +76,7 @@ expectation same_bits, same_bits_or_nan;
 void walk_plain_paths(const job *j, expectation *expect, const void *should, uint64_t *seed);
 void walk_all_paths(const job *j, int64_t unit, expectation *expect, const void *should, uint64_t *seed);
 
-/* The plain paths, and one over the host and all devices, where the array is streamed though it need not be.
- */
+/* The plain paths, and one over the host and all devices, where the array is streamed though it need not be. */
 void walk_streamed(const job *j, expectation *expect, const void *should, uint64_t *seed);
 
 #endif

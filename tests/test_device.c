@@ -168,8 +168,7 @@ static void reduce_scan_and_time(davit_queue *queue, int device, double *numbers
   CHECK(davit_timer_destroy(timer));
 }
 
-/* Neither queues nor memory nor copies nor waiting change the caller's choice, davit's, OpenMP's or CUDA's.
- */
+/* Neither queues nor memory nor copies nor waiting change the caller's choice, davit's, OpenMP's or CUDA's. */
 CASE(test_work_leaves_the_choice_alone) {
   enum { BYTES = 1 << 20 }; /* enough for a copy in pieces */
   int devices[MAX_PLACES], count = all_devices(devices), chosen = devices[count - 1];

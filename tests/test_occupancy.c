@@ -94,8 +94,7 @@ CASE(test_printed_figures) {
   }
 }
 
-/* "819 threads by registers", "30720 registers", "1535 threads" (1536), "512 threads": numbers of the text.
- */
+/* "819 threads by registers", "30720 registers", "1535 threads" (1536), "512 threads": numbers of the text. */
 CASE(test_printed_numbers) {
   davit_occupancy_card fermi = card_of("gt560m");
   assert_int_equal(fermi.registers / 40, 819);

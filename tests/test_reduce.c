@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reductions: results that are exact in any order against the reference; the tree's bits, the same on the
- * CPU, on every device, for any list of devices and for aligned parts; |error| <= (8 + log2 n) eps sum |x|.
- */
+ * CPU, on every device, for any list of devices and for aligned parts; |error| <= (8 + log2 n) eps sum |x|. */
 #include "tests/paths.h"
 
 enum { CHUNK_BYTES = 128 << 10 };

@@ -71,8 +71,7 @@ CASE(test_large_against_reference) {
       }
 }
 
-/* Streamed through all lists of devices, also where the arrays need not travel, beyond two pieces of 32 MiB.
- */
+/* Streamed through all lists of devices, also where the arrays need not travel, beyond two pieces of 32 MiB. */
 CASE(test_many_pieces) {
   uint64_t seed = 3;
   dvt_split_always(true);

@@ -189,8 +189,7 @@ CASE(test_search_ends) {
   s = search_of(&m, 1, 20, 12);
   assert_int_equal(tune_search_run(&s), 0);
   assert_true(s.trials > 1 && s.trials < 6 && !s.complete);
-  /* The budget ends in the second round, which begins with the slower ones: the fastest counts all the same.
-   */
+  /* The budget ends in the second round, which begins with the slower ones: the fastest counts all the same. */
   m = (machine){.seconds = valley};
   s = search_of(&m, 1, 20, 65);
   assert_int_equal(tune_search_run(&s), 0);

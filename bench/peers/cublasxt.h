@@ -31,8 +31,7 @@ double peer_cublasxt_gemm(const peer_product *p, int64_t block, const void *a, c
  * seconds. */
 double peer_cublas_gemm(char type, int64_t n, int repeats);
 
-/* Flops per second of one device that multiplies tiles of 4096 for `seconds`, over the second half of them.
- * */
+/* Flops per second of one device that multiplies tiles of 4096 for `seconds`, over the second half of them. */
 double peer_cublas_sustained(char type, double seconds);
 
 #endif

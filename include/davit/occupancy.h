@@ -22,8 +22,7 @@
 extern "C" {
 #endif
 
-/* The limits of a card's multiprocessors. A unit is what an amount is rounded up to before it is given out.
- */
+/* The limits of a card's multiprocessors. A unit is what an amount is rounded up to before it is given out. */
 typedef struct davit_occupancy_card {
   char name[96];
   int compute_capability; /* 10 * major + minor; 0: not NVIDIA's */

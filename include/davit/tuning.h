@@ -41,8 +41,7 @@ typedef struct davit_tuning_parameter {
   uint64_t reserved[2];     /* 0 */
 } davit_tuning_parameter;
 
-/* Writes at most `capacity` to `parameters` (NULL allowed with capacity 0) and their full number to `count`.
- */
+/* Writes at most `capacity` to `parameters` (NULL allowed with capacity 0) and their full number to `count`. */
 DAVIT_API davit_status davit_tuning_parameters(int capacity, davit_tuning_parameter *parameters, int *count);
 
 /* Replaces the table by the contents of the file; NULL is the tuning file. DAVIT_INVALID_ARGUMENT if it

@@ -28,8 +28,7 @@ void dvt_cublas_destroy(void *handle);
 /* The handle works on another stream of its device. */
 davit_status dvt_cublas_move(void *handle, void *cuda_stream);
 
-/* Entry points by type, in the order D, S, Z, C: the numbers of a routine are its first one and those behind.
- * */
+/* Entry points by type, in the order D, S, Z, C: the numbers of a routine are its first one and those behind. */
 #define DVT_CUBLAS_FUNCTIONS(X)                                                                              \
   X(Create_v2)                                                                                               \
   X(Destroy_v2)                                                                                              \

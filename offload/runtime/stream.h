@@ -64,8 +64,7 @@ davit_status dvt_device_event_wait(dvt_device_event *event);
 typedef void (*dvt_notify)(void *argument, davit_status status);
 davit_status dvt_device_event_notify(dvt_device_event *event, dvt_notify function, void *argument);
 
-/* Milliseconds from `start` to `stop`, both timed, reached, and on one device; DAVIT_UNSUPPORTED otherwise.
- * */
+/* Milliseconds from `start` to `stop`, both timed, reached, and on one device; DAVIT_UNSUPPORTED otherwise. */
 davit_status dvt_device_event_elapsed(dvt_device_event *start, dvt_device_event *stop, double *milliseconds);
 
 /* Enqueues a 2-D copy (columns of `row_bytes` contiguous bytes, pitches in bytes) between any two memories

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Argument checks, in the order and words of the reference BLAS. A sentence names the argument and its value.
- */
+/* Argument checks, in the order and words of the reference BLAS. A sentence names the argument and its value. */
 #ifndef DAVIT_SRC_BASE_CHECK_H
 #define DAVIT_SRC_BASE_CHECK_H
 
@@ -26,8 +25,7 @@ davit_status dvt_check_list(const char *argument, int capacity, const void *list
 
 davit_status dvt_check_pointer(const char *argument, const void *given);
 
-/* `given` is one of `letters` (2 or 3 capitals), in upper or lower case, and becomes `letter` in upper case.
- * */
+/* `given` is one of `letters` (2 or 3 capitals), in upper or lower case, and becomes `letter` in upper case. */
 davit_status dvt_check_letter(const char *argument, char given, const char *letters, char *letter);
 
 /* A letter of 'N', 'T' and 'C', which is 'T' for a real type. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Environment variables of the library and of the tool; tests/outside/layers.py refuses getenv() elsewhere.
- * */
+/* Environment variables of the library and of the tool; tests/outside/layers.py refuses getenv() elsewhere. */
 #ifndef DAVIT_SRC_BASE_ENVIRONMENT_H
 #define DAVIT_SRC_BASE_ENVIRONMENT_H
 

@@ -3,8 +3,7 @@
  *
  * The product is checked as Freivalds did (1977): C x is compared with A (B x) for a vector x, which costs
  * n^2 and uses nothing of the library. The sum is compared with one in long double. The sequences are the
- * example of Durbin et al., Biological Sequence Analysis (1998), section 2.3, whose answer is printed there.
- * */
+ * example of Durbin et al., Biological Sequence Analysis (1998), section 2.3, whose answer is printed there. */
 #include <davit/align.h>
 #include <davit/level3.h>
 #include <davit/reduce.h>

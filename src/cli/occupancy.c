@@ -102,8 +102,7 @@ static davit_status add_point(calculation *c, int64_t value) {
   return davit_occupancy(&c->card, &block, &p->occupancy, &rule);
 }
 
-/* In steps that can change the result: whole warps, units of registers, KiB. The last value is the maximum.
- */
+/* In steps that can change the result: whole warps, units of registers, KiB. The last value is the maximum. */
 static davit_status sweep_over(calculation *c) {
   const davit_occupancy_card *card = &c->card;
   int64_t most = card->block_threads, step = card->warp_size, first = step;

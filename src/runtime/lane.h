@@ -35,8 +35,7 @@ davit_status dvt_lane_finish(dvt_lane *lane);
 void dvt_lane_release(dvt_lane *lane);
 
 /* Enqueues work with a copy of `bytes` bytes of arguments. The work's site has the lane as its owner and
- * shows its stream and threads; dvt_lane_submit_work() chooses what it shows, and says what traces call it.
- * */
+ * shows its stream and threads; dvt_lane_submit_work() chooses what it shows, and says what traces call it. */
 davit_status dvt_lane_submit(dvt_lane *lane, dvt_command_kind kind, dvt_form work, const void *arguments,
                              size_t bytes);
 

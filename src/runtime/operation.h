@@ -90,8 +90,7 @@ davit_status dvt_operation_submit(dvt_lane *lane, const dvt_operation *operation
 /* Does now, on the calling thread, what would hold up the lane's first command of the operation. */
 davit_status dvt_operation_prepare(dvt_lane *lane, const dvt_operation *operation);
 
-/* Runs the form that fits the site's lane, inside a BLOCKING command: for operations whose stream form waits.
- * */
+/* Runs the form that fits the site's lane, inside a BLOCKING command: for operations whose stream form waits. */
 davit_status dvt_operation_run(const dvt_site *site, const dvt_operation *operation, const void *arguments);
 
 /* Whether a plain form may compute on the calling thread, DVT_ALONE or with a team of so many threads that it leads (0:

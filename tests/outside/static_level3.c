@@ -2,8 +2,7 @@
 /* Level 3 for compute-sanitizer, linked with the static library as static_tool.c says: a product in tiles from plain
  * memory, and trsm after trmm of device memory with each side and triangle, which has to give back what was there.
  *
- *   static_level3 DEVICE
- */
+ *   static_level3 DEVICE */
 #include <davit/davit.h>
 #include <math.h>
 #include <stdio.h>

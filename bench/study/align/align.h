@@ -89,8 +89,7 @@ typedef struct study_align_input {
   const study_effect *effects;
 } study_align_input;
 
-/* Milliseconds. total: unit vectors, permutations of the host, copies both ways, launches; allocations not.
- */
+/* Milliseconds. total: unit vectors, permutations of the host, copies both ways, launches; allocations not. */
 typedef struct study_align_times {
   double prepare_ms, transfer_ms, kernel_ms, total_ms;
   int64_t launches;

@@ -145,8 +145,7 @@ static bool bitonic_merge_link(int n, int stage, int i, study_comparator *c) {
   return pair_of(n >> (stage + 1), i, true, c);
 }
 
-/* Stage `stage` of all merges, which take 1, 2, 3, … stages: the size of the merge and the stage within it.
- */
+/* Stage `stage` of all merges, which take 1, 2, 3, … stages: the size of the merge and the stage within it. */
 static int merge_of(int stage, int *within) {
   int log = 1;
   for (; stage >= log; log++)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole runs of the dense kernels: host data, memory that is asked for before it is taken, copies both ways.
- */
+/* Whole runs of the dense kernels: host data, memory that is asked for before it is taken, copies both ways. */
 #include <davit/device.h>
 #include <davit/memory.h>
 #include <omp.h>

@@ -28,8 +28,7 @@ typedef enum study_cpu_form {
   STUDY_CPU_FORMS
 } study_cpu_form;
 
-/* On at most 256 threads. Partial sums are kept in memory, not in registers, because their place is compared.
- */
+/* On at most 256 threads. Partial sums are kept in memory, not in registers, because their place is compared. */
 int32_t study_cpu_sum(study_cpu_form form, int threads, int64_t n, const int32_t *x);
 
 /* ---- reductions of a type and an operator of one's own, by `declare reduction` ---- */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The course report's three kernels: the corrected ones against loops, and each defect of the printed ones.
- */
+/* The course report's three kernels: the corrected ones against loops, and each defect of the printed ones. */
 #include "bench/study/tests/study.h"
 
 #include "bench/study/dense/dense.h"

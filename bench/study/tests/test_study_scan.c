@@ -338,8 +338,7 @@ CASE(test_printed_naive_scan_does_not_end) {
   }
 }
 
-/* The scan of a warp has no barrier: right if lanes run in step, which Volta and later GPUs do not guarantee.
- */
+/* The scan of a warp has no barrier: right if lanes run in step, which Volta and later GPUs do not guarantee. */
 CASE(test_printed_warp_scan_needs_lanes_in_step) {
   for (int kind = 0; kind < 2; kind++) {
     uint32_t values[32], returned[32], wrong = 0;
