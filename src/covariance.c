@@ -181,9 +181,9 @@ static const dvt_operation operation = {
     .host = run,
     .region = run,
     .array = {DVT_ARRAY(dvt_covariance, d, DVT_MATRIX),
-                DVT_ARRAY(dvt_covariance, mean, DVT_ALONG_OUT, .writes = true),
-                DVT_ARRAY(dvt_covariance, centred, DVT_MATRIX),
-                DVT_ARRAY(dvt_covariance, s, DVT_ALONG_OUT, .writes = true)},
+              DVT_ARRAY(dvt_covariance, mean, DVT_ALONG_OUT, .writes = true),
+              DVT_ARRAY(dvt_covariance, centred, DVT_MATRIX),
+              DVT_ARRAY(dvt_covariance, s, DVT_ALONG_OUT, .writes = true)},
     .measure = measure,
     .tune = tune};
 

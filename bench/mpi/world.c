@@ -155,7 +155,8 @@ typedef struct stages {
 
 /* Two calls that are not counted tell how often a work is worth measuring; if one takes longer than that,
  * it is all. */
-static void plan(const world *w, world_work work, void *argument, bool together, stages *t, bench_time *time) {
+static void plan(const world *w, world_work work, void *argument, bool together, stages *t,
+                 bench_time *time) {
   *t = (stages){.batch = 1};
   double once = round_of(work, argument, 1, together, time);
   if (once >= 0 && once < w->patience)

@@ -74,7 +74,7 @@ typedef struct dvt_array {
 } dvt_array;
 
 /* The operand `member` of the arguments T, called as they call it. */
-#define DVT_ARRAY(T, member, which, ...)                                                                   \
+#define DVT_ARRAY(T, member, which, ...)                                                                     \
   {.name = #member, .kind = which, .pointer = offsetof(T, member), __VA_ARGS__}
 
 enum { DVT_ARRAYS = 4 };
@@ -132,7 +132,7 @@ typedef struct dvt_operation {
   size_t short_bytes; /* of operands that one thread is done with before others could help */
 
   dvt_array array[DVT_ARRAYS]; /* the first without a name ends them */
-  bool typed;                        /* the arguments begin with the davit_type of the elements */
+  bool typed;                  /* the arguments begin with the davit_type of the elements */
   size_t size
       [DVT_AXES]; /* where the arguments have the lengths of the axes: first that of columns. 0: the length is 1 */
   int64_t chunk;   /* elements along `out`, */

@@ -121,7 +121,7 @@ davit_status dvt_multiply_panels(dvt_local_panels *s, const dvt_feed *feed, void
   const dvt_row_range all = {.rows = s->rows};
   const int64_t panels = dvt_divide_up(k, s->width);
   int64_t first = dvt_at_least(panels - s->last, 0); /* of those that dvt_local_panels_finish() multiplies */
-  if (in_groups)                                      /* of which there are two at a time */
+  if (in_groups)                                     /* of which there are two at a time */
     first = dvt_at_least(first, ((panels - 1) / s->group - 1) * s->group);
   DVT_TRY(next(s, feed->post, operands, 0, k));
   DVT_TRY(next(s, feed->publish, operands, 0, k));
@@ -175,8 +175,8 @@ static davit_status fetch(void *operands, int64_t t, int64_t inner) {
   const dvt_piece *right = p->right.pieces;
   DVT_TRY(dvt_local_panels_fetch_left(s, t, p->left.outer, inner, p->left.piece_count, p->left.pieces));
   return p->in_groups ? dvt_local_panels_fetch_group(
-                           s, t, &(dvt_piece){p->k - t * s->width, right->ld, right->data, false})
-                     : dvt_local_panels_fetch_pieces(s, t, p->right.piece_count, right);
+                            s, t, &(dvt_piece){p->k - t * s->width, right->ld, right->data, false})
+                      : dvt_local_panels_fetch_pieces(s, t, p->right.piece_count, right);
 }
 
 davit_status dvt_multiply(davit_mpi_grid *grid, dvt_local_panels *locals, const dvt_view *left,
