@@ -7,7 +7,7 @@ file(GLOB ref_sources CONFIGURE_DEPENDS ref/*.c)
 file(GLOB host_sources CONFIGURE_DEPENDS src/*.c src/base/*.c src/runtime/*.c src/level3/*.c)
 file(GLOB region_sources CONFIGURE_DEPENDS offload/*.c offload/runtime/*.c)
 # Sources in offload/ without target regions need not be compiled for devices.
-set(plain_sources offload/align.c offload/align_pass.c offload/detect.c offload/occupancy.c
+set(plain_sources offload/align.c offload/align_sweep.c offload/detect.c offload/occupancy.c
     offload/runtime/cublas.c offload/runtime/image.c offload/runtime/launch.c offload/runtime/profile.c
     offload/runtime/region.c offload/blas_stream.c offload/runtime/stream.c)
 list(TRANSFORM plain_sources PREPEND ${PROJECT_SOURCE_DIR}/)
@@ -36,14 +36,14 @@ set_source_files_properties(src/fftw.c PROPERTIES COMPILE_DEFINITIONS "DAVIT_FFT
 # is never entered, and removes its body without a warning.
 set(DAVIT_BARE_COMPILE -fopenmp-cuda-mode)
 list(APPEND DAVIT_BARE_COMPILE ${DAVIT_KERNEL_SANITIZE})
-foreach(name align_stream align_wave atax closest_pair covariance detect_stream reduce scan scan_shapes stencil triangle)
+foreach(name align_stream align_wavefront atax closest_pair covariance detect_stream reduce scan scan_shapes stencil triangle)
   set_source_files_properties(offload/${name}.c PROPERTIES COMPILE_OPTIONS "${DAVIT_BARE_COMPILE}")
 endforeach()
 # Alignment's kernels keep a row of columns in registers. With at most 128 registers a thread, each of a
 # multiprocessor's schedulers has room for four warps. By itself ptxas takes a few more, and there is room for three. With more, a team of atax's
 # 512 threads would not run at all.
 if(DAVIT_WITH_CUDA)
-  foreach(name align_stream align_wave atax detect_stream)
+  foreach(name align_stream align_wavefront atax detect_stream)
     set_property(SOURCE offload/${name}.c APPEND PROPERTY COMPILE_OPTIONS -Xcuda-ptxas -maxrregcount=128)
   endforeach()
 endif()

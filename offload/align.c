@@ -4,7 +4,7 @@
  * 16 bits if there are many of them, one by one if there are few. One by one the query is striped
  * (align_striped.inc): in bytes, which hold the scores of most pairs that are not related, and from where
  * they do not, in 16 bits. Pairs whose scores these may not hold, or that are too long for the caches, take
- * a pass in tiles (align_pass.h), a few long targets each by all threads. Cost: docs/notes/align.md; memory
+ * a sweep in tiles (align_sweep.h), a few long targets each by all threads. Cost: docs/notes/align.md; memory
  * bytes_of() and a team's a thread. */
 #include "offload/align.h"
 
@@ -22,9 +22,9 @@
 
 enum {
   FEW = 6,       /* targets of a batch that are computed again one by one */
-  SHORT = 256,   /* fewer symbols are too few for a pass in tiles */
+  SHORT = 256,   /* fewer symbols are too few for a sweep in tiles */
   BANDS = 2,     /* threads that share a long target are at least so many, */
-  FASTER = 4,    /* and so many if one may stripe it instead, in bytes: 2.6 times as fast as a pass */
+  FASTER = 4,    /* and so many if one may stripe it instead, in bytes: 2.6 times as fast as a sweep */
   NEAR = 1 << 20 /* bytes that a second cache has */
 };
 
@@ -170,7 +170,7 @@ static striped_state striped_state_of(const query_tables *tables, char *memory) 
 static size_t bytes_of(const dvt_align_query *query) {
   const size_t lanes = 64 * (4 * DAVIT_ALIGN_SYMBOLS_MAXIMUM + 2 * (size_t)query->m),
                striped = striped_bytes(query);
-  return lanes > striped ? lanes : striped; /* `lanes` is enough for the vectors of a pass */
+  return lanes > striped ? lanes : striped; /* `lanes` is enough for the vectors of a sweep */
 }
 
 /* What one thread works with. */
@@ -178,7 +178,7 @@ typedef struct worker {
   const dvt_align_targets *targets;
   const query_tables *tables;
   void *memory;
-  dvt_align_team team; /* opened by the first pass */
+  dvt_align_team team; /* opened by the first sweep */
   bool wide;           /* the last batch needed 16 bits, so the next one begins with them */
   bool failed;         /* there was no memory for the team */
   int32_t *scores;
@@ -211,7 +211,7 @@ static void do_pass(worker *w, int64_t k) {
   w->scores[k] = (int32_t)dvt_align_best(&costs, &all, 0, INT64_MAX, &w->team, h, d, NULL).score;
 }
 
-/* Whether a pair is striped in words of so many bytes: few symbols are too few for a pass in tiles, and of
+/* Whether a pair is striped in words of so many bytes: few symbols are too few for a sweep in tiles, and of
  * others what is read for each column has to stay near. */
 static bool is_striped(const dvt_align_query *query, int64_t n, int64_t bytes) {
   return query->m < SHORT || n < SHORT || bytes * (query->scoring->symbols + 2) * query->m <= NEAR;
@@ -286,7 +286,7 @@ static int threads_for_long(const dvt_align_targets *targets, const dvt_align_qu
   if (targets->singles == 0 || least > threads)
     return 0;
   const dvt_align_costs costs = dvt_align_costs_of(query);
-  const int each = dvt_align_pass_threads(&costs, query->m, n, threads);
+  const int each = dvt_align_sweep_threads(&costs, query->m, n, threads);
   return each >= least ? each : 0;
 }
 

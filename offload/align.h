@@ -5,7 +5,7 @@
 
 #include <davit/align.h>
 
-#include "offload/align_pass.h"
+#include "offload/align_sweep.h"
 #include "offload/runtime/launch.h"
 #include "src/base/operation.h"
 
@@ -17,7 +17,7 @@ typedef struct dvt_align_query {
   int largest; /* entry of the matrix, at least 0 */
 } dvt_align_query;
 
-/* For passes over its matrix with one target (align_pass.h). */
+/* For sweeps over its matrix with one target (align_sweep.h). */
 static inline dvt_align_costs dvt_align_costs_of(const dvt_align_query *q) {
   const davit_align_scoring *s = q->scoring;
   return (dvt_align_costs){s->matrix, s->symbols, q->largest, s->gap_open - s->gap_extend, s->gap_extend};

@@ -2,12 +2,12 @@
 /* Scores of alignments on an NVIDIA device: two targets side by side in 16 bits; those whose score may not
  * fit are computed again one by one in 32 bits. A query of more columns than a warp has goes in strips, whose
  * borders pass through memory. A target so long that others would wait for its warp has all of the device
- * (align_wave.h). */
+ * (align_wavefront.h). */
 #include <stdlib.h>
 #include <string.h>
 
 #include "offload/align.h"
-#include "offload/align_wave.h"
+#include "offload/align_wavefront.h"
 #include "offload/runtime/launch.h"
 #include "offload/warp.h"
 #include "src/base/allocate.h"
@@ -97,13 +97,13 @@ static double search_seconds(const dvt_align_targets *t, const dvt_align_query *
 /* How many of the longest targets are best aligned one after the other. */
 static int64_t waves_of(const dvt_align_targets *t, const dvt_align_query *q) {
   const dvt_align_costs costs = dvt_align_costs_of(q);
-  double waves = 0, fastest = search_seconds(t, q, 0);
+  double wavefronts = 0, fastest = search_seconds(t, q, 0);
   int64_t best = 0;
   for (int64_t k = 0; k < t->count && k < MOST_WAVES && dvt_align_length(t, k) > 0; k++) {
-    if (!dvt_align_wave_fits(&costs, q->m, dvt_align_length(t, k)))
+    if (!dvt_align_wavefront_fits(&costs, q->m, dvt_align_length(t, k)))
       break;
-    waves += dvt_align_wave_seconds(q->m, dvt_align_length(t, k));
-    const double seconds = waves + search_seconds(t, q, k + 1);
+    wavefronts += dvt_align_wavefront_seconds(q->m, dvt_align_length(t, k));
+    const double seconds = wavefronts + search_seconds(t, q, k + 1);
     if (seconds < fastest) {
       fastest = seconds;
       best = k + 1;
@@ -125,9 +125,9 @@ static int64_t border_rows(const dvt_align_targets *t, const dvt_align_query *q)
 typedef struct stream_memory {
   char *profiles;
   int32_t *list;
-  void *border, *wave;
+  void *border, *wavefront;
   size_t bytes;
-  int64_t waves; /* long targets */
+  int64_t wavefronts; /* long targets */
 } stream_memory;
 
 static stream_memory lay_out(const dvt_align_targets *t, const dvt_align_query *q, char *memory) {
@@ -138,15 +138,15 @@ static stream_memory lay_out(const dvt_align_targets *t, const dvt_align_query *
     profiles = bytes > profiles ? bytes : profiles;
   }
   const size_t list = dvt_aligned_up((size_t)t->count * sizeof(int32_t));
-  const int64_t waves = waves_of(t, q);
+  const int64_t wavefronts = waves_of(t, q);
   const size_t border = dvt_aligned_up((size_t)border_rows(t, q) * BORDER_BYTES),
-               wave = waves > 0 ? dvt_align_wave_bytes(q->m, dvt_align_length(t, 0), 0) : 0;
-  stream_memory m = {.bytes = profiles + list + border + wave, .waves = waves};
+               wavefront = wavefronts > 0 ? dvt_align_wavefront_bytes(q->m, dvt_align_length(t, 0), 0) : 0;
+  stream_memory m = {.bytes = profiles + list + border + wavefront, .wavefronts = wavefronts};
   if (memory) {
     m.profiles = memory;
     m.list = (int32_t *)(void *)(memory + profiles);
     m.border = memory + profiles + list;
-    m.wave = memory + profiles + list + border;
+    m.wavefront = memory + profiles + list + border;
   }
   return m;
 }
@@ -288,23 +288,23 @@ static davit_status run_waves(const search *s, void *staging, int32_t *scores) {
   const dvt_align_targets *t = s->targets;
   const dvt_align_query *q = s->query;
   const dvt_align_costs costs = dvt_align_costs_of(q);
-  dvt_align_wave wave;
+  dvt_align_wavefront wavefront;
   dvt_align_cell best;
-  DVT_TRY(dvt_align_wave_open(s->stream, &costs, q->m, q->symbols, dvt_align_length(t, 0), t->symbols,
-                              s->device->symbols, 0, s->memory.wave, staging, &wave));
-  for (int64_t k = 0; k < s->memory.waves; k++) {
+  DVT_TRY(dvt_align_wavefront_open(s->stream, &costs, q->m, q->symbols, dvt_align_length(t, 0), t->symbols,
+                                   s->device->symbols, 0, s->memory.wavefront, staging, &wavefront));
+  for (int64_t k = 0; k < s->memory.wavefronts; k++) {
     const dvt_align_stretch all = {q->symbols, t->symbols + t->offsets[k], q->m, dvt_align_length(t, k), 1};
-    DVT_TRY(dvt_align_wave_best(&wave, &all, true, false, &best));
+    DVT_TRY(dvt_align_wavefront_best(&wavefront, &all, true, false, &best));
     scores[k] = (int32_t)best.score;
   }
   return DAVIT_SUCCESS;
 }
 
-/* `list` has room for all targets, `staging` for a wave's, where there is one. */
+/* `list` has room for all targets, `staging` for a wavefront's, where there is one. */
 static davit_status run(search *s, int32_t *list, void *staging, int32_t *scores) {
-  s->first = s->memory.waves;
+  s->first = s->memory.wavefronts;
   DVT_TRY(run_search(s, list, scores));
-  return s->memory.waves > 0 ? run_waves(s, staging, scores) : DAVIT_SUCCESS;
+  return s->memory.wavefronts > 0 ? run_waves(s, staging, scores) : DAVIT_SUCCESS;
 }
 
 davit_status dvt_align_stream(const dvt_site *site, const void *work) {
@@ -322,7 +322,7 @@ davit_status dvt_align_stream(const dvt_site *site, const void *work) {
               .teams = a->teams,
               .count = a->targets->count};
   int32_t *list = dvt_allocate((size_t)a->targets->count + 1, sizeof *list);
-  void *staging = dvt_allocate(s.memory.waves ? dvt_align_wave_staging_bytes(a->query->m) : 1, 1);
+  void *staging = dvt_allocate(s.memory.wavefronts ? dvt_align_wavefront_staging_bytes(a->query->m) : 1, 1);
   const davit_status status = list && staging ? run(&s, list, staging, a->scores) : DAVIT_OUT_OF_HOST_MEMORY;
   if (status != DAVIT_SUCCESS)
     dvt_stream_synchronize(site->stream); /* what was enqueued still uses the list and the caller's memory */

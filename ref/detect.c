@@ -65,8 +65,8 @@ void dvt_ref_detect_trace(int64_t window, int64_t effect, const float *similarit
   *end = best.row + 1;
 }
 
-void dvt_ref_detect_judge(double full, const float *null_scores, const davit_detect_options *options,
-                          davit_detect_hit *detection) {
+void dvt_ref_detect_significance(double full, const float *null_scores, const davit_detect_options *options,
+                                 davit_detect_hit *detection) {
   const int64_t n = options->permutations;
   const double score = detection->score;
   int64_t no_less = 0;
@@ -172,7 +172,7 @@ static void free_sequence(sequence *s) {
   free(s->levels.level);
 }
 
-/* Scores the windows of so many frames, and judges them if there are permutations. Hits lie `stride`
+/* Scores the windows of so many frames, and tests the significance of them if there are permutations. Hits lie `stride`
  * apart. */
 static bool search(int width, int64_t frames, const float *x, const sequence *effect, int e,
                    const davit_detect_options *o, int64_t stride, davit_detect_hit *hits) {
@@ -195,7 +195,7 @@ static bool search(int width, int64_t frames, const float *x, const sequence *ef
     d->offset += first;
     d->score = b.scores[0];
     if (runs > 1)
-      dvt_ref_detect_judge(effect->full, b.scores + 1, o, d);
+      dvt_ref_detect_significance(effect->full, b.scores + 1, o, d);
   }
   free_bench(&b);
   return reserved;
@@ -249,14 +249,14 @@ static bool draw(int width, const sequence *stream, const sequence *effect, int 
   return done;
 }
 
-static bool judge_by_stream(int width, const sequence *stream, const sequence *effect, int e,
-                            const davit_detect_options *o, int64_t stride, davit_detect_hit *hits) {
+static bool test_by_stream(int width, const sequence *stream, const sequence *effect, int e,
+                           const davit_detect_options *o, int64_t stride, davit_detect_hit *hits) {
   dvt_detect_drawn drawn = {.scores = dvt_allocate_raw((size_t)o->permutations * sizeof *drawn.scores)};
   const bool done = drawn.scores && draw(width, stream, effect, e, o, &drawn);
   if (done) {
     dvt_detect_sum_up(&drawn);
     for (int64_t w = 0; w < dvt_detect_windows(stream->frames, o); w++)
-      dvt_detect_judge_drawn(&drawn, effect->full, o, &hits[w * stride]);
+      dvt_detect_significance_drawn(&drawn, effect->full, o, &hits[w * stride]);
   }
   free(drawn.scores);
   return done;
@@ -274,7 +274,7 @@ static bool detect_effect(int width, const sequence *stream, const dvt_detect_wh
     whiten_effect(white, pattern->features, &effect);
   done = done && search(width, stream->frames, stream->units, &effect, e, o, stride, hits);
   if (done && o->null == DAVIT_DETECT_NULL_STREAM)
-    done = judge_by_stream(width, stream, &effect, e, o, stride, hits);
+    done = test_by_stream(width, stream, &effect, e, o, stride, hits);
   for (int64_t w = 0; done && w < dvt_detect_windows(stream->frames, o); w++)
     hits[w * stride].level_db =
         dvt_detect_level_db(&stream->levels, hits[w * stride].onset, hits[w * stride].offset);

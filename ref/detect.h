@@ -83,7 +83,7 @@ void dvt_ref_detect_trace(int64_t window, int64_t effect, const float *similarit
 int64_t dvt_ref_detect_begin(int64_t effect, const uint8_t *steps, int64_t stride, int64_t i, int64_t j);
 
 /* Fills in what follows from the score and those of the permutations; `full`: the effect's against itself. */
-void dvt_ref_detect_judge(double full, const float *null_scores, const davit_detect_options *options,
-                          davit_detect_hit *detection);
+void dvt_ref_detect_significance(double full, const float *null_scores, const davit_detect_options *options,
+                                 davit_detect_hit *detection);
 
 #endif

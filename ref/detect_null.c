@@ -164,8 +164,8 @@ static int64_t below(const dvt_detect_drawn *drawn, double score) {
   return low;
 }
 
-void dvt_detect_judge_drawn(const dvt_detect_drawn *drawn, double full, const davit_detect_options *options,
-                            davit_detect_hit *hit) {
+void dvt_detect_significance_drawn(const dvt_detect_drawn *drawn, double full,
+                                   const davit_detect_options *options, davit_detect_hit *hit) {
   const double above = hit->score - drawn->mean;
   hit->null_mean = drawn->mean;
   hit->null_sd = drawn->sd;

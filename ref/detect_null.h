@@ -55,7 +55,7 @@ typedef struct dvt_detect_drawn {
 void dvt_detect_sum_up(dvt_detect_drawn *drawn);
 
 /* Fills in what follows from the score. Without a null distribution p_value is 1. */
-void dvt_detect_judge_drawn(const dvt_detect_drawn *drawn, double full, const davit_detect_options *options,
-                            davit_detect_hit *hit);
+void dvt_detect_significance_drawn(const dvt_detect_drawn *drawn, double full,
+                                   const davit_detect_options *options, davit_detect_hit *hit);
 
 #endif

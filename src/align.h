@@ -19,12 +19,12 @@ int dvt_largest_entry(const davit_align_scoring *scoring);
 /* Whether the best score that lengths m and n allow is at most 2^31 - 1. */
 davit_status dvt_check_score_range(const davit_align_scoring *scoring, int64_t m, int64_t n);
 
-/* Whether the cost of leaving out all of both sequences, which a global alignment never passes, is at most
+/* Whether the cost of leaving out all of both sequences, which a global alignment never sweeps, is at most
  * 2^31 - 1. */
 davit_status dvt_check_cost_range(const davit_align_scoring *scoring, int64_t m, int64_t n);
 
 /* davit_align_trace() by so many threads (0: those of the host), with rectangles of at most `cells` cells
- * traced through a matrix and larger ones divided, and one column in `every` of the forward pass kept (0: none; -1: as
+ * traced through a matrix and larger ones divided, and one column in `every` of the forward sweep kept (0: none; -1: as
  * davit_align_trace() does). */
 enum { DVT_ALIGN_TRACE_CELLS = 1 << 20 };
 davit_status dvt_align_trace(const davit_align_scoring *scoring, int64_t m, const uint8_t *query, int64_t n,

@@ -27,7 +27,7 @@ enum {
   WORKER_CELLS = 1 << 22, /* and more of them take longer than to wake a thread */
   WORKER_BYTES = 1 << 26  /* for the vectors of all threads but one */
 };
-#define DEVICE_RATE 1.5e12 /* cells a second of many passes at once */
+#define DEVICE_RATE 1.5e12 /* cells a second of many sweeps at once */
 
 typedef struct corners {
   int64_t first, last;
@@ -45,7 +45,7 @@ typedef struct worker {
   int64_t used;
 } worker;
 
-/* h and d of passes forward (0) and backward (1). */
+/* h and d of sweeps forward (0) and backward (1). */
 static int64_t *h_of(const worker *w, int way) {
   return w->vectors + 2 * way * (w->rows + 1);
 }
@@ -98,12 +98,12 @@ static void solve_by_matrix(worker *w, const dvt_align_stretch *s, corners c) {
   const int64_t start = w->used;
   int64_t *h = h_of(w, 0), *d = d_of(w, 0);
   dvt_align_edge(costs, s->m, c.first, h, d);
-  dvt_align_pass(costs, s, &w->team, h, d, w->steps, NULL);
+  dvt_align_sweep(costs, s, &w->team, h, d, w->steps, NULL);
   walk_back(w, s, d[s->m] + costs->first - c.last > h[s->m] ? DVT_ALIGN_D : DVT_ALIGN_BOTH);
   reverse(w->columns + start, w->used - start);
 }
 
-/* The passes on both sides of the cut behind target symbol n / 2. */
+/* The sweeps on both sides of the cut behind target symbol n / 2. */
 static dvt_align_stretch before_cut(const dvt_align_stretch *s) {
   return (dvt_align_stretch){s->query, s->target, s->m, s->n / 2, 1};
 }
@@ -116,12 +116,12 @@ static void pass_both(worker *w, const dvt_align_stretch *s, corners c) {
   const dvt_align_costs *costs = &w->trace->costs;
   const dvt_align_stretch before = before_cut(s), behind = behind_cut(s);
   dvt_align_edge(costs, s->m, c.first, h_of(w, 0), d_of(w, 0));
-  dvt_align_pass(costs, &before, &w->team, h_of(w, 0), d_of(w, 0), NULL, NULL);
+  dvt_align_sweep(costs, &before, &w->team, h_of(w, 0), d_of(w, 0), NULL, NULL);
   dvt_align_edge(costs, s->m, c.last, h_of(w, 1), d_of(w, 1));
-  dvt_align_pass(costs, &behind, &w->team, h_of(w, 1), d_of(w, 1), NULL, NULL);
+  dvt_align_sweep(costs, &behind, &w->team, h_of(w, 1), d_of(w, 1), NULL, NULL);
 }
 
-/* Where the best path meets the cut, after both passes: in row *row, and *through if a gap of target symbols
+/* Where the best path meets the cut, after both sweeps: in row *row, and *through if a gap of target symbols
  * goes on there. */
 static void find_meeting(const worker *w, int64_t m, int64_t *row, bool *through) {
   const int64_t *h = h_of(w, 0), *d = d_of(w, 0), *rh = h_of(w, 1), *rd = d_of(w, 1);
@@ -197,11 +197,11 @@ static davit_status add(pieces *list, const piece *p) {
   return DAVIT_SUCCESS;
 }
 
-/* On the host, as soon as there are some pieces for each thread, these are better than passes that all
+/* On the host, as soon as there are some pieces for each thread, these are better than sweeps that all
  * share. A device divides as far as a matrix goes. */
 static bool is_large(const dvt_trace *t, const piece *p) {
   const int64_t share = t->all.m * (t->all.n / (PIECES * t->threads)),
-                most = t->wave ? t->cells : dvt_at_least(SHARED_CELLS * t->cells, share);
+                most = t->wavefront ? t->cells : dvt_at_least(SHARED_CELLS * t->cells, share);
   return p->s.n > 1 && p->s.m > 0 && p->s.n > most / p->s.m;
 }
 
@@ -211,26 +211,26 @@ static bool is_for_device(const dvt_trace *t, const pieces *list) {
   for (int64_t k = 0; k < list->count; k++)
     if (is_large(t, &list->at[k])) {
       const dvt_align_stretch *s = &list->at[k].s;
-      const double seconds = t->wave ? dvt_align_wave_seconds(s->m, s->n / 2) : 0;
+      const double seconds = t->wavefront ? dvt_align_wavefront_seconds(s->m, s->n / 2) : 0;
       longest = seconds > longest ? seconds : longest;
       host += dvt_trace_host_seconds(s->m, s->n, t->team.threads);
       cells += (double)s->m * (double)s->n;
     }
-  return t->wave && longest + cells / DEVICE_RATE < host;
+  return t->wavefront && longest + cells / DEVICE_RATE < host;
 }
 
-/* Both passes of as many large pieces from *next on as one launch takes. */
+/* Both sweeps of as many large pieces from *next on as one launch takes. */
 static davit_status launch(const dvt_trace *t, const pieces *list, int64_t *next) {
-  dvt_align_wave_pass passes[DVT_ALIGN_WAVE_PASSES];
+  dvt_align_wavefront_sweep sweeps[DVT_ALIGN_WAVE_PASSES];
   int count = 0;
   for (; *next < list->count && count < DVT_ALIGN_WAVE_PASSES; ++*next) {
     const piece *p = &list->at[*next];
     if (is_large(t, p)) {
-      passes[count++] = (dvt_align_wave_pass){before_cut(&p->s), p->c.first};
-      passes[count++] = (dvt_align_wave_pass){behind_cut(&p->s), p->c.last};
+      sweeps[count++] = (dvt_align_wavefront_sweep){before_cut(&p->s), p->c.first};
+      sweeps[count++] = (dvt_align_wavefront_sweep){behind_cut(&p->s), p->c.last};
     }
   }
-  return count > 0 ? dvt_align_wave_passes(t->wave, count, passes, false) : DAVIT_SUCCESS;
+  return count > 0 ? dvt_align_wavefront_sweeps(t->wavefront, count, sweeps, false) : DAVIT_SUCCESS;
 }
 
 /* The next level: a list with the halves of large pieces, and the small ones as they are. *divided: whether
@@ -256,7 +256,7 @@ static davit_status next_level(worker *w, const pieces *list, pieces *level, boo
     }
     if (device)
       for (int way = 0; way < 2; way++)
-        dvt_align_wave_column(t->wave, which++, h_of(w, way), d_of(w, way));
+        dvt_align_wavefront_column(t->wavefront, which++, h_of(w, way), d_of(w, way));
     else
       pass_both(w, &p->s, p->c);
     find_meeting(w, p->s.m, &row, &through);
@@ -392,8 +392,8 @@ static davit_status add_all(const dvt_trace *t, const davit_align_result *a, pie
   const corners c = {t->costs.first, t->costs.first};
   int64_t i = a->query_begin, j = a->target_begin;
   for (int k = t->crossed - 1; k >= -1; k--) {
-    const int64_t row = k < 0 ? a->query_end : t->crossings[k].row,
-                  column = k < 0 ? a->target_end : t->crossings[k].column;
+    const int64_t row = k < 0 ? a->query_end : t->crosspoints[k].row,
+                  column = k < 0 ? a->target_end : t->crosspoints[k].column;
     DVT_TRY(add(list, &(piece){{t->all.query + i, t->all.target + j, row - i, column - j, 1}, c, 0, 0, 0}));
     i = row;
     j = column;

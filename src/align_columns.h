@@ -4,8 +4,8 @@
 #ifndef DAVIT_SRC_ALIGN_COLUMNS_H
 #define DAVIT_SRC_ALIGN_COLUMNS_H
 
-#include "offload/align_pass.h"
-#include "offload/align_wave.h"
+#include "offload/align_sweep.h"
+#include "offload/align_wavefront.h"
 #include "src/align.h"
 #include "src/base/arithmetic.h"
 
@@ -17,18 +17,18 @@ typedef struct dvt_trace {
   davit_align_mode mode;
   int threads;
   int64_t cells; /* of a rectangle that is traced through a matrix */
-  int64_t every; /* column of the forward pass is kept; 0: none is */
+  int64_t every; /* column of the forward sweep is kept; 0: none is */
   dvt_align_team team;
-  const dvt_align_wave *wave;                    /* NULL: the host alone */
-  int64_t *vectors;                              /* 4 of m + 1: */
-  int64_t *h, *d;                                /* of a pass, */
-  int64_t *kh, *kd;                              /* and of a kept column */
-  int32_t *kept;                                 /* the host's columns; NULL: the device has them */
-  dvt_align_cell crossings[DVT_TRACE_CROSSINGS]; /* from the end on */
+  const dvt_align_wavefront *wavefront;            /* NULL: the host alone */
+  int64_t *vectors;                                /* 4 of m + 1: */
+  int64_t *h, *d;                                  /* of a sweep, */
+  int64_t *kh, *kd;                                /* and of a kept column */
+  int32_t *kept;                                   /* the host's columns; NULL: the device has them */
+  dvt_align_cell crosspoints[DVT_TRACE_CROSSINGS]; /* from the end on */
   int crossed;
 } dvt_trace;
 
-/* Seconds of a pass on the host: bands of the threads, each a block of columns behind the one above. */
+/* Seconds of a sweep on the host: bands of the threads, each a block of columns behind the one above. */
 static inline double dvt_trace_host_seconds(int64_t m, int64_t n, int threads) {
   enum { STRIP = 512 };
   const int64_t most = n < 2 * DVT_ALIGN_BLOCK ? 1 : dvt_at_most(m / STRIP, threads),
@@ -37,9 +37,10 @@ static inline double dvt_trace_host_seconds(int64_t m, int64_t n, int threads) {
   return steps * (double)m / (6e9 * (double)bands);
 }
 
-/* Whether the device does a pass sooner than the host. */
+/* Whether the device does a sweep sooner than the host. */
 static inline bool dvt_trace_is_for_device(const dvt_trace *t, const dvt_align_stretch *s) {
-  return t->wave && dvt_align_wave_seconds(s->m, s->n) < dvt_trace_host_seconds(s->m, s->n, t->team.threads);
+  return t->wavefront &&
+         dvt_align_wavefront_seconds(s->m, s->n) < dvt_trace_host_seconds(s->m, s->n, t->team.threads);
 }
 
 /* From cell *x, where the best alignment ends and which has its score, back through kept columns. *x becomes the last

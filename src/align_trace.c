@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One alignment in full, in memory linear in m + n, by passes over its matrix (align_pass.h):
+/* One alignment in full, in memory linear in m + n, by sweeps over its matrix (align_sweep.h):
  *
  *   end      Forward: the best score and a cell that has it. Local: scores are kept at 0 or more, and all cells
  *            count. Semiglobal: the edges are 0, and the cells of the last row and column count. Global: the
  *            last cell alone. Some columns are kept.
  *   cross    Backward from there, from one kept column to the one before, in the rows that the best alignment can
- *            have there (align_crossings.c).
+ *            have there (align_crosspoints.c).
  *   begin    Backward from the last such cell, until the score is reached; semiglobal: in the last row or column.
  *   columns  Between two known cells lies a global alignment (align_columns.c).
  *
  * A gap of k symbols costs first + k extend, first = gap_open - gap_extend. Gaps may adjoin, so an extension
  * costs at most gap_open; first is 0 or more. Passes over much of a long pair run on a device where that is
- * sooner (align_wave.h).
+ * sooner (align_wavefront.h).
  *
  * Cost: m n cells for sequences of which a part is similar, 1.1 to 1.3 m n for those that are all along, and
  * 4.1 m n at most, where many alignments are equally good; 289 m + n bytes, 64 MiB for more threads, for each
  * of them the larger of DVT_ALIGN_TRACE_CELLS and m and an eighth more for a matrix, 70 KiB and its stack; the
- * string. Vectors of a pass have 64 bits, as scores of global alignments may be far below 0 and no sum of penalties
+ * string. Vectors of a sweep have 64 bits, as scores of global alignments may be far below 0 and no sum of penalties
  * shall overflow; kept columns have 32. */
 #include <davit/memory.h>
 #include <limits.h>
@@ -92,14 +92,14 @@ davit_status dvt_check_cost_range(const davit_align_scoring *scoring, int64_t m,
   return DAVIT_SUCCESS;
 }
 
-/* ---- passes ---- */
+/* ---- sweeps ---- */
 
 /* What it takes to open a lane, and to start the devices before. */
 #define LANE_SECONDS 1e-3
 #define START_SECONDS 0.5
 enum { FEWEST_COLUMNS = 4096 }; /* of a first look for where an alignment begins */
 
-/* For the columns that a pass over all of the pair keeps on the host. Without memory for them there are none. */
+/* For the columns that a sweep over all of the pair keeps on the host. Without memory for them there are none. */
 static const dvt_align_kept *room_for_kept(dvt_trace *t, dvt_align_kept *kept) {
   const int64_t columns = dvt_align_kept_columns(t->all.n, t->every);
   if (columns == 0)
@@ -119,7 +119,7 @@ static const dvt_align_kept *room_for_kept(dvt_trace *t, dvt_align_kept *kept) {
 static davit_status best_local(dvt_trace *t, const dvt_align_stretch *s, dvt_align_cell *best) {
   dvt_align_kept kept;
   if (dvt_trace_is_for_device(t, s))
-    return dvt_align_wave_best(t->wave, s, true, t->every > 0, best);
+    return dvt_align_wavefront_best(t->wavefront, s, true, t->every > 0, best);
   dvt_align_local_edge(s->m, t->h, t->d);
   *best = dvt_align_best(&t->costs, s, 0, INT64_MAX, &t->team, t->h, t->d, room_for_kept(t, &kept));
   return DAVIT_SUCCESS;
@@ -128,7 +128,7 @@ static davit_status best_local(dvt_trace *t, const dvt_align_stretch *s, dvt_ali
 static davit_status best_from_corner(dvt_trace *t, const dvt_align_stretch *s, int64_t enough,
                                      dvt_align_cell *best) {
   if (dvt_trace_is_for_device(t, s))
-    return dvt_align_wave_best(t->wave, s, false, false, best);
+    return dvt_align_wavefront_best(t->wavefront, s, false, false, best);
   dvt_align_edge(&t->costs, s->m, t->costs.first, t->h, t->d);
   *best = dvt_align_best(&t->costs, s, DVT_ALIGN_NONE, enough, &t->team, t->h, t->d, NULL);
   return DAVIT_SUCCESS;
@@ -167,11 +167,12 @@ static davit_status find_global(dvt_trace *t, const dvt_align_stretch *s, dvt_al
                                 dvt_align_cell *begin) {
   dvt_align_kept kept;
   if (dvt_trace_is_for_device(t, s)) {
-    DVT_TRY(dvt_align_wave_passes(t->wave, 1, &(dvt_align_wave_pass){*s, t->costs.first}, t->every > 0));
-    dvt_align_wave_column(t->wave, 0, t->h, t->d);
+    DVT_TRY(dvt_align_wavefront_sweeps(t->wavefront, 1, &(dvt_align_wavefront_sweep){*s, t->costs.first},
+                                       t->every > 0));
+    dvt_align_wavefront_column(t->wavefront, 0, t->h, t->d);
   } else {
     dvt_align_edge(&t->costs, s->m, t->costs.first, t->h, t->d);
-    dvt_align_pass(&t->costs, s, &t->team, t->h, t->d, NULL, room_for_kept(t, &kept));
+    dvt_align_sweep(&t->costs, s, &t->team, t->h, t->d, NULL, room_for_kept(t, &kept));
   }
   *end = (dvt_align_cell){t->h[s->m], s->m, s->n};
   dvt_align_cell x = *end;
@@ -253,15 +254,16 @@ typedef struct device_trace {
 
 static davit_status run_with_wave(const dvt_site *site, const device_trace *d, void *staging) {
   const dvt_align_stretch *s = &d->trace->all;
-  dvt_align_wave wave;
+  dvt_align_wavefront wavefront;
   void *memory;
-  if (site->workspace(site, dvt_align_wave_bytes(s->m, s->n, d->trace->every), &memory) != DAVIT_SUCCESS) {
+  if (site->workspace(site, dvt_align_wavefront_bytes(s->m, s->n, d->trace->every), &memory) !=
+      DAVIT_SUCCESS) {
     dvt_error_clear(); /* a full device is no obstacle */
     return run_in_team(d->trace, d->result, d->cigar);
   }
-  DVT_TRY(dvt_align_wave_open(site->stream, &d->trace->costs, s->m, s->query, s->n, s->target, NULL,
-                              d->trace->every, memory, staging, &wave));
-  d->trace->wave = &wave;
+  DVT_TRY(dvt_align_wavefront_open(site->stream, &d->trace->costs, s->m, s->query, s->n, s->target, NULL,
+                                   d->trace->every, memory, staging, &wavefront));
+  d->trace->wavefront = &wavefront;
   return run_in_team(d->trace, d->result, d->cigar);
 }
 
@@ -270,7 +272,7 @@ static davit_status run_on_device(const dvt_site *site, const void *arguments) {
   if (!site->stream)
     return run_in_team(d->trace, d->result, d->cigar);
   void *staging;
-  DVT_TRY(dvt_malloc(dvt_align_wave_staging_bytes(d->trace->all.m), DAVIT_PINNED, &staging));
+  DVT_TRY(dvt_malloc(dvt_align_wavefront_staging_bytes(d->trace->all.m), DAVIT_PINNED, &staging));
   dvt_error first = {.status = DAVIT_SUCCESS};
   dvt_error_keep(&first, run_with_wave(site, d, staging));
   if (first.status != DAVIT_SUCCESS)
@@ -279,12 +281,12 @@ static davit_status run_on_device(const dvt_site *site, const void *arguments) {
   return dvt_error_report(&first);
 }
 
-/* Whether a device would do all passes sooner than the host. */
+/* Whether a device would do all sweeps sooner than the host. */
 static bool is_long(const dvt_trace *t) {
   const int64_t m = t->all.m, n = t->all.n;
   const double start = dvt_backend_running() ? LANE_SECONDS : START_SECONDS;
-  return dvt_align_wave_fits(&t->costs, m, n) &&
-         start + dvt_align_wave_seconds(m, n) < dvt_trace_host_seconds(m, n, dvt_threads());
+  return dvt_align_wavefront_fits(&t->costs, m, n) &&
+         start + dvt_align_wavefront_seconds(m, n) < dvt_trace_host_seconds(m, n, dvt_threads());
 }
 
 /* The first NVIDIA device of the options for a long pair, else DAVIT_HOST. The devices are started only if

@@ -282,7 +282,7 @@ static davit_status draw(const davit_detector *d, const scene *s, int e, dvt_det
   return status;
 }
 
-static davit_status judge_by_stream(const davit_detector *d, const scene *s, davit_detect_hit *detections) {
+static davit_status test_by_stream(const davit_detector *d, const scene *s, davit_detect_hit *detections) {
   const int64_t windows = dvt_detect_windows(s->stream->frames, &d->options);
   dvt_detect_drawn drawn = {.scores = dvt_allocate((size_t)d->options.permutations, sizeof *drawn.scores)};
   davit_status status = drawn.scores ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
@@ -292,8 +292,8 @@ static davit_status judge_by_stream(const davit_detector *d, const scene *s, dav
       break;
     dvt_detect_sum_up(&drawn);
     for (int64_t w = 0; w < windows; w++)
-      dvt_detect_judge_drawn(&drawn, s->effects->full[e], &d->options,
-                             &detections[w * s->effects->count + e]);
+      dvt_detect_significance_drawn(&drawn, s->effects->full[e], &d->options,
+                                    &detections[w * s->effects->count + e]);
   }
   free(drawn.scores);
   return status;
@@ -311,7 +311,7 @@ static davit_status detect_all(const davit_detector *d, const scene *s, davit_de
                                   .hits = detections};
   DVT_TRY(dvt_detect_search(d, &all));
   if (d->options.null == DAVIT_DETECT_NULL_STREAM)
-    DVT_TRY(judge_by_stream(d, s, detections));
+    DVT_TRY(test_by_stream(d, s, detections));
   for (int64_t i = 0; i < dvt_detect_windows(s->stream->frames, &d->options) * s->effects->count; i++)
     detections[i].level_db =
         dvt_detect_level_db(&s->stream->levels, detections[i].onset, detections[i].offset);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Portions of windows, which devices take until none is left.
  *
- * A device's worker takes a portion, gets its scores from the device, and judges them on the host's
+ * A device's worker takes a portion, gets its scores from the device, and tests the significance of them on the host's
  * threads. A GPU has three workers, two of which may have it compute at a time, so that one portion is copied or
- * judged while others are computed. (Two workers alone come to judge at the same time: a GPU shares its time between
+ * tested while others are computed. (Two workers alone come to test at the same time: a GPU shares its time between
  * them, so they end together, and it has nothing to do.) Portions become smaller towards the end. A window that
  * the stream's end cuts short is a portion of its own, with orders of its own. Memory: portion_bytes of scores a
  * worker. */
@@ -131,8 +131,8 @@ static bool take_portion(detection *d, int64_t *begin, int64_t *end) {
 }
 
 /* Windows first … of a portion that begins with window `begin`, as many as are traced together, and effect e. */
-static void judge_windows(const detection *d, const dvt_detect_task *t, int64_t begin, int64_t first, int e,
-                          void *memory) {
+static void test_windows(const detection *d, const dvt_detect_task *t, int64_t begin, int64_t first, int e,
+                         void *memory) {
   const int64_t count = dvt_at_most(t->windows - first, DVT_DETECT_TRACED);
   int64_t onset[DVT_DETECT_TRACED], offset[DVT_DETECT_TRACED];
   dvt_detect_trace(t, e, first, count, memory, onset, offset);
@@ -146,12 +146,12 @@ static void judge_windows(const detection *d, const dvt_detect_task *t, int64_t 
                                  .offset = frame + offset[k],
                                  .score = scores[0]};
     if (t->runs > 1)
-      dvt_ref_detect_judge(d->request->effects->full[result->effect], scores + 1, &d->request->options,
-                           result);
+      dvt_ref_detect_significance(d->request->effects->full[result->effect], scores + 1, &d->request->options,
+                                  result);
   }
 }
 
-static davit_status judge_portion(const detection *d, const dvt_detect_task *t, int64_t begin, int threads) {
+static davit_status test_portion(const detection *d, const dvt_detect_task *t, int64_t begin, int threads) {
   if (d->request->scores) {
     memcpy(d->request->scores + begin, t->scores, (size_t)t->windows * sizeof *t->scores);
     return DAVIT_SUCCESS;
@@ -167,8 +167,8 @@ static davit_status judge_portion(const detection *d, const dvt_detect_task *t, 
 #pragma omp for schedule(dynamic)
     for (int64_t i = 0; i < groups * t->effect_count; i++)
       if (memory)
-        judge_windows(d, t, begin, i / t->effect_count * DVT_DETECT_TRACED, (int)(i % t->effect_count),
-                      memory);
+        test_windows(d, t, begin, i / t->effect_count * DVT_DETECT_TRACED, (int)(i % t->effect_count),
+                     memory);
     free(memory);
   }
   dvt_team_end(&team);
@@ -223,7 +223,7 @@ static davit_status take_portions(const worker *w, const dvt_site *site, float *
     dvt_detect_task t = portion_of(d, begin, end, w->transposed, scores);
     t.threads = dvt_tuned(site->device, DVT_TUNE_DETECT_TEAM_THREADS, 0);
     DVT_TRY(score(w, site, &t));
-    DVT_TRY(judge_portion(d, &t, begin, threads));
+    DVT_TRY(test_portion(d, &t, begin, threads));
   }
   return DAVIT_SUCCESS;
 }
@@ -244,7 +244,7 @@ static davit_status work(const dvt_site *site, const void *arguments) {
 }
 
 /* On a CPU as many windows as the scores' memory allows, but enough portions for all workers, and always full
- * vectors. A GPU computes one portion while another is judged, so its workers get several each, if these
+ * vectors. A GPU computes one portion while another is tested, so its workers get several each, if these
  * still fill the GPU; the last ones become smaller, so that all end at about the same time. */
 static void choose_portion(detection *d) {
   const int64_t each = d->task.effect_count * d->task.runs * (int64_t)sizeof(float),
@@ -258,11 +258,11 @@ static void choose_portion(detection *d) {
   d->smallest = d->gpus ? dvt_divide_up(GPU_LAST_RUNS, d->task.runs) : d->portion;
 }
 
-/* What the host's threads take for their work; on GPUs they judge only. */
+/* What the host's threads take for their work; on GPUs they test only. */
 static davit_status check_memory(const detection *d) {
-  const size_t judge = dvt_detect_trace_bytes(&d->task),
+  const size_t test_significance = dvt_detect_trace_bytes(&d->task),
                score = d->gpus < d->detector->device_count ? dvt_detect_score_bytes(&d->task) : 0;
-  return dvt_check_memory((size_t)dvt_threads() * (judge > score ? judge : score));
+  return dvt_check_memory((size_t)dvt_threads() * (test_significance > score ? test_significance : score));
 }
 
 static davit_status run_workers(detection *d) {

@@ -3,9 +3,9 @@
  * reference. */
 #include "tests/emulator.h"
 /* The sources under test. */
-#include "tests/align_wave.h"
+#include "tests/align_wavefront.h"
 static double wave_seconds = 1; /* of a long target */
-#define dvt_align_wave_seconds(m, n) wave_seconds
+#define dvt_align_wavefront_seconds(m, n) wave_seconds
 #define dvt_align_fit emulated_align_fit
 #define dvt_align_stream emulated_align_stream
 #include "offload/align_stream.c"

@@ -320,18 +320,18 @@ DVT_INLINE void dvt_fence_team(void) {
   __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "workgroup");
 }
 
-DVT_INLINE int dvt_wave_lane(void) {
+DVT_INLINE int dvt_wavefront_lane(void) {
   return (int)__builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0));
 }
 
 DVT_INLINE uint32_t dvt_shuffle(uint32_t word, int from) {
-  int lane = (dvt_wave_lane() & ~31) | (from & 31);
+  int lane = (dvt_wavefront_lane() & ~31) | (from & 31);
   return (uint32_t)__builtin_amdgcn_ds_bpermute(4 * lane, (int)word);
 }
 
 DVT_INLINE uint32_t dvt_ballot(bool predicate) {
   uint64_t all = __builtin_amdgcn_uicmp((unsigned)predicate, 0u, 33 /* not equal */);
-  return (uint32_t)(all >> (dvt_wave_lane() & 32));
+  return (uint32_t)(all >> (dvt_wavefront_lane() & 32));
 }
 
 DVT_INLINE void dvt_fence(void) {

@@ -121,14 +121,14 @@ static const char *choose_gpus(void) {
 static const char *start(void) {
   int known = 0;
   atexit(end);
-  dvt_gate_watch_libraries();
+  dvt_barrier_watch_libraries();
   __atomic_store_n(&loading, true, __ATOMIC_SEQ_CST);
   const char *wrong = dvt_library_load();
   __atomic_store_n(&loading, false, __ATOMIC_SEQ_CST);
   dvt_starting_asks(true);
   if (!wrong && dvt_library.davit_device_count(&known) != DAVIT_SUCCESS) /* starts it, with its handlers */
     wrong = dvt_library.davit_last_error();
-  dvt_gate_watch_all();
+  dvt_barrier_watch_all();
   if (!wrong)
     wrong = named ? choose_named(named, known) : choose_gpus();
   atexit(end);

@@ -13,7 +13,7 @@
  *   library.c     loads libdavit and calls it
  *   call.inc      a call as one of a typed function, for these two
  *   care.c        calls that BLIS would answer wrongly
- *   gate.c        what fork() waits for
+ *   barrier.c        what fork() waits for
  *   fork.c        children
  *   log.c         DAVIT_BLAS_LOG
  *
@@ -81,15 +81,16 @@ extern void *dvt_dropin_slots[DVT_NAMES];
  * sentence if there is no BLIS. */
 void dvt_dropin_bind(void);
 
-/* ---- the gate: what fork() waits for ---- */
+/* ---- the barrier: what fork() waits for ---- */
 
-/* Around calls that take locks of BLIS: its level 3, and what sets its threads. They nest, and cannot fail; true: to be
- * given to dvt_gate_leave(). A call that may report a wrong argument stays outside, as an xerbla_ need not return. */
-bool dvt_gate_enter(void);
-void dvt_gate_leave(bool entered);
+/* Around calls that take locks of BLIS: its level 3, and what sets its threads. They nest, and cannot fail; true: to
+ * be given to dvt_barrier_leave(). A call that may report a wrong argument stays outside, as an xerbla_ need not
+ * return. */
+bool dvt_barrier_enter(void);
+void dvt_barrier_leave(bool entered);
 
 /* Whether other threads are between the two, where they are counted. */
-bool dvt_gate_others(void);
+bool dvt_barrier_others(void);
 
 /* Around the binding to BLIS and the start of devices, which one thread does at a time. */
 void dvt_starting_lock(void);
@@ -100,18 +101,18 @@ void dvt_starting_asks(bool asks);
 
 /* To be called when the runtime on which BLIS computes has started; before the libraries for devices are loaded; and
  * when these have started. */
-void dvt_gate_watch_runtime(void);
-void dvt_gate_watch_libraries(void);
-void dvt_gate_watch_all(void);
+void dvt_barrier_watch_runtime(void);
+void dvt_barrier_watch_libraries(void);
+void dvt_barrier_watch_all(void);
 
 /* The handlers of fork(), from the library's beginning: before it, after it in the parent, and in the child. */
 typedef struct dvt_child {
   bool whole; /* no other thread was inside BLIS, so it may be called */
   bool parts; /* of the libraries for devices there are no more than parts */
 } dvt_child;
-void dvt_gate_close_at_last(void);
-void dvt_gate_open(void);
-dvt_child dvt_gate_in_child(void);
+void dvt_barrier_close_at_last(void);
+void dvt_barrier_open(void);
+dvt_child dvt_barrier_in_child(void);
 void dvt_dropin_threads_before_fork(void);
 void dvt_dropin_threads_in_child(bool whole);
 void dvt_dropin_devices_in_child(bool parts);
@@ -204,7 +205,7 @@ typedef struct dvt_host_call {
   const char *why;     /* for the log; NULL: nothing is logged. Lives as long as BLIS's call */
   int64_t begin_ns;    /* dvt_now_ns(), where there is a log */
   double host, device; /* seconds that were predicted; 0: none were */
-  bool entered;        /* the gate */
+  bool entered;        /* the barrier */
 } dvt_host_call;
 
 /* Whether BLIS will find nothing wrong with the arguments. gemmt is a gemm with uplo. */
@@ -268,8 +269,8 @@ bool dvt_dropin_devices_started(void);
 /* Once they are started: how many of them are GPUs. Others are the CPU itself, and never sooner than BLIS. */
 int dvt_dropin_devices_gpus(void);
 
-/* Whether the devices are predicted to do a call sooner than BLIS on so many threads, and the seconds of both. Else *why
- * says why not. */
+/* Whether the devices are predicted to do a call sooner than BLIS on so many threads, and the seconds of both. Else
+ * *why says why not. */
 bool dvt_dropin_devices_are_faster(const dvt_call *call, int threads, double *host, double *device,
                                    const char **why);
 

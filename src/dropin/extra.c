@@ -6,11 +6,11 @@
 
 /* ---- gemm3m, gemmt ---- */
 
-/* *done: nothing is left for BLIS to do. Returns what dvt_gate_leave() needs. */
+/* *done: nothing is left for BLIS to do. Returns what dvt_barrier_leave() needs. */
 static bool begin(const dvt_call *call, bool *done) {
   const bool right = dvt_is_right(call);
   *done = right && call->m > 0 && call->n > 0 && dvt_care(call);
-  return right && !*done && dvt_gate_enter();
+  return right && !*done && dvt_barrier_enter();
 }
 
 /* M is a name of the sizes m and n; the last line is what only one of the two routines has. */
@@ -35,7 +35,7 @@ static bool begin(const dvt_call *call, bool *done) {
     const bool entered = begin(&call, &done);                                                                \
     if (!done)                                                                                               \
       DVT_BLIS(t##name##_) ARGUMENTS;                                                                        \
-    dvt_gate_leave(entered);                                                                                 \
+    dvt_barrier_leave(entered);                                                                              \
   }
 #define GEMM3M(t)                                                                                            \
   EXTRA(t, gemm3m,                                                                                           \

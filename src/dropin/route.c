@@ -2,9 +2,10 @@
 /* Where a call of level 3 is computed.
  *
  * A call goes to the devices if libdavit predicts that they do it sooner than BLIS on its threads (`predict_threads`
- * of its options). libdavit can be asked when the devices are started. They are started by the call with which BLIS has
- * had as much arithmetic to do as takes it the time of the start: no program gets slower by more than that, and one that
- * makes only small calls never starts them. DAVIT_BLAS_FROM=N sends every call of at least N³ there instead. */
+ * of its options). libdavit can be asked when the devices are started. They are started by the call with which BLIS
+ * has had as much arithmetic to do as takes it the time of the start: no program gets slower by more than that, and
+ * one that makes only small calls never starts them. DAVIT_BLAS_FROM=N sends every call of at least N³ there
+ * instead. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -212,12 +213,12 @@ static void log_devices(const dvt_call *call, const decision *d, double seconds)
 /* A small call; and any while another thread is in one, unless the program wants teams: several of these at once would
  * wait for each other's processors. */
 static bool alone(const dvt_call *call) {
-  const bool shared = dvt_dropin_threads_are_given() && dvt_gate_others();
+  const bool shared = dvt_dropin_threads_are_given() && dvt_barrier_others();
   const dvt_host_call alone = {
       .why = shared ? "another thread computes" : "too small for more than one thread", .begin_ns = begin()};
-  const bool entered = dvt_gate_enter();
+  const bool entered = dvt_barrier_enter();
   const bool done = dvt_alone(call, dvt_dropin_threads(), shared);
-  dvt_gate_leave(entered);
+  dvt_barrier_leave(entered);
   if (done)
     log_host(call, &alone);
   return done;
@@ -225,12 +226,12 @@ static bool alone(const dvt_call *call) {
 
 /* Leaves a right call to BLIS. */
 static bool on_host(const decision *d, dvt_host_call *host) {
-  *host = (dvt_host_call){d->why, begin(), d->host, d->device, dvt_gate_enter()};
+  *host = (dvt_host_call){d->why, begin(), d->host, d->device, dvt_barrier_enter()};
   return false;
 }
 
 void dvt_route_end(const dvt_call *call, const dvt_host_call *host) {
-  dvt_gate_leave(host->entered);
+  dvt_barrier_leave(host->entered);
   log_host(call, host);
 }
 
@@ -269,7 +270,7 @@ bool dvt_route(const dvt_call *call, dvt_host_call *host) {
   if (!right || !writes || call->k == 0) { /* said at once, as xerbla may end the program */
     if (dvt_log_on())
       dvt_log("%s: host, nothing to compute, or a wrong argument", describe(call, text, sizeof text));
-    host->entered = right && dvt_gate_enter();
+    host->entered = right && dvt_barrier_enter();
     return false;
   }
   if (!dvt_is_large_or_small(call->m, call->n, call->k))

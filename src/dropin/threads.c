@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* BLIS's threads: how many, and in children of fork().
  *
- * BLIS's threads wait for each other by spinning, dozens of times in a product. Two that share a core slow each other
- * down, and where one has no processor all wait for it, for milliseconds (docs/notes/dropin.md). So where devices may be
- * used BLIS, which by itself computes on one thread, gets one for each core that the process may use, unless the program
- * or its user has said how many. */
+ * BLIS's threads wait for each other by spinning, dozens of times in a product. Two that share a core slow each
+ * other down, and where one has no processor all wait for it, for milliseconds (docs/notes/dropin.md). So where
+ * devices may be used BLIS, which by itself computes on one thread, gets one for each core that the process may use,
+ * unless the program or its user has said how many. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -77,9 +77,10 @@ void *dvt_dropin_load_blis(void) {
   const char *why;
   if (known && dvt_dropin_devices_likely(&why))
     give_threads(blis, &processors);
-  if (dvt_dropin_threads() > 1) /* starts the runtime: its handlers of fork() come before those of the gate */
+  if (dvt_dropin_threads() >
+      1) /* starts the runtime: its handlers of fork() come before those of the barrier */
     (void)ask_openmp(blis, "omp_in_parallel", 0);
-  dvt_gate_watch_runtime();
+  dvt_barrier_watch_runtime();
   dvt_alone_bind(blis, dvt_dropin_threads());
   return blis;
 }

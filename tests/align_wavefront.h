@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* offload/align_wave.c on the emulated GPU, and the rows of its kernels for `emulator_kernels`. Included
+/* offload/align_wavefront.c on the emulated GPU, and the rows of its kernels for `emulator_kernels`. Included
  * after tests/emulator.h. */
-#ifndef DAVIT_TESTS_ALIGN_WAVE_H
-#define DAVIT_TESTS_ALIGN_WAVE_H
+#ifndef DAVIT_TESTS_ALIGN_WAVEFRONT_H
+#define DAVIT_TESTS_ALIGN_WAVEFRONT_H
 
-#define dvt_align_wave_fits emulated_align_wave_fits
-#define dvt_align_wave_seconds emulated_align_wave_seconds
-#define dvt_align_wave_bytes emulated_align_wave_bytes
-#define dvt_align_wave_staging_bytes emulated_align_wave_staging_bytes
-#define dvt_align_wave_open emulated_align_wave_open
-#define dvt_align_wave_passes emulated_align_wave_passes
-#define dvt_align_wave_column emulated_align_wave_column
-#define dvt_align_wave_best emulated_align_wave_best
-#define dvt_align_wave_kept emulated_align_wave_kept
-#include "offload/align_wave.c"
+#define dvt_align_wavefront_fits emulated_align_wavefront_fits
+#define dvt_align_wavefront_seconds emulated_align_wavefront_seconds
+#define dvt_align_wavefront_bytes emulated_align_wavefront_bytes
+#define dvt_align_wavefront_staging_bytes emulated_align_wavefront_staging_bytes
+#define dvt_align_wavefront_open emulated_align_wavefront_open
+#define dvt_align_wavefront_sweeps emulated_align_wavefront_passes
+#define dvt_align_wavefront_column emulated_align_wavefront_column
+#define dvt_align_wavefront_best emulated_align_wavefront_best
+#define dvt_align_wavefront_kept emulated_align_wavefront_kept
+#include "offload/align_wavefront.c"
 #undef NAME
-#undef dvt_align_wave_seconds
+#undef dvt_align_wavefront_seconds
 
 #define WAVE_BODY(rows)                                                                                      \
   static void run_wave_##rows(void *arguments) {                                                             \

@@ -3,14 +3,14 @@
  *
  * Rows are query symbols, columns target symbols, both counted from 1; row and column 0 are the edges. h is
  * the best score of the first i query symbols with the first j target symbols, d that of alignments that end
- * in a gap of target symbols (Gotoh 1982). A gap of k symbols costs first + k extend. A pass is given h and d
+ * in a gap of target symbols (Gotoh 1982). A gap of k symbols costs first + k extend. A sweep is given h and d
  * of column 0 and turns them into those of column n.
  *
- * Several threads share a pass: each has a band of rows, and computes a block of columns when the band above,
+ * Several threads share a sweep: each has a band of rows, and computes a block of columns when the band above,
  * whose last row it needs, is through with it. Cost: m n cells, 13 vector operations a cell for all lanes; 33
  * KiB a thread. */
-#ifndef DAVIT_OFFLOAD_ALIGN_PASS_H
-#define DAVIT_OFFLOAD_ALIGN_PASS_H
+#ifndef DAVIT_OFFLOAD_ALIGN_SWEEP_H
+#define DAVIT_OFFLOAD_ALIGN_SWEEP_H
 
 #include <davit/status.h>
 #include <stdbool.h>
@@ -36,7 +36,7 @@ typedef struct dvt_align_cell {
   int64_t score, row, column;
 } dvt_align_cell;
 
-/* Columns that a pass keeps: those whose number is a multiple of `every`, without column 0 and the last. `every` is
+/* Columns that a sweep keeps: those whose number is a multiple of `every`, without column 0 and the last. `every` is
  * a multiple of 32, and of DVT_ALIGN_BLOCK if it is larger. Of each column h of rows 0 … m, then d of these. Scores
  * are in 32 bits; what is less than DVT_ALIGN_KEPT_NONE is that. */
 enum { DVT_ALIGN_BLOCK = 1024 };
@@ -68,10 +68,10 @@ typedef struct dvt_align_team {
   struct dvt_align_band *bands;
 } dvt_align_team;
 
-/* How many of so many threads share a pass over m rows and n columns. */
-int dvt_align_pass_threads(const dvt_align_costs *costs, int64_t m, int64_t n, int threads);
+/* How many of so many threads share a sweep over m rows and n columns. */
+int dvt_align_sweep_threads(const dvt_align_costs *costs, int64_t m, int64_t n, int threads);
 
-/* For passes with these costs over at most m rows and n columns. */
+/* For sweeps with these costs over at most m rows and n columns. */
 davit_status dvt_align_team_open(const dvt_align_costs *costs, int64_t m, int64_t n, int threads,
                                  dvt_align_team *team);
 void dvt_align_team_close(dvt_align_team *team);
@@ -83,12 +83,12 @@ void dvt_align_local_edge(int64_t m, int64_t *h, int64_t *d);
 
 /* From column 0 in h and d to column n of a global alignment. Steps are noted unless `steps` is NULL, and
  * take dvt_align_steps_bytes(m n). `kept`, here and below: NULL, or where columns are kept. */
-void dvt_align_pass(const dvt_align_costs *costs, const dvt_align_stretch *s, dvt_align_team *team,
-                    int64_t *h, int64_t *d, uint8_t *steps, const dvt_align_kept *kept);
+void dvt_align_sweep(const dvt_align_costs *costs, const dvt_align_stretch *s, dvt_align_team *team,
+                     int64_t *h, int64_t *d, uint8_t *steps, const dvt_align_kept *kept);
 
 /* The same without steps for the best cell, of equal ones the first by column, then row; all 0 if none scores
  * above 0. No score of h falls below `floor`: 0 for a local alignment, else DVT_ALIGN_NONE. A cell that
- * scores `enough` ends the pass. */
+ * scores `enough` ends the sweep. */
 dvt_align_cell dvt_align_best(const dvt_align_costs *costs, const dvt_align_stretch *s, int64_t floor,
                               int64_t enough, dvt_align_team *team, int64_t *h, int64_t *d,
                               const dvt_align_kept *kept);

@@ -3,9 +3,9 @@
  * the passes of the CPU. */
 #include "tests/emulator.h"
 /* The source under test. */
-#include "tests/align_wave.h"
+#include "tests/align_wavefront.h"
 /* Traces with the device, whatever the host would take. */
-#define dvt_align_wave_seconds(m, n) 0.0
+#define dvt_align_wavefront_seconds(m, n) 0.0
 #define dvt_team emulated_team /* the type; the emulator has a function of that name */
 #define dvt_check_scoring emulated_check_scoring
 #define dvt_check_sequence emulated_check_sequence
@@ -18,7 +18,7 @@
 #define dvt_trace_cross emulated_trace_cross
 #include "src/align_trace.c"
 #define load load_kept
-#include "src/align_crossings.c"
+#include "src/align_crosspoints.c"
 #define launch launch_passes_of_level
 #include "src/align_columns.c"
 #undef dvt_align_trace
@@ -75,13 +75,13 @@ static dvt_align_kept make_kept(const dvt_align_stretch *s) {
 }
 
 /* All rows of each column, then those in the middle. */
-static void expect_kept(const dvt_align_wave *wave, const dvt_align_stretch *s,
+static void expect_kept(const dvt_align_wavefront *wave, const dvt_align_stretch *s,
                         const dvt_align_kept *wanted) {
   for (int64_t which = 0; which < dvt_align_kept_columns(s->n, EVERY); which++)
     for (int part = 0; part < 2; part++) {
       const int64_t first = part ? 1 + s->m / 3 : 1, last = part ? s->m - s->m / 4 : s->m;
       const int32_t *h, *d, *column = wanted->columns + which * 2 * (s->m + 1);
-      CHECK(dvt_align_wave_kept(wave, s->m, which, first, last, &h, &d));
+      CHECK(dvt_align_wavefront_kept(wave, s->m, which, first, last, &h, &d));
       for (int64_t i = first; i <= last; i++)
         if (h[i - first] != column[i] || d[i - first] != column[s->m + 1 + i])
           fail_msg("%lld by %lld, kept column %lld, row %lld: %d and %d, not %d and %d", (long long)s->m,
@@ -90,10 +90,10 @@ static void expect_kept(const dvt_align_wave *wave, const dvt_align_stretch *s,
     }
 }
 
-static void expect_column(const dvt_align_wave *wave, int which, const dvt_align_stretch *s,
+static void expect_column(const dvt_align_wavefront *wave, int which, const dvt_align_stretch *s,
                           const vectors *wanted) {
   const vectors found = make_vectors(s->m);
-  dvt_align_wave_column(wave, which, found.h, found.d);
+  dvt_align_wavefront_column(wave, which, found.h, found.d);
   for (int64_t i = 0; i <= s->m; i++)
     if (wanted->h[i] != found.h[i] || wanted->d[i] != found.d[i])
       fail_msg("%lld by %lld, step %d, row %lld: %lld and %lld, not %lld and %lld", (long long)s->m,
@@ -102,9 +102,9 @@ static void expect_column(const dvt_align_wave *wave, int which, const dvt_align
 }
 
 /* All at the same time. */
-static void expect_passes(const pair *p, const dvt_align_wave *wave, int count,
-                          const dvt_align_wave_pass *passes) {
-  CHECK(dvt_align_wave_passes(wave, count, passes, count == 1));
+static void expect_passes(const pair *p, const dvt_align_wavefront *wave, int count,
+                          const dvt_align_wavefront_sweep *passes) {
+  CHECK(dvt_align_wavefront_sweeps(wave, count, passes, count == 1));
   for (int k = 0; k < count; k++) {
     const dvt_align_stretch *s = &passes[k].s;
     const vectors wanted = make_vectors(s->m);
@@ -112,7 +112,7 @@ static void expect_passes(const pair *p, const dvt_align_wave *wave, int count,
     CHECK(dvt_align_team_open(&p->costs, s->m, s->n, 1, &team));
     dvt_align_edge(&p->costs, s->m, passes[k].first, wanted.h, wanted.d);
     const dvt_align_kept kept_columns = make_kept(s);
-    dvt_align_pass(&p->costs, s, &team, wanted.h, wanted.d, NULL, &kept_columns);
+    dvt_align_sweep(&p->costs, s, &team, wanted.h, wanted.d, NULL, &kept_columns);
     dvt_align_team_close(&team);
     expect_column(wave, k, s, &wanted);
     if (count == 1)
@@ -120,7 +120,8 @@ static void expect_passes(const pair *p, const dvt_align_wave *wave, int count,
   }
 }
 
-static void expect_best(const pair *p, const dvt_align_wave *wave, const dvt_align_stretch *s, bool local) {
+static void expect_best(const pair *p, const dvt_align_wavefront *wave, const dvt_align_stretch *s,
+                        bool local) {
   const vectors v = make_vectors(s->m);
   dvt_align_team team;
   dvt_align_cell found;
@@ -133,7 +134,7 @@ static void expect_best(const pair *p, const dvt_align_wave *wave, const dvt_ali
   const dvt_align_cell wanted =
       dvt_align_best(&p->costs, s, local ? 0 : DVT_ALIGN_NONE, INT64_MAX, &team, v.h, v.d, &kept_columns);
   dvt_align_team_close(&team);
-  CHECK(dvt_align_wave_best(wave, s, local, true, &found));
+  CHECK(dvt_align_wavefront_best(wave, s, local, true, &found));
   if (!local)
     expect_column(wave, 0, s, &v);
   expect_kept(wave, s, &kept_columns);
@@ -144,17 +145,17 @@ static void expect_best(const pair *p, const dvt_align_wave *wave, const dvt_ali
 }
 
 static void expect_all(const pair *p) {
-  void *memory, *staging = kept(dvt_align_wave_staging_bytes(2 * p->m));
-  dvt_align_wave wave;
-  assert_true(dvt_align_wave_fits(&p->costs, p->m, p->n));
-  CHECK(emulated_workspace(&emulator_site, dvt_align_wave_bytes(2 * p->m, 3 * p->n, EVERY), &memory));
-  CHECK(dvt_align_wave_open(NULL, &p->costs, 2 * p->m, p->query, 3 * p->n, p->target, NULL, EVERY, memory,
-                            staging, &wave));
+  void *memory, *staging = kept(dvt_align_wavefront_staging_bytes(2 * p->m));
+  dvt_align_wavefront wave;
+  assert_true(dvt_align_wavefront_fits(&p->costs, p->m, p->n));
+  CHECK(emulated_workspace(&emulator_site, dvt_align_wavefront_bytes(2 * p->m, 3 * p->n, EVERY), &memory));
+  CHECK(dvt_align_wavefront_open(NULL, &p->costs, 2 * p->m, p->query, 3 * p->n, p->target, NULL, EVERY,
+                                 memory, staging, &wave));
   const dvt_align_stretch ahead = {p->query, p->target, p->m, p->n, 1},
                           back = {p->query + p->m - 1, p->target + p->n - 1, p->m, p->n, -1},
                           part = {p->query + p->m / 3, p->target + p->n / 4, p->m - p->m / 3, p->n - p->n / 4,
                                   1};
-  const dvt_align_wave_pass passes[] = {{ahead, p->costs.first}, {back, 0}, {part, p->costs.first}};
+  const dvt_align_wavefront_sweep passes[] = {{ahead, p->costs.first}, {back, 0}, {part, p->costs.first}};
   expect_passes(p, &wave, 1, passes);
   expect_passes(p, &wave, 3, passes);
   expect_best(p, &wave, &ahead, true);
@@ -220,7 +221,7 @@ static void expect_trace(const pair *p, davit_align_mode mode, int64_t cells, in
                  .cells = cells,
                  .every = every};
   CHECK(run_with_wave(&emulator_site, &(device_trace){&t, &found, &cigar},
-                      kept(dvt_align_wave_staging_bytes(p->m))));
+                      kept(dvt_align_wavefront_staging_bytes(p->m))));
   assert_true(emulator_free());
   crossed += t.crossed;
   assert_int_equal(found.score, wanted.score);
@@ -254,11 +255,12 @@ CASE(test_traces) {
 
 CASE(test_scores_that_do_not_fit) {
   const dvt_align_costs costs = {.largest = 127, .first = 10, .extend = 1};
-  assert_true(dvt_align_wave_fits(&costs, 1000000, 4000000));
-  assert_false(dvt_align_wave_fits(&costs, 5000000, 5000000));
-  assert_false(dvt_align_wave_fits(&(dvt_align_costs){.largest = 1, .first = 1 << 28, .extend = 1}, 10, 10));
-  assert_false(dvt_align_wave_fits(&(dvt_align_costs){.largest = 1, .extend = 1000}, 200000, 200000));
-  assert_false(dvt_align_wave_fits(&(dvt_align_costs){.largest = 0, .extend = 1}, 1, INT64_C(1) << 30));
+  assert_true(dvt_align_wavefront_fits(&costs, 1000000, 4000000));
+  assert_false(dvt_align_wavefront_fits(&costs, 5000000, 5000000));
+  assert_false(
+      dvt_align_wavefront_fits(&(dvt_align_costs){.largest = 1, .first = 1 << 28, .extend = 1}, 10, 10));
+  assert_false(dvt_align_wavefront_fits(&(dvt_align_costs){.largest = 1, .extend = 1000}, 200000, 200000));
+  assert_false(dvt_align_wavefront_fits(&(dvt_align_costs){.largest = 0, .extend = 1}, 1, INT64_C(1) << 30));
 }
 
 /* Each launch of a trace is refused in turn: a status, and nothing is running when it returns. */

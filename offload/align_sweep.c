@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Passes over the matrix of an alignment: tiles (align_tile.inc), the words that they are computed in, where
- * their steps lie, and threads that share a pass. */
-#include "offload/align_pass.h"
+ * their steps lie, and threads that share a sweep. */
+#include "offload/align_sweep.h"
 
 #include <davit/align.h>
 #include <omp.h>
@@ -37,7 +37,7 @@ typedef struct dvt_align_band {
   border below[2];      /* of even and odd blocks: one is read while the next is made */
 } band;
 
-typedef struct pass {
+typedef struct sweep {
   const dvt_align_costs *costs;
   const dvt_align_stretch *s;
   const dvt_align_team *team;
@@ -48,7 +48,7 @@ typedef struct pass {
   const dvt_align_kept *kept; /* NULL: no columns are */
   uint8_t *steps;             /* NULL: they are not noted */
   dvt_align_cell *last;       /* the best of the last row; NULL: nobody asks for it */
-} pass;
+} sweep;
 
 /* A strip of rows by a block of columns. It is given h and d of the column before, h and the gap of the row
  * above, and leaves those of its last column and row. Inside, scores count from that of the corner, in the
@@ -56,7 +56,7 @@ typedef struct pass {
  * column, as one more symbol in a gap would do, and at most open + largest more, so that the span of a tile
  * is known before. */
 typedef struct dvt_align_tile {
-  const pass *pass;
+  const sweep *sweep;
   int64_t row, rows;   /* rows row + 1 … row + rows; a strip, or what is left of the last */
   int64_t first, last; /* columns, at most BLOCK */
   int64_t corner;      /* h in the row above, the column before */
@@ -150,7 +150,7 @@ static int bands_for(const dvt_align_tiling *tiling, int64_t m, int64_t n, int t
   return (int)dvt_at_least(1, dvt_at_most(most, threads));
 }
 
-int dvt_align_pass_threads(const dvt_align_costs *costs, int64_t m, int64_t n, int threads) {
+int dvt_align_sweep_threads(const dvt_align_costs *costs, int64_t m, int64_t n, int threads) {
   const dvt_align_tiling tiling = tiling_of(costs);
   return bands_for(&tiling, m, n, threads);
 }
@@ -172,7 +172,7 @@ void dvt_align_team_close(dvt_align_team *team) {
 /* ---- blocks ---- */
 
 /* Row 0 of columns first … last. */
-static void advance_edge(const pass *p, int64_t first, int64_t last, border *below) {
+static void advance_edge(const sweep *p, int64_t first, int64_t last, border *below) {
   for (int64_t j = first; j <= last; j++) {
     p->d[0] -= p->costs->extend;
     p->h[0] = dvt_at_least(p->d[0], p->edge);
@@ -186,7 +186,7 @@ static int32_t kept_score(int64_t score) {
 }
 
 /* Rows first … last of the column that is reached. */
-static void keep_rows(const pass *p, int64_t column, int64_t first, int64_t last) {
+static void keep_rows(const sweep *p, int64_t column, int64_t first, int64_t last) {
   const int64_t rows = p->s->m + 1;
   int32_t *h = p->kept->columns + 2 * rows * (column / p->kept->every - 1), *d = h + rows;
   for (int64_t i = first; i <= last; i++) {
@@ -195,11 +195,11 @@ static void keep_rows(const pass *p, int64_t column, int64_t first, int64_t last
   }
 }
 
-static int64_t last_column(const pass *p, int64_t block) {
+static int64_t last_column(const sweep *p, int64_t block) {
   return dvt_at_most((block + 1) * p->block, p->s->n);
 }
 
-static void run_block(const pass *p, int which, int64_t block) {
+static void run_block(const sweep *p, int which, int64_t block) {
   const dvt_align_tiling *tiling = &p->team->tiling;
   band *band = &p->team->bands[which];
   border *above = &p->team->bands[which - 1].below[block % 2], *below = &band->below[block % 2];
@@ -209,7 +209,7 @@ static void run_block(const pass *p, int which, int64_t block) {
   int64_t corner = band->corner;
   for (int64_t row = band->begin; row < band->end; row += tiling->strip) {
     const int64_t rows = dvt_at_most(tiling->strip, band->end - row), next = p->h[row + rows];
-    const tile t = {.pass = p,
+    const tile t = {.sweep = p,
                     .row = row,
                     .rows = rows,
                     .first = first,
@@ -227,7 +227,7 @@ static void run_block(const pass *p, int which, int64_t block) {
 }
 
 /* The last row in a block of columns. */
-static void look_at_last_row(const pass *p, const band *band, int64_t block) {
+static void look_at_last_row(const sweep *p, const band *band, int64_t block) {
   const int64_t first = block * p->block + 1, last = last_column(p, block);
   const int64_t *h = band->below[block % 2].h;
   for (int64_t j = first; j <= last; j++)
@@ -235,7 +235,7 @@ static void look_at_last_row(const pass *p, const band *band, int64_t block) {
       *p->last = (dvt_align_cell){h[j - first], p->s->m, j};
 }
 
-/* ---- passes ---- */
+/* ---- sweeps ---- */
 
 static dvt_align_cell best_of(const band *bands, int count) {
   dvt_align_cell best = bands[1].best;
@@ -245,23 +245,23 @@ static dvt_align_cell best_of(const band *bands, int count) {
   return best;
 }
 
-/* A pass by bands of a number of threads. */
+/* A sweep by bands of a number of threads. */
 typedef struct course {
-  pass *pass;
+  sweep *sweep;
   int count;
   int64_t blocks, enough;
   _Atomic int64_t last; /* block that is looked at */
 } course;
 
 static void set_bands(const course *c) {
-  const dvt_align_tiling *tiling = &c->pass->team->tiling;
-  const int64_t m = c->pass->s->m, strips = dvt_divide_up(m, tiling->strip);
+  const dvt_align_tiling *tiling = &c->sweep->team->tiling;
+  const int64_t m = c->sweep->s->m, strips = dvt_divide_up(m, tiling->strip);
   for (int b = 1; b <= c->count; b++) {
-    band *band = &c->pass->team->bands[b];
+    band *band = &c->sweep->team->bands[b];
     band->begin = strips * (b - 1) / c->count * tiling->strip;
     band->end = dvt_at_most(strips * b / c->count * tiling->strip, m);
-    band->corner = c->pass->h[band->begin];
-    band->best = (dvt_align_cell){.score = c->pass->bar};
+    band->corner = c->sweep->h[band->begin];
+    band->best = (dvt_align_cell){.score = c->sweep->bar};
     atomic_store(&band->done, 0);
   }
 }
@@ -276,14 +276,14 @@ static bool wait_for(course *c, const band *other, int64_t done, int64_t block) 
 /* A block needs the border above it, and the place of the border that the band below has read. Where a cell scores
  * enough, the other bands come as far as its block. */
 static void run_band(course *c, int which) {
-  band *band = &c->pass->team->bands[which];
+  band *band = &c->sweep->team->bands[which];
   for (int64_t block = 0; block < c->blocks; block++) {
     if ((which > 1 && !wait_for(c, band - 1, block + 1, block)) ||
         (which < c->count && !wait_for(c, band + 1, block - 1, block)) || block > atomic_load(&c->last))
       return;
-    run_block(c->pass, which, block);
-    if (c->pass->last && which == c->count)
-      look_at_last_row(c->pass, band, block);
+    run_block(c->sweep, which, block);
+    if (c->sweep->last && which == c->count)
+      look_at_last_row(c->sweep, band, block);
     if (band->best.score >= c->enough)
       for (int64_t last = atomic_load(&c->last);
            block < last && !atomic_compare_exchange_weak(&c->last, &last, block);)
@@ -292,9 +292,9 @@ static void run_band(course *c, int which) {
   }
 }
 
-static dvt_align_cell run(pass *p, int64_t enough) {
+static dvt_align_cell run(sweep *p, int64_t enough) {
   p->block = p->kept ? dvt_at_most(BLOCK, p->kept->every) : BLOCK;
-  course c = {.pass = p,
+  course c = {.sweep = p,
               .count = bands_for(&p->team->tiling, p->s->m, p->s->n, p->team->threads),
               .blocks = dvt_divide_up(p->s->n, p->block),
               .enough = enough};
@@ -333,22 +333,22 @@ void dvt_align_local_edge(int64_t m, int64_t *h, int64_t *d) {
 }
 
 /* Of a global alignment. */
-static pass pass_of(const dvt_align_costs *costs, const dvt_align_stretch *s, dvt_align_team *team,
-                    int64_t *h, int64_t *d, const dvt_align_kept *kept) {
-  return (pass){.costs = costs,
-                .s = s,
-                .team = team,
-                .floor = DVT_ALIGN_NONE,
-                .edge = DVT_ALIGN_NONE,
-                .bar = -DVT_ALIGN_NONE,
-                .h = h,
-                .d = d,
-                .kept = kept};
+static sweep pass_of(const dvt_align_costs *costs, const dvt_align_stretch *s, dvt_align_team *team,
+                     int64_t *h, int64_t *d, const dvt_align_kept *kept) {
+  return (sweep){.costs = costs,
+                 .s = s,
+                 .team = team,
+                 .floor = DVT_ALIGN_NONE,
+                 .edge = DVT_ALIGN_NONE,
+                 .bar = -DVT_ALIGN_NONE,
+                 .h = h,
+                 .d = d,
+                 .kept = kept};
 }
 
-void dvt_align_pass(const dvt_align_costs *costs, const dvt_align_stretch *s, dvt_align_team *team,
-                    int64_t *h, int64_t *d, uint8_t *steps, const dvt_align_kept *kept) {
-  pass p = pass_of(costs, s, team, h, d, kept);
+void dvt_align_sweep(const dvt_align_costs *costs, const dvt_align_stretch *s, dvt_align_team *team,
+                     int64_t *h, int64_t *d, uint8_t *steps, const dvt_align_kept *kept) {
+  sweep p = pass_of(costs, s, team, h, d, kept);
   p.steps = steps;
   run(&p, INT64_MAX);
 }
@@ -356,7 +356,7 @@ void dvt_align_pass(const dvt_align_costs *costs, const dvt_align_stretch *s, dv
 dvt_align_cell dvt_align_best(const dvt_align_costs *costs, const dvt_align_stretch *s, int64_t floor,
                               int64_t enough, dvt_align_team *team, int64_t *h, int64_t *d,
                               const dvt_align_kept *kept) {
-  pass p = pass_of(costs, s, team, h, d, kept);
+  sweep p = pass_of(costs, s, team, h, d, kept);
   p.floor = p.edge = floor;
   p.bar = 0;
   return run(&p, enough);
@@ -366,7 +366,7 @@ dvt_align_cell dvt_align_end(const dvt_align_costs *costs, const dvt_align_stret
                              bool corners, dvt_align_team *team, int64_t *h, int64_t *d,
                              const dvt_align_kept *kept) {
   dvt_align_cell best = {.score = corners ? h[s->m] : DVT_ALIGN_NONE, .row = s->m};
-  pass p = pass_of(costs, s, team, h, d, kept);
+  sweep p = pass_of(costs, s, team, h, d, kept);
   p.edge = edge;
   p.last = &best;
   run(&p, INT64_MAX);

@@ -3,7 +3,7 @@
  * the plain recurrence: every score and step, the best cell, and what ends a pass. */
 #include "tests/elements.h"
 
-#include "offload/align_pass.h"
+#include "offload/align_sweep.h"
 
 enum { MAX_SYMBOLS = 32 };
 
@@ -132,7 +132,7 @@ static void expect_steps(const problem *p, dvt_align_team *team, const outcome *
   outcome o = outcome_new(p);
   zone steps = zone_new(bytes, DAVIT_PAGEABLE, 1);
   uint8_t *taken = kept(bytes);
-  dvt_align_pass(&p->costs, &p->s, team, o.h, o.d, zone_data(&steps), NULL);
+  dvt_align_sweep(&p->costs, &p->s, team, o.h, o.d, zone_data(&steps), NULL);
   expect_scores(p, &o, wanted);
   zone_take(&steps, taken);
   for (int64_t j = 1; j <= p->s.n; j++)
@@ -146,7 +146,7 @@ static void expect_steps(const problem *p, dvt_align_team *team, const outcome *
   if (left_out())
     return;
   o = outcome_new(p);
-  dvt_align_pass(&p->costs, &p->s, team, o.h, o.d, NULL, &o.kept);
+  dvt_align_sweep(&p->costs, &p->s, team, o.h, o.d, NULL, &o.kept);
   expect_scores(p, &o, wanted);
   expect_kept(p, &o, wanted);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cells that the best alignment passes through. The forward pass has left h and d of some columns (as CUDAlign keeps
- * special rows, Sandes and de Melo 2010). From the alignment's last cell a backward pass goes to the kept column before
- * it; where forward and backward score make up that of the cell, the best alignments pass. Rows that none of them can
- * reach there are left out: in w columns an alignment with r more query symbols gains at most w largest - first -
- * r extend, and what the column has in a row must make up for the rest.
+/* Cells that the best alignment passes through. The forward sweep has left h and d of some columns (as CUDAlign
+ * keeps special rows, Sandes and de Melo 2010). From the alignment's last cell a backward sweep goes to the kept
+ * column before it; where forward and backward score make up that of the cell, the best alignments pass. Rows that
+ * none of them can reach there are left out: in w columns an alignment with r more query symbols gains at most w
+ * largest - first - r extend, and what the column has in a row must make up for the rest.
  *
  * A cell is taken only if all best alignments pass through it, for where they begin is a rule (align_trace.c); of a
- * global alignment, whose beginning is known, the first one is. If there is none the next pass goes to a column
+ * global alignment, whose beginning is known, the first one is. If there is none the next sweep goes to a column
  * further away: twice as far, four times. The cells do not depend on where and by how many threads they are found.
  *
  * A similar pair costs a strip along the diagonal. */
@@ -27,7 +27,7 @@ static davit_status load(dvt_trace *t, int64_t column, int64_t first, int64_t la
       t->kd[0] = DVT_ALIGN_KEPT_NONE;
       first = 1;
     }
-    DVT_TRY(dvt_align_wave_kept(t->wave, t->all.m, which, first, last, &h, &d));
+    DVT_TRY(dvt_align_wavefront_kept(t->wavefront, t->all.m, which, first, last, &h, &d));
   }
   for (int64_t i = first; i <= last; i++) {
     t->kh[i] = h[i - first];
@@ -58,23 +58,23 @@ static davit_status pass_back(dvt_trace *t, const dvt_align_cell *x, int64_t row
                                   x->column - column, -1};
   const bool searches = t->mode == DAVIT_ALIGN_LOCAL && x->score <= back.n * t->costs.largest;
   if (dvt_trace_is_for_device(t, &back)) {
-    DVT_TRY(searches
-                ? dvt_align_wave_best(t->wave, &back, false, false, best)
-                : dvt_align_wave_passes(t->wave, 1, &(dvt_align_wave_pass){back, t->costs.first}, false));
-    dvt_align_wave_column(t->wave, 0, t->h, t->d);
+    DVT_TRY(searches ? dvt_align_wavefront_best(t->wavefront, &back, false, false, best)
+                     : dvt_align_wavefront_sweeps(t->wavefront, 1,
+                                                  &(dvt_align_wavefront_sweep){back, t->costs.first}, false));
+    dvt_align_wavefront_column(t->wavefront, 0, t->h, t->d);
     return DAVIT_SUCCESS;
   }
   dvt_align_edge(&t->costs, back.m, t->costs.first, t->h, t->d);
   if (searches)
     *best = dvt_align_best(&t->costs, &back, DVT_ALIGN_NONE, x->score, &t->team, t->h, t->d, NULL);
   else
-    dvt_align_pass(&t->costs, &back, &t->team, t->h, t->d, NULL, NULL);
+    dvt_align_sweep(&t->costs, &back, &t->team, t->h, t->d, NULL, NULL);
   return DAVIT_SUCCESS;
 }
 
 /* The row, from `row` on, in which the best alignments pass through the column; -1: in several, or in a gap of target
  * symbols. Where opening a gap costs no more than going on with it, a gap is no obstacle. */
-static int64_t crossing_row(const dvt_trace *t, const dvt_align_cell *x, int64_t row) {
+static int64_t crosspoint_row(const dvt_trace *t, const dvt_align_cell *x, int64_t row) {
   int64_t found = -1;
   for (int64_t i = row; i <= x->row; i++) {
     const int64_t meet = t->kh[i] + t->h[x->row - i], gone = t->kd[i] + t->d[x->row - i] + t->costs.first;
@@ -106,7 +106,7 @@ static davit_status cross(dvt_trace *t, int64_t column, dvt_align_cell *x, outco
     *found = BEGUN;
     return DAVIT_SUCCESS;
   }
-  const int64_t at = crossing_row(t, x, row);
+  const int64_t at = crosspoint_row(t, x, row);
   *found = at >= 0 ? MOVED : NOTHING;
   if (at >= 0)
     *x = (dvt_align_cell){t->kh[at], at, column};
@@ -125,7 +125,7 @@ davit_status dvt_trace_cross(dvt_trace *t, dvt_align_cell *x) {
     if (found == BEGUN || found == EDGE)
       break;
     if (found == MOVED)
-      t->crossings[t->crossed++] = *x;
+      t->crosspoints[t->crossed++] = *x;
     apart = found == MOVED ? 1 : 2 * apart;
   }
   return DAVIT_SUCCESS;

@@ -2,16 +2,17 @@
 /* What must not be under way while the process forks: the binding to BLIS, the start of devices, and BLIS's level 3.
  *
  * A child has the thread that has forked and no other. BLIS keeps its settings and its memory under locks, and a
- * thread that holds one of these in the parent never releases it in the child. So the calls that take them, level 3 and
- * what is made of it, are counted between dvt_gate_enter() and dvt_gate_leave(): fork() waits for those under way, and
- * who comes meanwhile waits for fork(). Levels 1 and 2 take no lock. Calls on devices are libdavit's, which does the
- * same for itself. While the process has one thread nothing is counted: it does not fork in the midst of a call.
+ * thread that holds one of these in the parent never releases it in the child. So the calls that take them, level 3
+ * and what is made of it, are counted between dvt_barrier_enter() and dvt_barrier_leave(): fork() waits for those
+ * under way, and who comes meanwhile waits for fork(). Levels 1 and 2 take no lock. Calls on devices are libdavit's,
+ * which does the same for itself. While the process has one thread nothing is counted: it does not fork in the midst
+ * of a call.
  *
- * fork() calls the handlers before it in the reverse order of their registration. The first of them to come here does
- * the work, so these are registered several times: when the library is loaded, so that no fork is missed; and after
- * each runtime that has handlers of its own, because what is under way may need the locks that those handlers take.
- * The handler from the beginning (fork.c) comes after all others. It waits for 10 seconds at most, as the work that
- * it waits for may wait for this fork. */
+ * fork() calls the handlers before it in the reverse order of their registration. The first of them to come here
+ * does the work, so these are registered several times: when the library is loaded, so that no fork is missed; and
+ * after each runtime that has handlers of its own, because what is under way may need the locks that those handlers
+ * take. The handler from the beginning (fork.c) comes after all others. It waits for 10 seconds at most, as the work
+ * that it waits for may wait for this fork. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -27,8 +28,9 @@ enum { PATIENCE_S = 10, SHORT_PATIENCE_MS = 1000, COUNTERS = 64, CACHE_LINE = 64
 static struct {
   _Alignas(CACHE_LINE) int calls;
 } counters[COUNTERS];
-static int closed;                                          /* processes are being forked */
-static pthread_mutex_t passing = PTHREAD_MUTEX_INITIALIZER; /* held by the thread that has closed the gate */
+static int closed; /* processes are being forked */
+static pthread_mutex_t passing =
+    PTHREAD_MUTEX_INITIALIZER; /* held by the thread that has closed the barrier */
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 static int libraries; /* loaded for devices, with handlers of their own: 1 from then on */
 static int asking;    /* the thread that starts devices is in calls of libdavit's */
@@ -37,9 +39,9 @@ static int asking;    /* the thread that starts devices is in calls of libdavit'
 OF_THREAD int depth; /* of the calls that are counted */
 OF_THREAD int *own;  /* the counter of this thread */
 OF_THREAD struct {
-  bool gate, starting; /* closed, and locked, by this thread */
-  bool gave_up;        /* it has waited for the start in vain */
-  bool all;            /* the handlers of all libraries for devices come before this fork */
+  bool barrier, starting; /* closed, and locked, by this thread */
+  bool gave_up;           /* it has waited for the start in vain */
+  bool all;               /* the handlers of all libraries for devices come before this fork */
 } held;
 
 static struct timespec soon(void) {
@@ -83,14 +85,14 @@ static int under_way(void) {
   return all;
 }
 
-bool dvt_gate_others(void) {
+bool dvt_barrier_others(void) {
   return !__libc_single_threaded && under_way() > 0;
 }
 
-/* A call counts itself before it looks whether the gate is closed, and fork() closes the gate before it looks at the
- * count: one of the two sees the other. */
-bool dvt_gate_enter(void) {
-  if (depth == 0 && (__libc_single_threaded || held.gate))
+/* A call counts itself before it looks whether the barrier is closed, and fork() closes the barrier before it looks
+ * at the count: one of the two sees the other. */
+bool dvt_barrier_enter(void) {
+  if (depth == 0 && (__libc_single_threaded || held.barrier))
     return false;
   if (depth++ > 0)
     return true;
@@ -101,7 +103,7 @@ bool dvt_gate_enter(void) {
   return true;
 }
 
-void dvt_gate_leave(bool entered) {
+void dvt_barrier_leave(bool entered) {
   if (entered && --depth == 0)
     __atomic_sub_fetch(own, 1, __ATOMIC_RELEASE);
 }
@@ -123,14 +125,14 @@ void dvt_starting_asks(bool asks) {
 /* NULL: as long as the calls take. */
 static void close_gate(const struct timespec *until) {
   struct timespec nap = {.tv_nsec = 20000};
-  if (held.gate || (until ? pthread_mutex_timedlock(&passing, until) : pthread_mutex_lock(&passing)) != 0)
+  if (held.barrier || (until ? pthread_mutex_timedlock(&passing, until) : pthread_mutex_lock(&passing)) != 0)
     return;
   __atomic_store_n(&closed, 1, __ATOMIC_SEQ_CST);
   while (under_way() > 0 && !(until && is_over(until))) {
     nanosleep(&nap, NULL);
     nap.tv_nsec = nap.tv_nsec < 1000000 ? 2 * nap.tv_nsec : nap.tv_nsec;
   }
-  held.gate = true;
+  held.barrier = true;
 }
 
 /* What is being loaded is waited for. A thread that is in calls of libdavit's may wait for locks that libdavit's own
@@ -157,39 +159,39 @@ static void before_fork_of_all(void) {
   before_fork();
 }
 
-void dvt_gate_close_at_last(void) {
+void dvt_barrier_close_at_last(void) {
   const struct timespec until = soon();
   stop_starts(&until);
   close_gate(&until);
 }
 
-void dvt_gate_watch_runtime(void) {
+void dvt_barrier_watch_runtime(void) {
   pthread_atfork(before_fork, NULL, NULL);
 }
 
-void dvt_gate_watch_libraries(void) {
+void dvt_barrier_watch_libraries(void) {
   pthread_atfork(before_fork, NULL, NULL);
   __atomic_store_n(&libraries, 1, __ATOMIC_RELAXED);
 }
 
-void dvt_gate_watch_all(void) {
+void dvt_barrier_watch_all(void) {
   pthread_atfork(before_fork_of_all, NULL, NULL);
 }
 
 /* ---- after it ---- */
 
-void dvt_gate_open(void) {
-  if (held.gate) {
+void dvt_barrier_open(void) {
+  if (held.barrier) {
     __atomic_store_n(&closed, 0, __ATOMIC_SEQ_CST);
     pthread_mutex_unlock(&passing);
   }
   if (held.starting)
     pthread_mutex_unlock(&starting);
-  held.gate = held.starting = held.gave_up = held.all = false;
+  held.barrier = held.starting = held.gave_up = held.all = false;
 }
 
-dvt_child dvt_gate_in_child(void) {
-  const dvt_child child = {.whole = held.gate && depth == 0,
+dvt_child dvt_barrier_in_child(void) {
+  const dvt_child child = {.whole = held.barrier && depth == 0,
                            .parts = __atomic_load_n(&libraries, __ATOMIC_RELAXED) && !held.all};
   pthread_mutex_init(&passing, NULL);
   pthread_mutex_init(&starting, NULL);
@@ -198,6 +200,6 @@ dvt_child dvt_gate_in_child(void) {
   if (depth > 0)
     *own = 1;
   closed = asking = 0;
-  held.gate = held.starting = held.gave_up = held.all = false;
+  held.barrier = held.starting = held.gave_up = held.all = false;
   return child;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Passes over one alignment on an NVIDIA device: the instances of align_wave.inc, and what launches them. */
-#include "offload/align_wave.h"
+/* Passes over one alignment on an NVIDIA device: the instances of align_wavefront.inc, and what launches them. */
+#include "offload/align_wavefront.h"
 
 #include <davit/align.h>
 
@@ -13,20 +13,20 @@
 enum { WAVE_LIMIT = 1 << 29, BEST_WORDS = 4 };
 
 #ifdef DVT_NVIDIA
-DVT_INLINE int32_t dvt_wave_larger(int32_t a, int32_t b) {
+DVT_INLINE int32_t dvt_wavefront_larger(int32_t a, int32_t b) {
   return a > b ? a : b;
 }
 #endif
 
 #define NAME(x) DVT_PASTE(x, _, ROWS)
 #define ROWS 4
-#include "offload/align_wave.inc"
+#include "offload/align_wavefront.inc"
 #undef ROWS
 #define ROWS 8
-#include "offload/align_wave.inc"
+#include "offload/align_wavefront.inc"
 #undef ROWS
 #define ROWS 16
-#include "offload/align_wave.inc"
+#include "offload/align_wavefront.inc"
 #undef ROWS
 #undef NAME
 
@@ -52,18 +52,18 @@ static shape *shape_for(int64_t m) {
   return s;
 }
 
-bool dvt_align_wave_fits(const dvt_align_costs *costs, int64_t m, int64_t n) {
+bool dvt_align_wavefront_fits(const dvt_align_costs *costs, int64_t m, int64_t n) {
   const int64_t longest = m > n ? m : n, shortest = dvt_at_most(m, n);
   return longest < WAVE_LIMIT && costs->first < WAVE_LIMIT / 4 && costs->extend < WAVE_LIMIT &&
          (m + n) * costs->extend < WAVE_LIMIT / 2 && shortest * costs->largest < WAVE_LIMIT;
 }
 
-double dvt_align_wave_seconds(int64_t m, int64_t n) {
+double dvt_align_wavefront_seconds(int64_t m, int64_t n) {
   const shape *s = shape_for(m);
   /* A strip follows the one above at a distance of two blocks. */
-  const double wave = s->step * (double)(n + 64 * dvt_divide_up(m, s->strip)),
+  const double wavefront = s->step * (double)(n + 64 * dvt_divide_up(m, s->strip)),
                cells = (double)m * (double)n / DEVICE_RATE;
-  return 50e-6 + (wave > cells ? wave : cells);
+  return 50e-6 + (wavefront > cells ? wavefront : cells);
 }
 
 /* ---- memory ---- */
@@ -74,12 +74,12 @@ static int64_t most_strips(int64_t m) {
 
 #define PARTS_BYTES (DVT_ALIGN_WAVE_PASSES * sizeof(dvt_align_part))
 
-/* The last columns of passes, 2 words for each row, and the best cells of one. */
+/* The last columns of sweeps, 2 words for each row, and the best cells of one. */
 static size_t result_bytes(int64_t m) {
   return (size_t)(4 * m + BEST_WORDS * most_strips(m)) * sizeof(int32_t);
 }
 
-static size_t lay_out_wave(int64_t m, int64_t n, int64_t every, char *memory, dvt_align_wave *w) {
+static size_t lay_out_wavefront(int64_t m, int64_t n, int64_t every, char *memory, dvt_align_wavefront *w) {
   const int64_t columns = dvt_align_kept_columns(n, every);
   const size_t matrix = dvt_aligned_up(DAVIT_ALIGN_SYMBOLS_MAXIMUM * DAVIT_ALIGN_SYMBOLS_MAXIMUM),
                query = dvt_aligned_up((size_t)m), target = dvt_aligned_up((size_t)n),
@@ -97,36 +97,37 @@ static size_t lay_out_wave(int64_t m, int64_t n, int64_t every, char *memory, dv
   return matrix + query + target + parts + border + results + kept;
 }
 
-size_t dvt_align_wave_bytes(int64_t m, int64_t n, int64_t every) {
-  return lay_out_wave(m, n, every, NULL, NULL);
+size_t dvt_align_wavefront_bytes(int64_t m, int64_t n, int64_t every) {
+  return lay_out_wavefront(m, n, every, NULL, NULL);
 }
 
-size_t dvt_align_wave_staging_bytes(int64_t m) {
+size_t dvt_align_wavefront_staging_bytes(int64_t m) {
   return PARTS_BYTES + result_bytes(m);
 }
 
-davit_status dvt_align_wave_open(dvt_stream *stream, const dvt_align_costs *costs, int64_t m,
-                                 const uint8_t *query, int64_t n, const uint8_t *target, uint8_t *there,
-                                 int64_t every, void *memory, void *staging, dvt_align_wave *wave) {
-  *wave = (dvt_align_wave){.stream = stream,
-                           .costs = costs,
-                           .query = query,
-                           .target = target,
-                           .every = every,
-                           .parts = staging,
-                           .staging = (int32_t *)(void *)((char *)staging + PARTS_BYTES)};
-  lay_out_wave(m, n, every, memory, wave);
-  DVT_TRY(
-      dvt_stream_copy_bytes(stream, wave->matrix, costs->matrix, (size_t)(costs->symbols * costs->symbols)));
-  DVT_TRY(dvt_stream_copy_bytes(stream, wave->device_query, query, (size_t)m));
+davit_status dvt_align_wavefront_open(dvt_stream *stream, const dvt_align_costs *costs, int64_t m,
+                                      const uint8_t *query, int64_t n, const uint8_t *target, uint8_t *there,
+                                      int64_t every, void *memory, void *staging,
+                                      dvt_align_wavefront *wavefront) {
+  *wavefront = (dvt_align_wavefront){.stream = stream,
+                                     .costs = costs,
+                                     .query = query,
+                                     .target = target,
+                                     .every = every,
+                                     .parts = staging,
+                                     .staging = (int32_t *)(void *)((char *)staging + PARTS_BYTES)};
+  lay_out_wavefront(m, n, every, memory, wavefront);
+  DVT_TRY(dvt_stream_copy_bytes(stream, wavefront->matrix, costs->matrix,
+                                (size_t)(costs->symbols * costs->symbols)));
+  DVT_TRY(dvt_stream_copy_bytes(stream, wavefront->device_query, query, (size_t)m));
   if (there)
-    wave->device_target = there;
+    wavefront->device_target = there;
   else
-    DVT_TRY(dvt_stream_copy_bytes(stream, wave->device_target, target, (size_t)n));
+    DVT_TRY(dvt_stream_copy_bytes(stream, wavefront->device_target, target, (size_t)n));
   return DAVIT_SUCCESS;
 }
 
-/* ---- passes ---- */
+/* ---- sweeps ---- */
 
 /* What comes before the first row and column. */
 typedef struct edge {
@@ -141,18 +142,18 @@ static edge global_edge(const dvt_align_costs *costs) {
   return (edge){-costs->first, -costs->extend, DVT_WAVE_NONE};
 }
 
-/* The table of the passes; after the last of them, what all have together. */
-static dvt_align_part fill_parts(const dvt_align_wave *w, int count, const dvt_align_wave_pass *passes,
-                                 int64_t strip) {
+/* The table of the sweeps; after the last of them, what all have together. */
+static dvt_align_part fill_parts(const dvt_align_wavefront *w, int count,
+                                 const dvt_align_wavefront_sweep *sweeps, int64_t strip) {
   dvt_align_part next = {0};
   for (int k = 0; k < count; k++) {
-    const dvt_align_stretch *s = &passes[k].s;
+    const dvt_align_stretch *s = &sweeps[k].s;
     w->parts[k] = (dvt_align_part){.query = s->query - w->query,
                                    .target = s->target - w->target,
                                    .m = s->m,
                                    .n = s->n,
                                    .step = s->step,
-                                   .first_gap = -passes[k].first,
+                                   .first_gap = -sweeps[k].first,
                                    .team = next.team,
                                    .border = next.border,
                                    .rows = next.rows};
@@ -163,14 +164,15 @@ static dvt_align_part fill_parts(const dvt_align_wave *w, int count, const dvt_a
   return next;
 }
 
-/* `searches`: for the best cell of one pass, which then comes behind its last column. */
-static davit_status launch_passes(const dvt_align_wave *w, int count, const dvt_align_wave_pass *passes,
-                                  const edge *e, bool searches, bool keep, dvt_align_part *all) {
+/* `searches`: for the best cell of one sweep, which then comes behind its last column. */
+static davit_status launch_passes(const dvt_align_wavefront *w, int count,
+                                  const dvt_align_wavefront_sweep *sweeps, const edge *e, bool searches,
+                                  bool keep, dvt_align_part *all) {
   int64_t rows = 0;
   for (int k = 0; k < count; k++)
-    rows += passes[k].s.m;
+    rows += sweeps[k].s.m;
   shape *shape = shape_for(rows);
-  *all = fill_parts(w, count, passes, shape->strip);
+  *all = fill_parts(w, count, sweeps, shape->strip);
   DVT_TRY(
       dvt_stream_copy_bytes(w->stream, w->device_parts, w->parts, (size_t)count * sizeof *w->device_parts));
   DVT_TRY(dvt_stream_fill(w->stream, w->border, 0, (size_t)all->border * 2 * sizeof *w->border));
@@ -182,24 +184,24 @@ static davit_status launch_passes(const dvt_align_wave *w, int count, const dvt_
 }
 
 /* Words of the results to the host. */
-static davit_status fetch(const dvt_align_wave *w, int64_t first, int64_t count) {
+static davit_status fetch(const dvt_align_wavefront *w, int64_t first, int64_t count) {
   DVT_TRY(dvt_stream_copy_bytes(w->stream, w->staging + first, w->results + first,
                                 (size_t)count * sizeof *w->results));
   return dvt_stream_synchronize(w->stream);
 }
 
-davit_status dvt_align_wave_passes(const dvt_align_wave *wave, int count, const dvt_align_wave_pass *passes,
-                                   bool keep) {
-  const edge e = global_edge(wave->costs);
+davit_status dvt_align_wavefront_sweeps(const dvt_align_wavefront *wavefront, int count,
+                                        const dvt_align_wavefront_sweep *sweeps, bool keep) {
+  const edge e = global_edge(wavefront->costs);
   dvt_align_part all;
-  DVT_TRY(launch_passes(wave, count, passes, &e, false, keep, &all));
-  return fetch(wave, 0, 2 * all.rows);
+  DVT_TRY(launch_passes(wavefront, count, sweeps, &e, false, keep, &all));
+  return fetch(wavefront, 0, 2 * all.rows);
 }
 
-void dvt_align_wave_column(const dvt_align_wave *wave, int which, int64_t *h, int64_t *d) {
-  const dvt_align_part *p = &wave->parts[which];
-  const int32_t *from = wave->staging + 2 * p->rows;
-  h[0] = d[0] = p->first_gap - p->n * wave->costs->extend;
+void dvt_align_wavefront_column(const dvt_align_wavefront *wavefront, int which, int64_t *h, int64_t *d) {
+  const dvt_align_part *p = &wavefront->parts[which];
+  const int32_t *from = wavefront->staging + 2 * p->rows;
+  h[0] = d[0] = p->first_gap - p->n * wavefront->costs->extend;
   for (int64_t i = 0; i < p->m; i++) {
     h[i + 1] = from[i];
     d[i + 1] = from[p->m + i];
@@ -211,31 +213,31 @@ static bool is_better(const int32_t *a, const dvt_align_cell *b) {
   return a[0] != b->score ? a[0] > b->score : a[0] > 0 && a[2] + 1 < b->column;
 }
 
-davit_status dvt_align_wave_best(const dvt_align_wave *wave, const dvt_align_stretch *s, bool local,
-                                 bool keep, dvt_align_cell *best) {
-  const edge e = local ? local_edge() : global_edge(wave->costs);
-  const dvt_align_wave_pass pass = {*s, local ? -DVT_WAVE_NONE : wave->costs->first};
+davit_status dvt_align_wavefront_best(const dvt_align_wavefront *wavefront, const dvt_align_stretch *s,
+                                      bool local, bool keep, dvt_align_cell *best) {
+  const edge e = local ? local_edge() : global_edge(wavefront->costs);
+  const dvt_align_wavefront_sweep sweep = {*s, local ? -DVT_WAVE_NONE : wavefront->costs->first};
   const int64_t begin = local ? 2 * s->m : 0;
   dvt_align_part all;
-  DVT_TRY(launch_passes(wave, 1, &pass, &e, true, keep, &all));
-  DVT_TRY(fetch(wave, begin, 2 * s->m - begin + all.team * BEST_WORDS));
+  DVT_TRY(launch_passes(wavefront, 1, &sweep, &e, true, keep, &all));
+  DVT_TRY(fetch(wavefront, begin, 2 * s->m - begin + all.team * BEST_WORDS));
   *best = (dvt_align_cell){0};
   for (int64_t k = 0; k < all.team; k++) {
-    const int32_t *of = wave->staging + 2 * s->m + BEST_WORDS * k;
+    const int32_t *of = wavefront->staging + 2 * s->m + BEST_WORDS * k;
     if (is_better(of, best))
       *best = (dvt_align_cell){of[0], of[1] + 1, of[2] + 1};
   }
   return DAVIT_SUCCESS;
 }
 
-davit_status dvt_align_wave_kept(const dvt_align_wave *wave, int64_t m, int64_t which, int64_t first,
-                                 int64_t last, const int32_t **h, const int32_t **d) {
-  const int32_t *column = wave->kept + 2 * m * which + first - 1;
+davit_status dvt_align_wavefront_kept(const dvt_align_wavefront *wavefront, int64_t m, int64_t which,
+                                      int64_t first, int64_t last, const int32_t **h, const int32_t **d) {
+  const int32_t *column = wavefront->kept + 2 * m * which + first - 1;
   const int64_t rows = last - first + 1;
   const size_t bytes = (size_t)rows * sizeof *column;
-  *h = wave->staging;
-  *d = wave->staging + rows;
-  DVT_TRY(dvt_stream_copy_bytes(wave->stream, wave->staging, column, bytes));
-  DVT_TRY(dvt_stream_copy_bytes(wave->stream, wave->staging + rows, column + m, bytes));
-  return dvt_stream_synchronize(wave->stream);
+  *h = wavefront->staging;
+  *d = wavefront->staging + rows;
+  DVT_TRY(dvt_stream_copy_bytes(wavefront->stream, wavefront->staging, column, bytes));
+  DVT_TRY(dvt_stream_copy_bytes(wavefront->stream, wavefront->staging + rows, column + m, bytes));
+  return dvt_stream_synchronize(wavefront->stream);
 }
