@@ -19,7 +19,7 @@ int dvt_largest_entry(const davit_align_scoring *scoring);
 /* Whether the best score that lengths m and n allow is at most 2^31 - 1. */
 davit_status dvt_check_score_range(const davit_align_scoring *scoring, int64_t m, int64_t n);
 
-/* Whether the cost of leaving out all of both sequences, which a global alignment never sweeps, is at most
+/* Whether the cost of leaving out all of both sequences, which a global alignment never passes, is at most
  * 2^31 - 1. */
 davit_status dvt_check_cost_range(const davit_align_scoring *scoring, int64_t m, int64_t n);
 
