@@ -40,9 +40,9 @@ typedef struct shape {
 
 /* The more strips, the more of the device is at work; the more rows a strip has, the less is done beside its
  * cells. Measured on an H200. */
-static shape shapes[] = {{DVT_KERNEL(wave_region_4), strip_4, 65536, 95e-9},
-                         {DVT_KERNEL(wave_region_8), strip_8, 400000, 115e-9},
-                         {DVT_KERNEL(wave_region_16), strip_16, INT64_MAX, 155e-9}};
+static shape shapes[] = {{DVT_KERNEL(wavefront_region_4), strip_4, 65536, 95e-9},
+                         {DVT_KERNEL(wavefront_region_8), strip_8, 400000, 115e-9},
+                         {DVT_KERNEL(wavefront_region_16), strip_16, INT64_MAX, 155e-9}};
 #define DEVICE_RATE 1.5e12 /* cells a second with all of the device at work */
 
 static shape *shape_for(int64_t m) {

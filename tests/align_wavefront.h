@@ -9,7 +9,7 @@
 #define dvt_align_wavefront_bytes emulated_align_wavefront_bytes
 #define dvt_align_wavefront_staging_bytes emulated_align_wavefront_staging_bytes
 #define dvt_align_wavefront_open emulated_align_wavefront_open
-#define dvt_align_wavefront_sweeps emulated_align_wavefront_passes
+#define dvt_align_wavefront_sweeps emulated_align_wavefront_sweeps
 #define dvt_align_wavefront_column emulated_align_wavefront_column
 #define dvt_align_wavefront_best emulated_align_wavefront_best
 #define dvt_align_wavefront_kept emulated_align_wavefront_kept
@@ -18,20 +18,20 @@
 #undef dvt_align_wavefront_seconds
 
 #define WAVE_BODY(rows)                                                                                      \
-  static void run_wave_##rows(void *arguments) {                                                             \
+  static void run_wavefront_##rows(void *arguments) {                                                        \
     const dvt_argument *a = arguments;                                                                       \
-    wave_##rows(emulator_pointer(a), (int64_t)a[1], emulator_pointer(a + 2), emulator_pointer(a + 3),        \
-                emulator_pointer(a + 4), (int64_t)a[5], (int64_t)a[6], (int64_t)a[7], (int64_t)a[8],         \
-                (int64_t)a[9], (int64_t)a[10], emulator_pointer(a + 11), emulator_pointer(a + 12),           \
-                emulator_pointer(a + 13), (int64_t)a[14], emulator_pointer(a + 15));                         \
+    wavefront_##rows(emulator_pointer(a), (int64_t)a[1], emulator_pointer(a + 2), emulator_pointer(a + 3),   \
+                     emulator_pointer(a + 4), (int64_t)a[5], (int64_t)a[6], (int64_t)a[7], (int64_t)a[8],    \
+                     (int64_t)a[9], (int64_t)a[10], emulator_pointer(a + 11), emulator_pointer(a + 12),      \
+                     emulator_pointer(a + 13), (int64_t)a[14], emulator_pointer(a + 15));                    \
   }
 WAVE_BODY(4)
 WAVE_BODY(8)
 WAVE_BODY(16)
 
 #define WAVE_KERNELS                                                                                         \
-  {"wave_region_4", run_wave_4}, {"wave_region_8", run_wave_8}, {                                            \
-    "wave_region_16", run_wave_16                                                                            \
+  {"wavefront_region_4", run_wavefront_4}, {"wavefront_region_8", run_wavefront_8}, {                        \
+    "wavefront_region_16", run_wavefront_16                                                                  \
   }
 
 #endif

@@ -42,7 +42,7 @@ closest_pair closest_[a-z]*[23]_(gather|insert|equal)
 detect_stream detect_profiles_region
 detect_stream detect_region_[a-z]*_[0-9]* shared load
 align_stream search_region_[a-z]*_[0-9]* shared load
-align_wavefront wave_region_[0-9]* shared load store'
+align_wavefront wavefront_region_[0-9]* shared load store'
 
 work=$build/ptx
 rm -rf "$work"
