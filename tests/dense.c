@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/dense.h"
 
-enum { DENSE_GUARD = 24 }; /* elements before and behind a matrix */
+enum { DENSE_GUARD = 64 }; /* elements before and behind a matrix */
 
 static dense image_new(davit_type type, int64_t rows, int64_t cols, int64_t ld, int shift) {
-  const size_t element = davit_type_bytes(type);
-  dense m = {.type = type, .rows = rows, .cols = cols, .ld = ld};
-  m.bytes = (size_t)(ld * cols + 2 * DENSE_GUARD) * element;
-  m.start = (size_t)(DENSE_GUARD + shift % 4) * element;
+  const int parts = is_complex_type(type) ? 2 : 1;
+  dense m = {.type = part_type(type), .parts = parts, .rows = parts * rows, .cols = cols, .ld = parts * ld};
+  const size_t element = element_bytes(m.type);
+  m.bytes = (size_t)(m.ld * cols + 2 * DENSE_GUARD) * element;
+  m.start = (size_t)(DENSE_GUARD + parts * (shift % 4)) * element;
   m.image = kept(m.bytes);
   return m;
 }
@@ -36,17 +37,25 @@ dense vector_new(davit_type type, int64_t n, int64_t inc, int place, uint64_t se
   return place_image(v, place, seed);
 }
 
-double dense_norm(const dense *m) {
-  long double squares = 0;
-  for (int64_t j = 0; j < m->cols; j++)
-    for (int64_t i = 0; i < m->rows; i++)
-      squares += (long double)dense_at(m, i, j) * (long double)dense_at(m, i, j);
-  return (double)sqrtl(squares);
+static wide value_of(const dense *m, const char *image, int64_t i, int64_t j) {
+  const int64_t at = dense_index(m, m->parts * i, j);
+  const long double real = (long double)element_at(m->type, image + m->start, at);
+  return m->parts == 1 ? (wide)real
+                       : __builtin_complex(real, (long double)element_at(m->type, image + m->start, at + 1));
 }
 
-double product_bound(int64_t k, double alpha, const dense *a, const dense *b, double beta, const dense *c) {
-  const double ab = alpha == 0 ? 0 : dense_norm(a) * dense_norm(b), c0 = beta == 0 ? 0 : dense_norm(c);
-  return 3 * element_epsilon(c->type) * (sqrt((double)k + 2) * fabs(alpha) * ab + 2 * fabs(beta) * c0);
+wide dense_value(const dense *m, int64_t i, int64_t j) {
+  return value_of(m, m->image, i, j);
+}
+
+wide dense_old_value(const dense *m, int64_t i, int64_t j) {
+  return value_of(m, m->before, i, j);
+}
+
+void dense_put(dense *m, int64_t i, int64_t j, double real, double imaginary) {
+  dense_set(m, m->parts * i, j, real);
+  if (m->parts == 2)
+    dense_set(m, 2 * i + 1, j, imaginary);
 }
 
 bool dense_as_image(const dense *m) {
@@ -59,7 +68,7 @@ bool dense_as_image(const dense *m) {
 void dense_take(dense *m) {
   char *before = m->image, *now = kept(m->bytes);
   CHECK(davit_copy(m->bytes, m->there, now));
-  const size_t element = davit_type_bytes(m->type), row = (size_t)m->rows * element,
+  const size_t element = element_bytes(m->type), row = (size_t)m->rows * element,
                pitch = (size_t)m->ld * element, end = m->start + (size_t)m->cols * pitch;
   assert_memory_equal(now, before, m->start);
   for (size_t gap = m->start + row; gap < end; gap += pitch)
@@ -67,74 +76,4 @@ void dense_take(dense *m) {
   assert_memory_equal(now + end, before + end, m->bytes - end);
   m->before = before;
   m->image = now;
-}
-
-int dense_place(int which) {
-  int places[MAX_PLACES], count = all_places(places);
-  return places[which < 2 ? which : which == 2 ? (count > 2 ? 2 : 0) : count - 1];
-}
-
-/* ---- routines ---- */
-
-const int pageable[] = {DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE};
-
-static void make_for(const routine *r, const void *c, int device, dense *o) {
-  const int place = place_for(device);
-  r->make(c, (int[]){place, place, place, place}, o);
-}
-
-void run_on_queue(const routine *r, const void *c, int device) {
-  SCOPE;
-  dense o[MAX_OPERANDS];
-  make_for(r, c, device, o);
-  davit_queue *queue = new_queue(device, 1);
-  CHECK(r->call(c, o, queue, NULL, 0));
-  finish(queue);
-  r->expect(c, o);
-}
-
-void run_spread(const routine *r, const void *c, const int places[MAX_OPERANDS], const int *devices,
-                int count) {
-  SCOPE;
-  dense o[MAX_OPERANDS];
-  r->make(c, places, o);
-  CHECK(r->call(c, o, NULL, devices, count));
-  r->expect(c, o);
-}
-
-void same_bits_again(const routine *r, const void *c, int device) {
-  SCOPE;
-  dense o[MAX_OPERANDS];
-  make_for(r, c, device, o);
-  davit_queue *queue = new_queue(device, 1);
-  for (int n = 0; n < 100; n++) {
-    for (int i = r->operands - r->outputs; i < r->operands; i++)
-      CHECK(davit_queue_fill(queue, o[i].bytes, 0xff, o[i].there));
-    CHECK(r->call(c, o, queue, NULL, 0));
-    CHECK(davit_queue_synchronize(queue));
-    if (n == 0)
-      r->expect(c, o);
-    for (int i = r->operands - r->outputs; i < r->operands; i++)
-      assert_true(dense_as_image(&o[i]));
-  }
-  finish(queue);
-}
-
-typedef struct attempt {
-  const routine *r;
-  const void *c;
-  dense o[MAX_OPERANDS];
-} attempt;
-
-static davit_status spread_over_all(void *argument) {
-  const attempt *t = argument;
-  int devices[MAX_PLACES], count = plain_devices(devices);
-  return t->r->call(t->c, t->o, NULL, devices, count);
-}
-
-void fail_routine(const routine *r, const void *c) {
-  attempt t = {.r = r, .c = c};
-  r->make(c, pageable, t.o);
-  fail_everywhere(spread_over_all, &t);
-  r->expect(c, t.o);
 }

@@ -7,9 +7,12 @@
 
 #include "tests/elements.h"
 
+#include <complex.h>
+
 /* An image on the host, and the same at a place; the matrix begins at `start` of both. */
 typedef struct dense {
-  davit_type type;
+  davit_type type; /* of a complex matrix that of its parts */
+  int parts;       /* 2: complex, stored as a real matrix of twice the rows */
   int64_t rows, cols, ld;
   bool backwards; /* column j lies at that of cols - 1 - j: a vector with a negative increment */
   size_t bytes, start;
@@ -25,17 +28,17 @@ dense dense_new(davit_type type, int64_t rows, int64_t cols, int64_t extra_ld, i
 /* A vector as BLAS counts it: 1 x n, with |inc| as the leading dimension. */
 dense vector_new(davit_type type, int64_t n, int64_t inc, int place, uint64_t seed);
 
-/* Frobenius' norm; and the bound of SLATE's testers for that of the error of C = alpha A B + beta C, k the
- * length of the sums: 3 eps (sqrt(k + 2) |alpha| |A| |B| + 2 |beta| |C|). */
-double dense_norm(const dense *m);
-double product_bound(int64_t k, double alpha, const dense *a, const dense *b, double beta, const dense *c);
-
 static inline void *dense_image(const dense *m) {
   return m->image + m->start;
 }
 
 static inline void *dense_there(const dense *m) {
   return m->there + m->start;
+}
+
+/* As the routines count it. */
+static inline int64_t dense_ld(const dense *m) {
+  return m->ld / m->parts;
 }
 
 static inline int64_t dense_index(const dense *m, int64_t i, int64_t j) {
@@ -46,14 +49,14 @@ static inline double dense_at(const dense *m, int64_t i, int64_t j) {
   return element_at(m->type, dense_image(m), dense_index(m, i, j));
 }
 
-/* Before dense_take(). */
-static inline double dense_was(const dense *m, int64_t i, int64_t j) {
-  return element_at(m->type, m->before + m->start, dense_index(m, i, j));
-}
-
 static inline void dense_set(dense *m, int64_t i, int64_t j, double value) {
   element_set(m->type, dense_image(m), dense_index(m, i, j), value);
 }
+
+/* Element (i, j), real or complex, as it is and, after dense_take(), as it was. */
+wide dense_value(const dense *m, int64_t i, int64_t j);
+wide dense_old_value(const dense *m, int64_t i, int64_t j);
+void dense_put(dense *m, int64_t i, int64_t j, double real, double imaginary);
 
 /* Whether the place holds the image, to the last byte. */
 bool dense_as_image(const dense *m);
@@ -63,30 +66,5 @@ void dense_give(dense *m);
 
 /* The image becomes what lies at the place; nothing but the matrix's elements may have changed. */
 void dense_take(dense *m);
-
-/* A routine under test. make() makes the operands of a case at places, call() calls it on the queue, or
- * without one over the devices, and expect() compares what it left. */
-enum { MAX_OPERANDS = 4 };
-typedef struct routine {
-  int operands, outputs; /* the outputs are the last operands */
-  void (*make)(const void *c, const int places[MAX_OPERANDS], dense *o);
-  davit_status (*call)(const void *c, const dense *o, davit_queue *queue, const int *devices, int count);
-  void (*expect)(const void *c, dense *o);
-} routine;
-extern const int pageable[MAX_OPERANDS];
-
-void run_on_queue(const routine *r, const void *c, int device);
-void run_spread(const routine *r, const void *c, const int places[MAX_OPERANDS], const int *devices,
-                int count);
-
-/* A hundred times on a queue: the same bits in all outputs. */
-void same_bits_again(const routine *r, const void *c, int device);
-
-/* On all devices with every failure (elements.h); then the result is right. */
-void fail_routine(const routine *r, const void *c);
-
-/* Where operands of the plain forms may lie: pageable, pinned, the first device and the last. */
-enum { DENSE_PLACES = 4 };
-int dense_place(int which);
 
 #endif

@@ -39,6 +39,14 @@ bool is_floating(davit_type type) {
   return type == DAVIT_FLOAT || type == DAVIT_DOUBLE;
 }
 
+bool is_complex_type(davit_type type) {
+  return type == DAVIT_COMPLEX_FLOAT || type == DAVIT_COMPLEX_DOUBLE;
+}
+
+davit_type part_type(davit_type type) {
+  return type == DAVIT_COMPLEX_FLOAT ? DAVIT_FLOAT : type == DAVIT_COMPLEX_DOUBLE ? DAVIT_DOUBLE : type;
+}
+
 double element_epsilon(davit_type type) {
   return type == DAVIT_DOUBLE ? DBL_EPSILON : (double)FLT_EPSILON;
 }

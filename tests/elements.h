@@ -39,7 +39,18 @@ void zone_take(const zone *z, void *to);
 /* DAVIT_DOUBLE for odd v, DAVIT_FLOAT for even ones. */
 davit_type real_type(int v);
 bool is_floating(davit_type type);
+bool is_complex_type(davit_type type);
+davit_type part_type(davit_type type); /* of a complex number, else the type itself */
 double element_epsilon(davit_type type);
+
+/* A type of bytes, which the library does not have: flags. */
+#define BYTE_TYPE ((davit_type)100)
+
+static inline size_t element_bytes(davit_type type) {
+  return type == BYTE_TYPE ? 1 : davit_type_bytes(type);
+}
+
+typedef long double _Complex wide;
 
 static inline void element_set(davit_type type, void *x, int64_t i, double value) {
   if (type == DAVIT_FLOAT)
@@ -78,15 +89,6 @@ bool next_cpu(int variant);
 
 /* Does the work with DAVIT_BLAS=target: davit's own regions in place of cuBLAS and BLIS. */
 void without_blas(void (*work)(void));
-
-/* The cases of an operation that works on queues: as it is, and without cuBLAS. */
-#define CASES_ON_QUEUES(work)                                                                                \
-  CASE(test_queues) {                                                                                        \
-    work();                                                                                                  \
-  }                                                                                                          \
-  CASE(test_queues_without_cublas) {                                                                         \
-    without_blas(work);                                                                                      \
-  }
 
 /* ---- failures ---- */
 

@@ -166,7 +166,8 @@ static void *new_result(const job *j) {
   return kept(j->scan ? job_bytes(j) : job_element(j));
 }
 
-void walk_plain_paths(const job *j, expectation *expect, const void *should, uint64_t *seed) {
+/* Expects the result of the plain calls. */
+static void walk_plain_paths(const job *j, expectation *expect, const void *should, uint64_t *seed) {
   SCOPE;
   int places[MAX_PLACES], spread[MAX_PLACES], place_count = all_places(places);
   const int spread_count = spread_devices(spread);

@@ -72,8 +72,7 @@ void in_parts(const job *j, int64_t unit, uint64_t *seed, void *result);
 typedef void expectation(const job *j, void *is, const void *should, const char *path, int where);
 expectation same_bits, same_bits_or_nan;
 
-/* Expects the result of the plain calls; of all paths. Parts are multiples of `unit`. */
-void walk_plain_paths(const job *j, expectation *expect, const void *should, uint64_t *seed);
+/* Expects the result of all paths. Parts are multiples of `unit`. */
 void walk_all_paths(const job *j, int64_t unit, expectation *expect, const void *should, uint64_t *seed);
 
 /* The plain paths, and one over the host and all devices, where the array is streamed though it need not be. */

@@ -74,36 +74,6 @@ CASE(test_worked_example) {
   }
 }
 
-CASE(test_all_data_on_the_host) {
-  static const int64_t sizes[] = {2, 3, 7, 64, 65, 300, 1000, 2003};
-  for (int g = 0; g < GENERATORS; g++)
-    for (int s = 0; s < COUNT(sizes); s++)
-      for (int v = 0; v < 4; v++) {
-        if (left_out())
-          continue;
-        cloud c = any_cloud_of(g, v, sizes[s]);
-        expect_all(&c, brute(&c), DAVIT_HOST, 0);
-      }
-}
-
-CASE(test_all_data_on_devices) {
-  static const int64_t sizes[] = {2, 70, 1000, 10007};
-  for (int g = 0; g < GENERATORS; g++)
-    for (int s = 0; s < COUNT(sizes); s++)
-      for (int v = 0; v < 4; v++) {
-        if (left_out())
-          continue;
-        cloud c = any_cloud_of(g, v, sizes[s]);
-        const davit_closest_pair_result right = anywhere(&c, s < 3 ? BRUTE : DIVIDE, NULL, 0);
-        const size_t shift = (size_t)(g % 3) * davit_type_bytes(c.type);
-        EACH_DEVICE(device)
-          if (s < 3)
-            expect_all(&c, right, device, shift);
-          else
-            expect(&c, right, on_queue(&c, device, GRID, shift));
-      }
-}
-
 /* Larger ones, against divide and conquer. */
 CASE(test_large) {
   const int64_t n = scaled(100003 - 1000) + 1000;
@@ -137,27 +107,6 @@ CASE(test_many) {
       expect(&c, (davit_closest_pair_result){a < b ? a : b, a < b ? b : a, 0}, on_queue(&c, device, GRID, 0));
       put(&c, b, x, y, z);
     }
-  }
-}
-
-CASE(test_several_devices) {
-  static const int64_t sizes[] = {2, 3, 70, 1000, 30011};
-  int devices[MAX_PLACES], count = plain_devices(devices);
-  for (int travel = 1; travel >= 0; travel--) {
-    dvt_split_always(travel);
-    for (int g = 0; g < GENERATORS; g++)
-      for (int s = 0; s < COUNT(sizes); s++) {
-        if (left_out())
-          continue;
-        cloud c = any_cloud_of(g, g + s, sizes[s]);
-        const davit_closest_pair_result right = anywhere(&c, DIVIDE, NULL, 0);
-        expect(&c, right, anywhere(&c, GRID, devices, count));
-        expect(&c, right, anywhere(&c, AUTO, NULL, 0));
-        if (s < 4)
-          expect(&c, right, anywhere(&c, BRUTE, devices, count));
-        if (count > 1)
-          expect(&c, right, anywhere(&c, GRID, devices + 1, count - 1));
-      }
   }
 }
 

@@ -5,17 +5,7 @@
  *
  * over sizes round tile edges, all transposes, scalars, placements, numbers of devices and caches too small
  * for the matrices; what must stay untouched is compared byte by byte. */
-#include "tests/dense.h"
-
-typedef struct problem {
-  davit_type type;
-  char transa, transb;
-  int64_t m, n, k;
-  double alpha, beta;
-  int places[3]; /* of a, b, c */
-  davit_level3_options options;
-  dense a, b, c;
-} problem;
+#include "tests/problem.h"
 
 static int devices[MAX_PLACES], spread;
 
@@ -26,195 +16,33 @@ static int find_devices(void **state) {
   return 0;
 }
 
-/* Matrices that the product must not read are NaN. */
-static dense operand(const problem *p, bool unread, int64_t rows, int64_t cols, int which) {
-  return dense_new(p->type, rows, cols, 3, 0, p->places[which], unread ? UNSET : (uint64_t)which + 1);
-}
-
-static void prepare(problem *p) {
-  const bool na = p->transa == 'N', nb = p->transb == 'N', unread = p->alpha == 0;
-  p->a = operand(p, unread, na ? p->m : p->k, na ? p->k : p->m, 0);
-  p->b = operand(p, unread, nb ? p->k : p->n, nb ? p->n : p->k, 1);
-  p->c = operand(p, p->beta == 0, p->m, p->n, 2);
-}
-
-/* On the queue, or without one by the options. */
-static davit_status multiply(const problem *p, davit_queue *queue) {
-  const int64_t m = p->m, n = p->n, k = p->k, lda = p->a.ld, ldb = p->b.ld, ldc = p->c.ld;
-  const void *a = dense_there(&p->a), *b = dense_there(&p->b);
-  const float alpha = (float)p->alpha, beta = (float)p->beta;
-  const char ta = p->transa, tb = p->transb;
-  const davit_level3_options *o = queue ? NULL : &p->options;
-  void *c = dense_there(&p->c);
-  return p->type == DAVIT_DOUBLE
-             ? FORM(queue, dgemm, ta, tb, m, n, k, p->alpha, a, lda, b, ldb, p->beta, c, ldc, o)
-             : FORM(queue, sgemm, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, o);
-}
-
-/* The image of C as it was becomes what it should be. */
-static void refer(problem *p) {
-  const char ta = p->transa == 'N' ? 'N' : 'T', tb = p->transb == 'N' ? 'N' : 'T';
-  const bool wide = p->type == DAVIT_DOUBLE;
-  const double alpha = wide ? p->alpha : (double)(float)p->alpha,
-               beta = wide ? p->beta : (double)(float)p->beta;
-  const void *a = dense_image(&p->a), *b = dense_image(&p->b);
-  void *c = p->c.before + p->c.start;
-  const dvt_level3 g = {.type = p->type,
-                        .transa = ta,
-                        .transb = tb,
-                        .m = p->m,
-                        .n = p->n,
-                        .k = p->k,
-                        .alpha = alpha,
-                        .a = a,
-                        .lda = p->a.ld,
-                        .b = b,
-                        .ldb = p->b.ld,
-                        .beta = beta,
-                        .c = c,
-                        .ldc = p->c.ld};
-  CHECK(dvt_level3_host(&(dvt_site){.threads = 1}, &g));
-}
-
-/* The product is right, and nothing else was written. */
-static void expect_product(problem *p) {
-  const double bound = product_bound(p->k, p->alpha, &p->a, &p->b, p->beta, &p->c);
-  double error = 0;
-  dense_take(&p->c);
-  refer(p);
-  for (int64_t j = 0; j < p->n; j++)
-    for (int64_t i = 0; i < p->m; i++)
-      error += pow(dense_at(&p->c, i, j) - dense_was(&p->c, i, j), 2);
-  if (!(sqrt(error) <= bound))
-    fail_msg("%s gemm %c%c m %lld n %lld k %lld tile %lld devices %d: error %g above %g",
-             davit_type_string(p->type), p->transa, p->transb, (long long)p->m, (long long)p->n,
-             (long long)p->k, (long long)p->options.tile, p->options.device_count, sqrt(error), bound);
-  assert_true(dense_as_image(&p->a) && dense_as_image(&p->b));
-}
-
-static void run_and_check(problem p) {
+static void run_and_check(product p) {
   SCOPE;
-  prepare(&p);
-  CHECK(multiply(&p, NULL));
-  expect_product(&p);
+  product_make(&p);
+  CHECK(product_call(&p, NULL));
+  product_expect(&p);
 }
 
-static problem basic(int type, int64_t m, int64_t n, int64_t k) {
-  problem p = {real_type(type), 'N', 'N', m, n, k, 0.7, .beta = -1};
+static product basic(int type, int64_t m, int64_t n, int64_t k) {
+  product p = {.g = {.type = real_type(type), .transa = 'N', .transb = 'N', .m = m, .n = n, .k = k}};
+  p.g.alpha = 0.7;
+  p.g.beta = -1;
   for (int i = 0; i < 3; i++)
-    p.places[i] = DAVIT_PAGEABLE;
+    p.place[i] = DAVIT_PAGEABLE;
   p.options = (davit_level3_options){.devices = devices, .device_count = spread, .tile = 64};
   return p;
 }
 
 /* In bits 0 and 1 of `which` is whether A and B are transposed. */
-static problem transposed(int which, int64_t m, int64_t n, int64_t k) {
-  problem p = basic(which, m, n, k);
-  p.transa = which & 1 ? 'T' : 'N';
-  p.transb = which & 2 ? 'T' : 'N';
+static product transposed(int which, int64_t m, int64_t n, int64_t k) {
+  product p = basic(which, m, n, k);
+  p.g.transa = which & 1 ? 'T' : 'N';
+  p.g.transb = which & 2 ? 'T' : 'N';
   p.options.separate_memory = true;
   return p;
 }
 
 /* ---- results ---- */
-
-CASE(test_sizes_round_tile_edges) {
-  static const int64_t sizes[] = {1, 2, 31, 63, 64, 65, 131};
-  for (int i = 0; i < COUNT(sizes); i++)
-    for (int j = 0; j < COUNT(sizes); j++)
-      for (int l = 0; l < COUNT(sizes); l++) {
-        if (left_out())
-          continue;
-        problem p = basic((i + j + l) % 3 > 0, sizes[i], sizes[j], sizes[l]);
-        p.options.separate_memory = (i + j) % 2;
-        run_and_check(p);
-      }
-}
-
-CASE(test_primes_and_transposes) {
-  static const char letters[] = "NTCntc";
-  for (int i = 0; i < 6; i++)
-    for (int j = 0; j < 6; j++) {
-      SCOPE;
-      problem p = transposed((i % 3 > 0) + 2 * (j % 3 > 0), 289, 307, 353);
-      prepare(&p);
-      problem spelled = p;
-      spelled.transa = letters[i];
-      spelled.transb = letters[j];
-      CHECK(multiply(&spelled, NULL));
-      expect_product(&p);
-    }
-}
-
-CASE(test_scalars) {
-  static const double scalars[] = {0, 1, -1, 0.7};
-  for (int i = 0; i < 4; i++)
-    for (int j = 0; j < 4; j++)
-      for (int separate = 0; separate < 2; separate++) {
-        problem p = basic(separate, 130, 67, 100);
-        p.alpha = scalars[i];
-        p.beta = scalars[j];
-        p.options.separate_memory = separate;
-        run_and_check(p);
-      }
-}
-
-CASE(test_beta_zero_does_not_read_c) {
-  for (int separate = 0; separate < 2; separate++) {
-    problem p = basic(separate + 1, 100, 90, 80);
-    p.beta = 0;
-    p.options.separate_memory = separate;
-    run_and_check(p);
-  }
-}
-
-CASE(test_alpha_zero_does_not_read_a_and_b) {
-  for (int separate = 0; separate < 2; separate++) {
-    problem p = basic(separate + 1, 100, 90, 80);
-    p.alpha = 0;
-    p.options.separate_memory = separate;
-    run_and_check(p);
-  }
-}
-
-CASE(test_zero_sizes) {
-  for (int which = 0; which < 3; which++) {
-    problem p = basic(1, which == 0 ? 0 : 70, which == 1 ? 0 : 70, which == 2 ? 0 : 70);
-    p.options.separate_memory = true;
-    run_and_check(p);
-  }
-}
-
-CASE(test_placements) {
-  for (int a = 0; a < DENSE_PLACES; a++)
-    for (int b = 0; b < DENSE_PLACES; b++)
-      for (int c = 0; c < DENSE_PLACES; c++) {
-        problem p = basic(a + b + c, 200, 150, 170);
-        memcpy(p.places, (int[]){dense_place(a), dense_place(b), dense_place(c)}, sizeof p.places);
-        p.options.separate_memory = (a + b) % 2;
-        run_and_check(p);
-      }
-}
-
-CASE(test_device_counts) {
-  for (int count = 1; count <= spread; count++)
-    for (int64_t tile = 32; tile <= 512; tile *= 4) {
-      problem p = basic(1, 300, 260, 180);
-      p.options.device_count = count;
-      p.options.tile = tile;
-      p.options.separate_memory = true;
-      run_and_check(p);
-    }
-}
-
-/* The CPU itself beside all devices. */
-CASE(test_host_and_devices_together) {
-  int all[MAX_PLACES];
-  problem p = basic(1, 310, 280, 190);
-  p.options.device_count = plain_devices(all);
-  p.options.devices = all;
-  run_and_check(p);
-}
 
 CASE(test_small_caches_evict) {
   const int64_t tile = 64;
@@ -222,8 +50,8 @@ CASE(test_small_caches_evict) {
   for (int slots = 3; slots < 12; slots++)
     for (int trans = 0; trans < 4; trans++) {
       davit_level3_report report;
-      problem p = transposed(trans, 400, 330, 500);
-      p.options.cache_bytes = (size_t)(slots * tile * tile) * davit_type_bytes(p.type);
+      product p = transposed(trans, 400, 330, 500);
+      p.options.cache_bytes = (size_t)(slots * tile * tile) * davit_type_bytes(p.g.type);
       p.options.report = &report;
       run_and_check(p);
       evictions += report.evictions;
@@ -233,36 +61,36 @@ CASE(test_small_caches_evict) {
 }
 
 CASE(test_cache_too_small_is_refused) {
-  problem p = basic(1, 200, 200, 200);
+  product p = basic(1, 200, 200, 200);
   p.options.separate_memory = true;
   p.options.cache_bytes = 2 * 64 * 64 * sizeof(double);
-  prepare(&p);
-  CHECK_FAILS(multiply(&p, NULL), DAVIT_OUT_OF_DEVICE_MEMORY, "tiles");
-  assert_true(dense_as_image(&p.c));
+  product_make(&p);
+  CHECK_FAILS(product_call(&p, NULL), DAVIT_OUT_OF_DEVICE_MEMORY, "tiles");
+  assert_true(dense_as_image(&p.o[2]));
 }
 
 /* A device that has less room than it should: the product takes less there, and is right. */
 CASE(test_a_full_device_gets_fewer_tiles) {
   for (int chosen = 0; chosen < 2; chosen++) {
     davit_level3_report report;
-    problem p = basic(1, 500, 480, 520);
+    product p = basic(1, 500, 480, 520);
     p.options.tile = chosen ? 0 : 64;
     p.options.separate_memory = true;
     p.options.report = &report;
     CHECK(davit_finalize()); /* no block is kept that would serve again */
-    prepare(&p);
+    product_make(&p);
     dvt_inject(DVT_INJECT_DEVICE_MEMORY, 2);
-    CHECK(multiply(&p, NULL));
+    CHECK(product_call(&p, NULL));
     assert_false(dvt_injected(DVT_INJECT_DEVICE_MEMORY));
     dvt_inject(DVT_INJECT_DEVICE_MEMORY, 0);
     assert_true(report.cache_bytes > 0); /* it has run by tiles */
-    expect_product(&p);
+    product_expect(&p);
   }
 }
 
 CASE(test_chosen_tile) {
   for (int separate = 0; separate < 2; separate++) {
-    problem p = basic(1, 700, 650, 600);
+    product p = basic(1, 700, 650, 600);
     p.options.tile = 0;
     p.options.separate_memory = separate;
     run_and_check(p);
@@ -271,7 +99,7 @@ CASE(test_chosen_tile) {
 
 CASE(test_explanation) {
   davit_level3_explanation e = {.count = -1};
-  problem p = basic(1, 700, 650, 600);
+  product p = basic(1, 700, 650, 600);
   p.options.tile = 256;
   p.options.separate_memory = true;
   p.options.explanation = &e;
@@ -346,7 +174,7 @@ CASE(test_report_of_tiles) {
   for (int s = 0; s < COUNT(shapes); s++) {
     davit_level3_explanation e = {.count = -1};
     davit_level3_report report;
-    problem p = basic(1, shapes[s][0], shapes[s][1], shapes[s][2]);
+    product p = basic(1, shapes[s][0], shapes[s][1], shapes[s][2]);
     p.options.tile = 0;
     p.options.separate_memory = true; /* so that there are tiles */
     p.options.explanation = &e;
@@ -368,7 +196,7 @@ CASE(test_report_of_tiles) {
 /* Of what is computed as a whole they are its lengths. */
 CASE(test_report_of_the_whole) {
   davit_level3_report report;
-  problem p = basic(1, 70, 50, 90);
+  product p = basic(1, 70, 50, 90);
   p.options.tile = 0;
   p.options.report = &report;
   run_and_check(p);
@@ -400,7 +228,7 @@ CASE(test_progress) {
   for (int which = 0; which < 8; which++) {
     progress_seen t = {.in_turn = true};
     davit_level3_report report;
-    problem p = basic(which & 1, 300, 280, 260);
+    product p = basic(which & 1, 300, 280, 260);
     p.options.tile = which & 2 ? 64 : 0;
     p.options.separate_memory = which & 4;
     p.options.report = &report;
@@ -434,13 +262,13 @@ CASE(test_progress_of_a_solution) {
 /* A call that fails reports fewer products, and none later. */
 CASE(test_progress_of_a_failure) {
   progress_seen t = {.in_turn = true};
-  problem p = basic(1, 300, 280, 260);
+  product p = basic(1, 300, 280, 260);
   p.options.separate_memory = true;
   p.options.progress = note_progress;
   p.options.progress_context = &t;
-  prepare(&p);
+  product_make(&p);
   dvt_inject(DVT_INJECT_RUN, 40);
-  CHECK_FAILS(multiply(&p, NULL), DAVIT_DEVICE_LOST, "does not answer");
+  CHECK_FAILS(product_call(&p, NULL), DAVIT_DEVICE_LOST, "does not answer");
   dvt_inject(DVT_INJECT_RUN, 0);
   assert_true(t.in_turn && (!t.all || t.done < t.all));
 }
@@ -449,20 +277,20 @@ CASE(test_progress_of_a_failure) {
  * was. False if there were fewer passages. */
 static bool fail_at(dvt_injection kind, int n, bool separate, int count[2]) {
   SCOPE;
-  problem p = basic(1, 200, 210, 220);
+  product p = basic(1, 200, 210, 220);
   davit_level3_report report = {.written = true};
   p.options.separate_memory = separate;
   p.options.report = &report;
-  prepare(&p);
+  product_make(&p);
   if (kind == DVT_INJECT_THREAD)
     davit_finalize(); /* its threads are kept otherwise */
   dvt_inject(kind, n);
-  const davit_status status = multiply(&p, NULL);
+  const davit_status status = product_call(&p, NULL);
   const bool happened = dvt_inject(kind, 0) == 0;
   if (status == DAVIT_SUCCESS)
     assert_true(report.written);
   else if (!report.written)
-    assert_true(dense_as_image(&p.c));
+    assert_true(dense_as_image(&p.o[2]));
   if (status != DAVIT_SUCCESS)
     count[report.written]++;
   return happened;
@@ -489,16 +317,16 @@ CASE(test_what_a_failure_has_written) {
 
 CASE(test_same_call_same_bits) {
   for (int slots = 4; slots < 2000; slots *= 20) {
-    problem p = basic(1, 500, 480, 520);
+    product p = basic(1, 500, 480, 520);
     p.options.separate_memory = true;
     p.options.cache_bytes = (size_t)slots * 64 * 64 * sizeof(double);
-    prepare(&p);
-    CHECK(multiply(&p, NULL));
-    dense_take(&p.c);
+    product_make(&p);
+    CHECK(product_call(&p, NULL));
+    dense_take(&p.o[2]);
     for (int repeat = 0; repeat < 5; repeat++) {
-      CHECK(davit_copy(p.c.bytes, p.c.before, p.c.there));
-      CHECK(multiply(&p, NULL));
-      assert_true(dense_as_image(&p.c));
+      CHECK(davit_copy(p.o[2].bytes, p.o[2].before, p.o[2].there));
+      CHECK(product_call(&p, NULL));
+      assert_true(dense_as_image(&p.o[2]));
     }
   }
 }
@@ -530,31 +358,22 @@ CASE(test_blocks_of_one_array) {
     assert_true(fabs(array[i] - expected[i]) < 1e-12);
 }
 
-static void all_transposes(void) {
-  for (int trans = 0; trans < 4; trans++)
-    run_and_check(transposed(trans, 150, 140, 130));
-}
-
-CASE(test_own_kernels) {
-  without_blas(all_transposes);
-}
-
 /* A NaN of A that is multiplied with zeros of B makes its row of C NaN, and nothing else. */
-static void expect_nan_row(problem p, davit_queue *queue, int64_t row, int64_t depth) {
+static void expect_nan_row(product p, davit_queue *queue, int64_t row, int64_t depth) {
   SCOPE;
-  const bool na = p.transa == 'N', nb = p.transb == 'N';
-  prepare(&p);
-  dense_set(&p.a, na ? row : depth, na ? depth : row, NAN);
-  for (int64_t j = 0; j < p.n; j++)
-    dense_set(&p.b, nb ? depth : j, nb ? j : depth, 0);
-  dense_give(&p.a), dense_give(&p.b);
-  CHECK(multiply(&p, queue));
+  const bool na = p.g.transa == 'N', nb = p.g.transb == 'N';
+  product_make(&p);
+  dense_set(&p.o[0], na ? row : depth, na ? depth : row, NAN);
+  for (int64_t j = 0; j < p.g.n; j++)
+    dense_set(&p.o[1], nb ? depth : j, nb ? j : depth, 0);
+  dense_give(&p.o[0]), dense_give(&p.o[1]);
+  CHECK(product_call(&p, queue));
   if (queue)
     CHECK(davit_queue_synchronize(queue));
-  dense_take(&p.c);
-  for (int64_t j = 0; j < p.n; j++)
-    for (int64_t i = 0; i < p.m; i++)
-      assert_true(isnan(dense_at(&p.c, i, j)) == (i == row));
+  dense_take(&p.o[2]);
+  for (int64_t j = 0; j < p.g.n; j++)
+    for (int64_t i = 0; i < p.g.m; i++)
+      assert_true(isnan(dense_at(&p.o[2], i, j)) == (i == row));
 }
 
 static void nan_rows_on_all_paths(void) {
@@ -565,10 +384,10 @@ static void nan_rows_on_all_paths(void) {
     const int place = queued ? place_for(device) : DAVIT_PAGEABLE;
     davit_queue *queue = queued ? new_queue(device, 1) : NULL;
     for (int turn = 0; turn < 48; turn++) {
-      problem p = transposed(turn, sizes[random_below(&seed, 6)], sizes[random_below(&seed, 6)],
+      product p = transposed(turn, sizes[random_below(&seed, 6)], sizes[random_below(&seed, 6)],
                              sizes[random_below(&seed, 6)]);
-      memcpy(p.places, (int[]){place, place, place}, sizeof p.places);
-      expect_nan_row(p, queue, random_below(&seed, (int)p.m), random_below(&seed, (int)p.k));
+      memcpy(p.place, (int[]){place, place, place}, sizeof p.place);
+      expect_nan_row(p, queue, random_below(&seed, (int)p.g.m), random_below(&seed, (int)p.g.k));
     }
     if (queued)
       finish(queue);
@@ -578,22 +397,6 @@ static void nan_rows_on_all_paths(void) {
 CASE(test_nan_times_zero) {
   nan_rows_on_all_paths();
   without_blas(nan_rows_on_all_paths);
-}
-
-CASE(test_on_a_queue) {
-  EACH_DEVICE(device) {
-    const int place = place_for(device);
-    davit_queue *queue = new_queue(device, 2);
-    for (int trans = 0; trans < 4; trans++) {
-      problem p = transposed(trans, 61, 83, 47);
-      memcpy(p.places, (int[]){place, place, place}, sizeof p.places);
-      prepare(&p);
-      CHECK(multiply(&p, queue));
-      CHECK(davit_queue_synchronize(queue));
-      expect_product(&p);
-    }
-    finish(queue);
-  }
 }
 
 /* ---- arguments ---- */

@@ -9,7 +9,7 @@
 #include "src/level3/add.h"
 #include "src/level3/arguments.h"
 #include "src/level3/rule.h"
-#include "tests/dense.h"
+#include "tests/problem.h"
 
 /* ---- the BLAS of the streams: stands in for offload/blas_stream.c ---- */
 
@@ -83,30 +83,11 @@ static int give_streams(void **state) {
 /* The routines of real types. */
 static const dvt_routine routines[] = {DVT_GEMM, DVT_SYMM, DVT_SYRK, DVT_SYR2K, DVT_TRMM, DVT_TRSM};
 
-typedef struct problem {
-  dvt_level3 g; /* but for the matrices */
-  int place[3]; /* of A, B and C */
-  davit_level3_options options;
-  dense a, b, c;
-} problem;
-
-static bool is_triangular(const dvt_level3 *g) {
-  return g->routine == DVT_TRMM || g->routine == DVT_TRSM;
-}
-
-static bool is_update(const dvt_level3 *g) {
-  return g->routine == DVT_SYRK || g->routine == DVT_SYR2K;
-}
-
-static int64_t order_of(const dvt_level3 *g) {
-  return g->side == 'R' ? g->n : g->m;
-}
-
 /* A third of those with a length of tiles has memory for some tiles alone: gemm for 3 at least, others need more. */
-static problem random_problem(uint64_t *seed, dvt_routine routine) {
+static product random_product(uint64_t *seed, dvt_routine routine) {
   static const double scalars[] = {0, 1, -1, 0.7};
   const bool summed = routine == DVT_GEMM || routine == DVT_SYRK || routine == DVT_SYR2K;
-  problem p = {.g = {.routine = routine,
+  product p = {.g = {.routine = routine,
                      .type = DAVIT_DOUBLE,
                      .side = random_below(seed, 2) ? 'L' : 'R',
                      .uplo = random_below(seed, 2) ? 'L' : 'U',
@@ -118,10 +99,12 @@ static problem random_problem(uint64_t *seed, dvt_routine routine) {
                      .k = summed ? 1 + random_below(seed, 600) : 0,
                      .alpha = scalars[random_below(seed, 3) + 1],
                      .beta = scalars[random_below(seed, 4)]}};
-  if (is_update(&p.g))
+  if (is_update(p.g.routine))
     p.g.m = p.g.n;
-  if (is_triangular(&p.g))
+  if (is_triangular(p.g.routine))
     p.g.beta = 0;
+  if (is_square(p.g.routine))
+    p.g.transa = 'N';
   for (int i = 0; i < 3; i++)
     p.place[i] = random_below(seed, 2) ? DAVIT_PAGEABLE : DAVIT_PINNED;
   p.options = (davit_level3_options){.devices = devices,
@@ -135,113 +118,6 @@ static problem random_problem(uint64_t *seed, dvt_routine routine) {
   return p;
 }
 
-static dense stored(char trans, int64_t rows, int64_t cols, int place, uint64_t seed) {
-  const bool plain = trans == 'N';
-  return dense_new(DAVIT_DOUBLE, plain ? rows : cols, plain ? cols : rows, 3, 0, place, seed);
-}
-
-/* A triangle whose inverse is no larger than itself. */
-static void temper(dense *a) {
-  for (int64_t j = 0; j < a->cols; j++)
-    for (int64_t i = 0; i < a->rows; i++)
-      dense_set(a, i, j, i == j ? 1 + dense_at(a, i, j) : dense_at(a, i, j) / (double)a->rows);
-  dense_give(a);
-}
-
-static void prepare(problem *p) {
-  const dvt_level3 *g = &p->g;
-  const int64_t order = order_of(g);
-  const bool whole = g->routine == DVT_GEMM || is_update(g), set = g->beta != 0 || is_triangular(g);
-  p->a = whole ? stored(g->transa, g->m, g->k, p->place[0], 1) : stored('N', order, order, p->place[0], 1);
-  if (is_triangular(g))
-    temper(&p->a);
-  p->b = g->routine == DVT_GEMM ? stored(g->transb, g->k, g->n, p->place[1], 2)
-         : is_update(g)         ? stored(g->transa, g->n, g->k, p->place[1], 2)
-                                : stored('N', g->m, g->n, p->place[1], 2);
-  p->c = stored('N', g->m, g->n, p->place[2], set ? 3 : UNSET);
-}
-
-#define A dense_there(&p->a), p->a.ld
-#define B dense_there(&p->b), p->b.ld
-#define C dense_there(&p->c), p->c.ld
-
-static davit_status compute(const problem *p) {
-  const dvt_level3 *g = &p->g;
-  const double alpha = __real__ g->alpha, beta = __real__ g->beta;
-  switch (g->routine) {
-  case DVT_GEMM:
-    return davit_dgemm(g->transa, g->transb, g->m, g->n, g->k, alpha, A, B, beta, C, &p->options);
-  case DVT_SYMM:
-    return davit_dsymm(g->side, g->uplo, g->m, g->n, alpha, A, B, beta, C, &p->options);
-  case DVT_SYRK:
-    return davit_dsyrk(g->uplo, g->transa, g->n, g->k, alpha, A, beta, C, &p->options);
-  case DVT_SYR2K:
-    return davit_dsyr2k(g->uplo, g->transa, g->n, g->k, alpha, A, B, beta, C, &p->options);
-  case DVT_TRMM:
-    return davit_dtrmm(g->side, g->uplo, g->transa, g->diag, g->m, g->n, alpha, A, C, &p->options);
-  case DVT_TRSM:
-    return davit_dtrsm(g->side, g->uplo, g->transa, g->diag, g->m, g->n, alpha, A, C, &p->options);
-  default:
-    return DAVIT_INTERNAL_ERROR;
-  }
-}
-
-/* Before dense_take(). The solution of a system may be off by what its triangle makes of the error. */
-static double error_bound(const problem *p) {
-  const dvt_level3 *g = &p->g;
-  const double alpha = __real__ g->alpha, beta = __real__ g->beta, condition = 10;
-  switch (g->routine) {
-  case DVT_GEMM:
-    return product_bound(g->k, alpha, &p->a, &p->b, beta, &p->c);
-  case DVT_SYMM:
-    return product_bound(order_of(g), alpha, &p->a, &p->b, beta, &p->c);
-  case DVT_SYRK:
-    return product_bound(g->k, alpha, &p->a, &p->a, beta, &p->c);
-  case DVT_SYR2K:
-    return 2 * product_bound(g->k, alpha, &p->a, &p->b, beta, &p->c);
-  case DVT_TRMM:
-    return product_bound(order_of(g), alpha, &p->a, &p->c, 0, &p->c);
-  default:
-    return condition * product_bound(order_of(g), alpha, &p->a, &p->c, 0, &p->c);
-  }
-}
-
-static bool is_outside(const dvt_level3 *g, int64_t i, int64_t j) {
-  return is_update(g) && (g->uplo == 'L' ? i < j : i > j);
-}
-
-/* The image from before the call becomes what BLIS makes of it. */
-static void expect_result(problem *p) {
-  const double bound = error_bound(p);
-  double error = 0;
-  dense_take(&p->c);
-  dvt_level3 g = p->g;
-  g.a = dense_image(&p->a);
-  g.lda = p->a.ld;
-  g.c = p->c.before + p->c.start;
-  g.ldc = p->c.ld;
-  g.b = is_triangular(&g) ? g.c : dense_image(&p->b);
-  g.ldb = is_triangular(&g) ? g.ldc : p->b.ld;
-  CHECK(dvt_level3_host(&(dvt_site){.threads = 1}, &g));
-  for (int64_t j = 0; j < g.n; j++)
-    for (int64_t i = 0; i < g.m; i++)
-      if (is_outside(&g, i, j)) { /* NaN, too, stays what it was */
-        const size_t at = p->c.start + (size_t)dense_index(&p->c, i, j) * sizeof(double);
-        assert_memory_equal(p->c.image + at, p->c.before + at, sizeof(double));
-      } else {
-        error += pow(dense_at(&p->c, i, j) - dense_was(&p->c, i, j), 2);
-      }
-  if (!(sqrt(error) <= bound))
-    fail_msg(
-        "%s side %c uplo %c trans %c%c diag %c m %lld n %lld k %lld alpha %g beta %g places %d %d %d tile "
-        "%lld devices %d cache %zu: error %g above %g",
-        dvt_rule_of(g.routine)->name, g.side, g.uplo, g.transa, g.transb, g.diag, (long long)g.m,
-        (long long)g.n, (long long)g.k, __real__ g.alpha, __real__ g.beta, p->place[0], p->place[1],
-        p->place[2], (long long)p->options.tile, p->options.device_count, p->options.cache_bytes, sqrt(error),
-        bound);
-  assert_true(dense_as_image(&p->a) && dense_as_image(&p->b));
-}
-
 /* ---- cases ---- */
 
 static void count(void *counted, int64_t done, int64_t all) {
@@ -253,15 +129,15 @@ static void try_random(dvt_routine routine, int trials, uint64_t seed) {
   int64_t evictions = 0;
   for (int trial = 0; trial < trials; trial++) {
     SCOPE;
-    problem p = random_problem(&seed, routine);
+    product p = random_product(&seed, routine);
     davit_level3_report report;
     int64_t counted = 0;
     p.options.report = &report;
     p.options.progress = trial % 2 ? count : NULL;
     p.options.progress_context = &counted;
-    prepare(&p);
-    CHECK(compute(&p));
-    expect_result(&p);
+    product_make(&p);
+    CHECK(product_call(&p, NULL));
+    product_expect(&p);
     assert_true(counted == (trial % 2 ? report.products : 0));
     evictions += report.evictions;
   }
@@ -282,7 +158,7 @@ CASE(test_strips_of_pageable_memory) {
   static const int64_t shapes[][3] = {{700, 650, 520}, {150000, 3, 5}, {5, 300, 40000}};
   for (int i = 0; i < COUNT(shapes); i++) {
     SCOPE;
-    problem p = {.g = {.routine = DVT_GEMM,
+    product p = {.g = {.routine = DVT_GEMM,
                        .type = DAVIT_DOUBLE,
                        .transa = 'N',
                        .transb = i == 1 ? 'T' : 'N',
@@ -297,9 +173,9 @@ CASE(test_strips_of_pageable_memory) {
                                        .tile = i ? 200000 : 400,
                                        .cache_bytes = (size_t)1 << 30,
                                        .separate_memory = true};
-    prepare(&p);
-    CHECK(compute(&p));
-    expect_result(&p);
+    product_make(&p);
+    CHECK(product_call(&p, NULL));
+    product_expect(&p);
   }
 }
 
@@ -308,15 +184,15 @@ CASE(test_handles_are_made_beside_loads) {
   for (int pinned = 0; pinned < 2; pinned++) {
     SCOPE;
     const int place = pinned ? DAVIT_PINNED : DAVIT_PAGEABLE;
-    problem p = {.g = {DVT_GEMM, .type = DAVIT_DOUBLE, .transa = 'N', .transb = 'N', .m = 200, .n = 200,
+    product p = {.g = {DVT_GEMM, .type = DAVIT_DOUBLE, .transa = 'N', .transb = 'N', .m = 200, .n = 200,
                        .k = 200, .alpha = 1},
                  .place = {place, place, place},
                  .options = {.devices = devices, .device_count = 1, .tile = 100, .separate_memory = true}};
     atomic_store(&device_calls.handles, 0);
     atomic_store(&without_handles, false);
-    prepare(&p);
-    CHECK(compute(&p));
-    expect_result(&p);
+    product_make(&p);
+    CHECK(product_call(&p, NULL));
+    product_expect(&p);
     assert_false(atomic_load(&without_handles));
     assert_int_equal(atomic_load(&device_calls.handles), 2); /* one for each stream of products */
   }
@@ -326,47 +202,45 @@ CASE(test_same_bits) {
   uint64_t seed = 5;
   for (int trial = 0; trial < scaled(20); trial++) {
     SCOPE;
-    problem p = random_problem(&seed, routines[trial % COUNT(routines)]);
-    p.g.beta = is_triangular(&p.g) ? 0 : 0.7;
-    prepare(&p);
-    CHECK(compute(&p));
-    dense_take(&p.c);
+    product p = random_product(&seed, routines[trial % COUNT(routines)]);
+    p.g.beta = is_triangular(p.g.routine) ? 0 : 0.7;
+    product_make(&p);
+    CHECK(product_call(&p, NULL));
+    dense_take(&p.o[2]);
     for (int repeat = 0; repeat < 2; repeat++) {
-      problem again = p;
-      again.c = dense_new(DAVIT_DOUBLE, p.g.m, p.g.n, 3, 0, p.place[2], 3);
-      CHECK(compute(&again));
-      dense_take(&again.c);
-      for (int64_t j = 0; j < p.g.n; j++)
-        for (int64_t i = 0; i < p.g.m; i++)
-          assert_true(dense_at(&again.c, i, j) == dense_at(&p.c, i, j));
+      product again = p;
+      product_make(&again);
+      CHECK(product_call(&again, NULL));
+      dense_take(&again.o[2]);
+      assert_memory_equal(again.o[2].image, p.o[2].image, p.o[2].bytes);
     }
   }
 }
 
 static void *compute_often(void *argument) {
-  problem *p = argument;
+  product *p = argument;
   for (int i = 0; i < scaled(10); i++)
-    CHECK(compute(p));
+    CHECK(product_call(p, NULL));
   return NULL;
 }
 
 /* Of routines that may be repeated. */
 CASE(test_several_threads_at_once) {
   enum { CALLERS = 4 };
-  problem p[CALLERS];
+  product p[CALLERS];
   pthread_t threads[CALLERS];
   uint64_t seed = 9;
   for (int i = 0; i < CALLERS; i++) {
-    p[i] = random_problem(&seed, routines[i]);
+    p[i] = random_product(&seed, routines[i]);
     p[i].g.beta = 0;
-    prepare(&p[i]);
+    product_make(&p[i]);
   }
   for (int i = 0; i < CALLERS; i++)
     threads[i] = start_thread(compute_often, &p[i]);
   for (int i = 0; i < CALLERS; i++)
     pthread_join(threads[i], NULL);
   for (int i = 0; i < CALLERS; i++)
-    expect_result(&p[i]);
+    product_expect(&p[i]);
 }
 
 /* ---- failures ---- */
@@ -389,27 +263,27 @@ static bool disarm(int failure) {
 
 /* The n-th passage fails; false if there were fewer. Threads are kept, so that a new one is needed after the library
  * has stopped alone. */
-static bool fail_once(const problem *wanted, int failure, int n, int refused[FAILURES]) {
+static bool fail_once(const product *wanted, int failure, int n, int refused[FAILURES]) {
   SCOPE;
-  problem p = *wanted;
+  product p = *wanted;
   int64_t counted = 0;
   p.options.progress_context = &counted;
-  prepare(&p);
+  product_make(&p);
   if (failure == DVT_INJECT_THREAD)
     davit_finalize();
   arm(failure, n);
-  const davit_status status = compute(&p);
+  const davit_status status = product_call(&p, NULL);
   const bool happened = !disarm(failure);
   refused[failure] += status != DAVIT_SUCCESS;
   assert_true(happened || status == DAVIT_SUCCESS);
   if (status == DAVIT_SUCCESS)
-    expect_result(&p);
+    product_expect(&p);
   return happened;
 }
 
 static void try_failures(dvt_routine routine, int place, int device_count, int64_t tile) {
   int refused[FAILURES] = {0};
-  problem p = {.g = {.routine = routine,
+  product p = {.g = {.routine = routine,
                      .type = DAVIT_DOUBLE,
                      .side = 'L',
                      .uplo = 'L',
@@ -433,11 +307,11 @@ static void try_failures(dvt_routine routine, int place, int device_count, int64
   assert_int_equal(refused[DVT_INJECT_PINNED_MEMORY], 0);
   assert_true(refused[DVT_INJECT_HOST_MEMORY] > 0 && refused[DVT_INJECT_RUN] > 0 && refused[STREAM_CALL] > 0);
   assert_int_equal(refused[DVT_INJECT_THREAD], 0); /* who enqueues does without */
-  prepare(&p);
+  product_make(&p);
   int64_t counted = 0;
   p.options.progress_context = &counted;
-  CHECK(compute(&p));
-  expect_result(&p);
+  CHECK(product_call(&p, NULL));
+  product_expect(&p);
 }
 
 /* Every allocation, thread, step and call of a stream fails once, whatever the scale: a status, no hang, and the next
@@ -455,18 +329,18 @@ CASE(test_no_pinned_memory) {
   uint64_t seed = 4;
   for (int trial = 0; trial < scaled(6); trial++) {
     SCOPE;
-    problem p = random_problem(&seed, routines[trial % COUNT(routines)]);
+    product p = random_product(&seed, routines[trial % COUNT(routines)]);
     p.place[0] = p.place[1] = p.place[2] = DAVIT_PAGEABLE;
-    prepare(&p);
+    product_make(&p);
     CHECK(davit_memory_trim(DAVIT_PINNED));
     dvt_inject(DVT_INJECT_PINNED_MEMORY, DVT_INJECT_ALWAYS);
-    const davit_status status = compute(&p);
+    const davit_status status = product_call(&p, NULL);
     void *pinned;
     const davit_status refused = davit_malloc(1 << 20, DAVIT_PINNED, &pinned);
     dvt_inject(DVT_INJECT_PINNED_MEMORY, 0);
     assert_int_equal(refused, DAVIT_OUT_OF_HOST_MEMORY);
     CHECK(status);
-    expect_result(&p);
+    product_expect(&p);
   }
 }
 

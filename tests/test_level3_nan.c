@@ -32,13 +32,13 @@ static number number_of(wide x) {
 }
 
 static number times(const problem *p, number a, number b) {
-  if (!is_complex(p->type))
+  if (!is_complex_type(p->type))
     return (number){a.re * b.re, 0};
   return (number){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 
 static number over(const problem *p, number a, number b) {
-  if (!is_complex(p->type))
+  if (!is_complex_type(p->type))
     return (number){a.re / b.re, 0};
   const real size = b.re * b.re + b.im * b.im;
   const number q = times(p, a, (number){b.re, -b.im});
@@ -72,13 +72,13 @@ static double element_for(const problem *p, int64_t i, int64_t j, int64_t order)
 
 /* `triangle`: of a square matrix only the stored half is no poison, which the element is else. */
 static dense made(const problem *p, int64_t rows, int64_t cols, bool read, bool triangle, int place) {
-  dense x = new_matrix(p, rows, cols, 2, place, UNSET);
+  dense x = dense_new(p->type, rows, cols, 2, 0, place, UNSET);
   for (int64_t j = 0; j < cols; j++)
     for (int64_t i = 0; i < rows; i++) {
       const double value = element_for(p, i, j, rows);
       const bool given = read && (!triangle || counts(p, i, j));
-      set_element(p, &x, i, j, given ? value : poison(),
-                  !given || (triangle && i == j && is_hermitian(p->routine)) ? poison() : 0.5 * value);
+      dense_put(&x, i, j, given ? value : poison(),
+                !given || (triangle && i == j && is_hermitian(p->routine)) ? poison() : 0.5 * value);
     }
   return x;
 }
@@ -101,8 +101,8 @@ static void make(const problem *p, dense o[3], int place) {
   if (p->routine == DVT_TRSM) /* right-hand sides, which are positive */
     for (int64_t j = 0; j < p->n && read; j++)
       for (int64_t i = 0; i < p->m; i++)
-        set_element(p, &o[2], i, j, fabs((double)creall(element(p, &o[2], i, j))),
-                    fabs((double)cimagl(element(p, &o[2], i, j))));
+        dense_put(&o[2], i, j, fabs((double)creall(dense_value(&o[2], i, j))),
+                  fabs((double)cimagl(dense_value(&o[2], i, j))));
 }
 
 static void give(dense o[3]) {
@@ -117,11 +117,11 @@ static table table_new(int64_t rows, int64_t cols) {
 }
 
 static table op_of(const problem *p, const dense *x, char trans) {
-  const int64_t parts = is_complex(p->type) ? 2 : 1, rows = x->rows / parts, cols = x->cols;
+  const int64_t parts = is_complex_type(p->type) ? 2 : 1, rows = x->rows / parts, cols = x->cols;
   table t = table_new(trans == 'N' ? rows : cols, trans == 'N' ? cols : rows);
   for (int64_t j = 0; j < t.cols; j++)
     for (int64_t i = 0; i < t.rows; i++) {
-      number value = number_of(trans == 'N' ? element(p, x, i, j) : element(p, x, j, i));
+      number value = number_of(trans == 'N' ? dense_value(x, i, j) : dense_value(x, j, i));
       value.im = trans == 'C' ? -value.im : value.im;
       t.x[i + j * t.rows] = value;
     }
@@ -136,7 +136,7 @@ static table square_of(const problem *p, const dense *a) {
     for (int64_t i = 0; i < order; i++) {
       const bool swap = is_triangular(p->routine) ? p->transa != 'N' : outside(p->uplo, i, j);
       const int64_t row = swap ? j : i, col = swap ? i : j;
-      number value = number_of(element(p, a, row, col));
+      number value = number_of(dense_value(a, row, col));
       if (is_triangular(p->routine) && outside(p->uplo, row, col))
         value = (number){0, 0};
       if (i == j && p->diag == 'U')
@@ -197,7 +197,7 @@ static void add_start(const problem *p, const dense *c, table *result) {
   const number beta = number_of((wide)p->beta);
   for (int64_t j = 0; j < p->n; j++)
     for (int64_t i = 0; i < p->m; i++) {
-      const number was = number_of(element(p, c, i, j));
+      const number was = number_of(dense_value(c, i, j));
       add(&result->x[i + j * p->m],
           real_factor ? (number){beta.re * was.re, beta.re * was.im} : times(p, beta, was));
     }
@@ -231,14 +231,14 @@ static table should_be(const problem *p, const dense o[3]) {
 static const char *path; /* that is tried */
 
 static bool agree(const problem *p, real is, real should) {
-  const real eps = (real)element_epsilon(part_of(p->type)), length = (real)(p->m + p->n + p->k + 4);
+  const real eps = (real)element_epsilon(part_type(p->type)), length = (real)(p->m + p->n + p->k + 4);
   const real alpha = isfinite(creal(p->alpha)) ? fabsl((real)creal(p->alpha)) : 1,
              beta = isfinite(creal(p->beta)) ? fabsl((real)creal(p->beta)) : 1;
   if (isfinite(should))
     return isfinite(is) && fabsl(is - should) <= 16 * eps * length * (1 + alpha + beta) * (1 + fabsl(should));
-  if (is_complex(p->type) && !isnan(should)) /* the parts of an infinite number */
+  if (is_complex_type(p->type) && !isnan(should)) /* the parts of an infinite number */
     return !isfinite(is);
-  return is_complex(p->type) ? !isfinite(is) : isnan(should) ? isnan(is) : is == should;
+  return is_complex_type(p->type) ? !isfinite(is) : isnan(should) ? isnan(is) : is == should;
 }
 
 static bool has_nan(double _Complex x) {
@@ -247,13 +247,13 @@ static bool has_nan(double _Complex x) {
 
 static void expect_element_at(const problem *p, const dense *c, const table *should, int64_t i, int64_t j) {
   const bool nan = has_nan(p->beta) || (has_nan(p->alpha) && !vanishes(p));
-  const number is = number_of(element(p, c, i, j)), right = at(should, i, j);
+  const number is = number_of(dense_value(c, i, j)), right = at(should, i, j);
   const bool diagonal = i == j && is_update(p->routine) && is_hermitian(p->routine);
   bool fine;
   if (diagonal)
     fine = (nan ? isnan(is.re) : agree(p, is.re, right.re)) && is.im == 0;
   else if (nan)
-    fine = isnan(is.re) && (!is_complex(p->type) || isnan(is.im));
+    fine = isnan(is.re) && (!is_complex_type(p->type) || isnan(is.im));
   else
     fine = agree(p, is.re, right.re) && agree(p, is.im, right.im);
   if (!fine)
@@ -273,7 +273,7 @@ static void expect(const problem *p, dense o[3], const table *should) {
   assert_true(dense_as_image(&o[0]) && (is_triangular(p->routine) || dense_as_image(&o[1])));
   for (int64_t j = 0; j < p->n; j++)
     for (int64_t i = 0; i < p->m; i++) {
-      const size_t where = c->start + (size_t)(i + j * leading(p, c)) * bytes;
+      const size_t where = c->start + (size_t)(i + j * dense_ld(c)) * bytes;
       const bool diagonal = i == j && is_update(p->routine) && is_hermitian(p->routine);
       if ((is_update(p->routine) && outside(p->uplo, i, j)) || (unchanged && !diagonal))
         assert_memory_equal(c->image + where, c->before + where, bytes);
@@ -359,7 +359,7 @@ static double _Complex scalar(int which) {
 }
 
 static void try_scalars(problem *p) {
-  const bool complex_alpha = is_complex(p->type) && p->routine != DVT_HERK,
+  const bool complex_alpha = is_complex_type(p->type) && p->routine != DVT_HERK,
              complex_beta = complex_alpha && p->routine != DVT_HER2K;
   for (int s = 0; s <= COUNT(orders); s++) {
     const int64_t order = s < COUNT(orders) ? orders[s] : 7, k = s < COUNT(orders) ? order : 0;
@@ -397,7 +397,7 @@ static void put_element(const problem *p, dense o[3]) {
   const bool in_a = element_turn % 4 == 3 || p->routine == DVT_SYRK || p->routine == DVT_HERK,
              square = is_square(p->routine) || is_triangular(p->routine);
   dense *x = &o[in_a ? 0 : is_triangular(p->routine) ? 2 : 1];
-  const int64_t parts = is_complex(p->type) ? 2 : 1, rows = x->rows / parts;
+  const int64_t parts = is_complex_type(p->type) ? 2 : 1, rows = x->rows / parts;
   int64_t row = element_turn * 5 % rows, col = element_turn * 3 % x->cols;
   if (in_a && square && !counts(p, row, col)) {
     const int64_t other = row;
@@ -407,21 +407,20 @@ static void put_element(const problem *p, dense o[3]) {
     return;
   const double sign = in_a && p->routine == DVT_TRSM && row != col ? -1 : 1,
                value = sign * (element_turn % 3 ? (double)INFINITY : (double)NAN);
-  set_element(p, x, row, col, value,
-              in_a && square && row == col && p->routine == DVT_HEMM ? poison() : value);
+  dense_put(x, row, col, value, in_a && square && row == col && p->routine == DVT_HEMM ? poison() : value);
 }
 
 /* A subnormal number on A's diagonal, and right-hand sides that are as small: the quotient is an ordinary number, the
  * reciprocal is infinite. */
 static void put_subnormal(const problem *p, dense o[3]) {
-  const bool wide_type = part_of(p->type) == DAVIT_DOUBLE;
+  const bool wide_type = part_type(p->type) == DAVIT_DOUBLE;
   const double tiny = wide_type ? 1e-310 : 1e-40;
   const int64_t at = element_turn * 5 % order_of(p);
-  set_element(p, &o[0], at, at, tiny, -tiny / 2);
+  dense_put(&o[0], at, at, tiny, -tiny / 2);
   for (int64_t j = 0; j < p->n; j++)
     for (int64_t i = 0; i < p->m; i++) {
-      const wide value = element(p, &o[2], i, j);
-      set_element(p, &o[2], i, j, tiny * (double)creall(value), tiny * (double)cimagl(value));
+      const wide value = dense_value(&o[2], i, j);
+      dense_put(&o[2], i, j, tiny * (double)creall(value), tiny * (double)cimagl(value));
     }
 }
 

@@ -1,33 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Euclidean norms and sums of absolute values in all forms, with all types, lengths and increments, over devices and on
- * queues. Norms near overflow and underflow are those of scaled vectors. */
+/* Norms near overflow and underflow, which are those of scaled vectors, and the equality of bits that norms promise.
+ * Other results are in test_operations.c. */
 #include "tests/vectors.h"
-
-static void try_norm(davit_type type, int64_t n, int64_t inc) {
-  static const dvt_form forms[] = {dvt_norm_host, dvt_norm_region, dvt_norm_stream};
-  EACH_FORM(form)
-    for (int squares = 0; squares < 2; squares++) {
-      SCOPE;
-      const vector x = vector_at(type, n, inc, PLACE(form), 1);
-      vector result = vector_at(part_type(type), 1, 1, PLACE(form), UNSET);
-      perform_form(forms, form,
-                   &(dvt_norm){type, squares, n, dense_there(&x.d), inc, dense_there(&result.d), false});
-      dense_take(&result.d);
-      long double right = 0;
-      for (int64_t i = 0; i < n; i++) {
-        const wide a = vector_element(&x, i, false);
-        right +=
-            squares ? creall(a) * creall(a) + cimagl(a) * cimagl(a) : fabsl(creall(a)) + fabsl(cimagl(a));
-      }
-      right = squares ? sqrtl(right) : right;
-      assert_true(fabsl(creall(vector_element(&result, 0, false)) - right) <=
-                  (4 + sqrtl((long double)n)) * vector_epsilon(type) * right);
-    }
-}
-
-CASE(test_forms) {
-  each_vector(try_norm);
-}
 
 /* Vectors whose squares overflow or underflow, and with both kinds and NaN beside each other. */
 CASE(test_extreme_norms) {
@@ -61,56 +35,14 @@ CASE(test_extreme_norms) {
   assert_true(fabs(norm - sqrt(6) * 1e200) <= 1e-14 * norm);
 }
 
-/* ---- calls ---- */
-
-/* What norms add up. */
-typedef struct sums {
-  long double squares, sizes;
-} sums;
-
-static sums sums_of(const vector *x) {
-  sums all = {0, 0};
-  for (int64_t i = 0; i < x->n; i++) {
-    const wide a = vector_element(x, i, false);
-    all.squares += creall(a) * creall(a) + cimagl(a) * cimagl(a);
-    all.sizes += fabsl(creall(a)) + fabsl(cimagl(a));
-  }
-  return all;
-}
-
-/* Long vectors over all devices, and the same bits for one device. */
-CASE(test_calls) {
-  int list[4];
-  const int all = some_devices(list);
-  for (int p = 0; p < DENSE_PLACES; p++) {
-    SCOPE;
-    const vector x = vector_at(DAVIT_COMPLEX_DOUBLE, LONG_VECTOR, 1, dense_place(p), 1);
-    const davit_complex_double *there = dense_there(&x.d);
-    const sums right = sums_of(&x);
-    double norms[2], sum;
-    const davit_norm_options over = {.devices = list, .device_count = all},
-                             one = {.devices = list, .device_count = 1};
-    CHECK(davit_dznrm2(LONG_VECTOR, there, 1, &norms[0], &over));
-    CHECK(davit_dznrm2(LONG_VECTOR, there, 1, &norms[1], &one));
-    CHECK(davit_dzasum(LONG_VECTOR, there, 1, &sum, &over));
-    assert_memory_equal(&norms[0], &norms[1], sizeof norms[0]);
-    close_to(norms[0], sqrtl(right.squares), 1e-13L);
-    close_to(sum, right.sizes, 1e-13L);
-  }
-}
-
-CASE(test_queues) {
-  for (int device = DAVIT_HOST; device < device_count(); device++) {
-    SCOPE;
-    const vector x = vector_at(DAVIT_COMPLEX_FLOAT, 1000, 2, place_for(device), 1);
-    const sums right = sums_of(&x);
-    float norm = 0, sum = 0;
-    davit_queue *queue = new_queue(device, 1);
-    CHECK(davit_queue_scnrm2(queue, 1000, dense_there(&x.d), 2, &norm, NULL));
-    CHECK(davit_queue_scasum(queue, 1000, dense_there(&x.d), 2, &sum, NULL));
-    finish(queue);
-    close_to((double)norm, sqrtl(right.squares), 1e-5L);
-    close_to((double)sum, right.sizes, 1e-5L);
+CASE(test_any_number_of_devices_same_bits) {
+  enum { N = (1 << 20) + 1234 };
+  int devices[MAX_PLACES], count = spread_devices(devices);
+  const void *x = rough_data(DAVIT_SUM, DAVIT_DOUBLE, 2 * N, 1);
+  double first = NAN, again;
+  for (int d = 1; d <= count; d++) {
+    CHECK(davit_dznrm2(N, x, 1, d > 1 ? &again : &first, ON(davit_norm_options, devices, d)));
+    assert_true(d == 1 || again == first);
   }
 }
 

@@ -5,30 +5,9 @@
 
 enum { CHUNK_BYTES = 128 << 10 };
 
-static const int64_t lengths[] = {0,     1,     2,     31,    33,     511,    513,    1023,
-                                  1024,  1025,  2047,  2048,  2049,   16383,  16384,  16385,
-                                  32767, 32768, 32769, 40000, 131071, 131072, 131073, 1000003};
-
 /* Elements of a chunk. */
 static int64_t chunk_of(davit_type type) {
   return CHUNK_BYTES / (int64_t)davit_type_bytes(type);
-}
-
-CASE(test_against_reference) {
-  uint64_t seed = 1;
-  EACH_OPERATOR(op)
-    EACH_TYPE(type)
-      for (int s = 0; s < COUNT(lengths); s++) {
-        if (left_out())
-          continue;
-        job j = reduction_of(op, type, lengths[s], exact_data(op, type, lengths[s], next_random(&seed)));
-        double should[1], result[1];
-        j.shift = (size_t)((int)op + (int)type + s) % 4;
-        dvt_ref_reduce(j.op, j.type, j.n, j.x, should);
-        walk_all_paths(&j, chunk_of(j.type), same_bits_or_nan, should, &seed);
-        in_parts(&j, 1, &seed, result);
-        same_bits_or_nan(&j, result, should, "odd parts", 0);
-      }
 }
 
 /* ---- bits ---- */
@@ -169,35 +148,6 @@ CASE(test_again_and_again) {
   }
 }
 
-typedef struct caller {
-  const double *x;
-  int64_t n;
-  double should;
-  int repeats, wrong;
-} caller;
-
-static void *call_often(void *argument) {
-  caller *c = argument;
-  for (int r = 0; r < c->repeats; r++) {
-    double result = NAN;
-    if (davit_reduce(DAVIT_SUM, DAVIT_DOUBLE, c->n, c->x, &result, NULL) != DAVIT_SUCCESS ||
-        memcmp(&result, &c->should, sizeof result) != 0)
-      c->wrong++;
-  }
-  return NULL;
-}
-
-CASE(test_from_many_threads) {
-  enum { THREADS = 6, N = 200000 };
-  double *x = rough_data(DAVIT_SUM, DAVIT_DOUBLE, N, 6);
-  caller callers[THREADS];
-  for (int t = 0; t < THREADS; t++)
-    callers[t] = (caller){x, N - t * 1111, model_double(N - t * 1111, x), scaled(20), 0};
-  in_threads(THREADS, call_often, callers, sizeof *callers);
-  for (int t = 0; t < THREADS; t++)
-    assert_int_equal(callers[t].wrong, 0);
-}
-
 /* ---- values ---- */
 
 CASE(test_error_bound) {
@@ -221,30 +171,6 @@ CASE(test_error_bound) {
         if (!(error <= bound))
           fail_msg("%s, n %lld: error %g > %g", davit_type_string(type), (long long)n, error, bound);
       }
-}
-
-/* One special value at any position, on all paths. */
-CASE(test_nan_and_infinity) {
-  static const int64_t positions[] = {0, 1, 2047, 2048, 16384, 32767, 32768, 40000};
-  const double specials[] = {NAN, INFINITY, -INFINITY};
-  uint64_t seed = 8;
-  EACH_REAL(type)
-    EACH_OPERATOR(op)
-      for (int p = 0; p < COUNT(positions); p++)
-        for (int s = 0; s < COUNT(specials); s++) {
-          void *x = exact_data(op, type, 40001, 9);
-          job j = reduction_of(op, type, 40001, x);
-          double should[1], result[1];
-          j.shift = (size_t)p % 2;
-          element_set(j.type, x, positions[p], specials[s]);
-          dvt_ref_reduce(j.op, j.type, j.n, x, should);
-          on_queue(&j, DAVIT_HOST, DAVIT_PAGEABLE, result);
-          same_bits_or_nan(&j, result, should, "special", s);
-          on_queue(&j, device_count() - 1, DAVIT_PAGEABLE, result);
-          same_bits_or_nan(&j, result, should, "special, last device", s);
-          in_parts(&j, 1, &seed, result);
-          same_bits_or_nan(&j, result, should, "special, parts", s);
-        }
 }
 
 /* A special value in the first row of the last tile, in its last whole row, or behind that: with every variant of the
@@ -273,25 +199,6 @@ CASE(test_special_in_a_last_tile) {
           for (int s = 0; s < COUNT(specials); s++)
             for (int rest = rows[k] == 0 ? 5 : 0; rest <= 5; rest += 5)
               try_last_tile(op, type, rows[k], rest, specials[s]);
-}
-
-/* The sum of negative zeros is one, whatever the path: no other zero is added. */
-CASE(test_negative_zeros) {
-  static const int64_t sizes[] = {1, 2, 2048, 16383, 16384, 16385, 32767, 32768, 32769, 65536};
-  uint64_t seed = 10;
-  EACH_REAL(type)
-    for (int s = 0; s < COUNT(sizes); s++) {
-      void *x = kept((size_t)sizes[s] * davit_type_bytes(type));
-      for (int64_t i = 0; i < sizes[s]; i++)
-        element_set(type, x, i, -0.0);
-      const job j = {.type = type, .n = sizes[s], .x = x};
-      double modelled[1], should[1];
-      model(j.type, j.n, x, modelled);
-      dvt_ref_reduce(j.op, j.type, j.n, x, should);
-      assert_true(signbit(element_at(j.type, should, 0)));
-      same_bits(&j, modelled, should, "the model", 0);
-      expect_bits_everywhere(&j, should, &seed);
-    }
 }
 
 CASE(test_empty) {

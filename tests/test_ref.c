@@ -1,22 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The BLAS of one device and the random numbers against their definitions.
- *
- * Every form that this machine has (host, region on device 0, stream of device 0 if that is an NVIDIA GPU)
- * runs every case on the same operands, and is compared with plain loops in long double by product_bound() in
- * the Frobenius norm. Everything that an operation must not read is NaN: guard zones, gaps, C for beta = 0, A
- * and B for alpha = 0. */
-#include "tests/dense.h"
+/* Random numbers against their definition, long dot products, and products of matrices by BLIS' threads. Other results
+ * of BLAS are in test_operations.c. */
+#include "tests/elements.h"
 
 #include <omp.h>
 
 #include "offload/blas.h"
-#include "offload/runtime/stream.h"
 #include "ref/philox.h"
-
-static const int64_t sizes[] = {0, 1, 2, 3, 5, 9, 17, 33, 64, 97};
-static const int64_t increments[] = {1, 2, -1, -3};
-static const double scalars[] = {0, 1, -1, 0.7};
-static const char transposes[] = {'N', 'T', 'C'};
 
 /* ---- random numbers ---- */
 
@@ -65,243 +55,7 @@ CASE(test_random_is_philox_by_element) {
   assert_true(part[0] == ((far.word[0] >> 5) * 67108864.0 + (far.word[1] >> 6)) / 9007199254740992.0);
 }
 
-/* ---- the forms of an operation ---- */
-
-enum { HOST, REGION, STREAM, FORMS };
-static dvt_stream *stream;
-
-static bool available(int form) {
-  return form == HOST || (form == REGION && device_count() > 0) || (form == STREAM && stream);
-}
-
-#define EACH_FORM(form)                                                                                      \
-  for (int form = 0; form < FORMS; form++)                                                                   \
-    if (available(form))
-
-static int place_of(int form) {
-  return form == HOST ? DAVIT_PAGEABLE : 0;
-}
-
-static davit_status perform(const dvt_form forms[FORMS], int form, int threads, const void *arguments) {
-  const dvt_site site = {.device = form == HOST ? DAVIT_HOST : 0, .stream = stream, .threads = threads};
-  davit_status status = forms[form](&site, arguments);
-  if (form == STREAM)
-    CHECK(dvt_stream_synchronize(stream));
-  return status;
-}
-
-/* A scalar as the type has it. */
-static double scalar_of(davit_type type, double value) {
-  return type == DAVIT_DOUBLE ? value : (double)(float)value;
-}
-
-static uint64_t seed_of(bool unread, uint64_t seed) {
-  return unread ? UNSET : seed;
-}
-
-/* The inputs are as they were. */
-static void expect_unread(const dense *a, const dense *b) {
-  assert_true(dense_as_image(a) && dense_as_image(b));
-}
-
-/* ---- products of matrices ---- */
-
-static void try_gemm(davit_type type, char transa, char transb, int64_t m, int64_t n, int64_t k, double alpha,
-                     double beta) {
-  static const dvt_form forms[] = {dvt_level3_host, dvt_level3_region, dvt_level3_stream};
-  const bool ta = transa != 'N', tb = transb != 'N';
-  /* BLIS's threads spin where they wait for each other, so only some cases have two or three. */
-  const int threads = (m + n + k) % 32 < 2 ? 2 + (int)((m + n + k) % 32) : 1;
-  alpha = scalar_of(type, alpha);
-  beta = scalar_of(type, beta);
-  EACH_FORM(form) {
-    SCOPE;
-    const int place = place_of(form);
-    dense a = dense_new(type, ta ? k : m, ta ? m : k, 3, 0, place, seed_of(alpha == 0, 1));
-    dense b = dense_new(type, tb ? n : k, tb ? k : n, 5, 0, place, seed_of(alpha == 0, 2));
-    dense c = dense_new(type, m, n, 2, 0, place, seed_of(beta == 0, 3));
-    const dvt_level3 g = {.type = type,
-                          .transa = transa,
-                          .transb = transb,
-                          .m = m,
-                          .n = n,
-                          .k = k,
-                          .alpha = alpha,
-                          .a = dense_there(&a),
-                          .lda = a.ld,
-                          .b = dense_there(&b),
-                          .ldb = b.ld,
-                          .beta = beta,
-                          .c = dense_there(&c),
-                          .ldc = c.ld};
-    const double bound = product_bound(k, alpha, &a, &b, beta, &c);
-    long double squares = 0;
-    CHECK(perform(forms, form, threads, &g));
-    dense_take(&c);
-    for (int64_t j = 0; j < n; j++)
-      for (int64_t i = 0; i < m; i++) {
-        long double sum = 0;
-        for (int64_t l = 0; l < k && alpha != 0; l++)
-          sum += (long double)dense_at(&a, ta ? l : i, ta ? i : l) *
-                 (long double)dense_at(&b, tb ? j : l, tb ? l : j);
-        sum = alpha * sum + (beta == 0 ? 0 : beta * (long double)dense_was(&c, i, j));
-        squares += powl((long double)dense_at(&c, i, j) - sum, 2);
-      }
-    assert_true(sqrtl(squares) <= bound); /* false for NaN */
-    expect_unread(&a, &b);
-  }
-}
-
-/* All sizes with each other; transposes and scalars take turns. */
-static void gemm_sizes(davit_type type) {
-  int turn = 0;
-  for (int m = 0; m < COUNT(sizes); m++)
-    for (int n = 0; n < COUNT(sizes); n++)
-      for (int k = 0; k < COUNT(sizes); k++, turn++)
-        try_gemm(type, transposes[turn % 2], transposes[turn / 2 % 2], sizes[m], sizes[n], sizes[k],
-                 scalars[turn % 3 + 1], scalars[turn % 4]);
-}
-
-static void gemm_scalars(davit_type type) {
-  for (int trans = 0; trans < 9; trans++)
-    for (int alpha = 0; alpha < COUNT(scalars); alpha++)
-      for (int beta = 0; beta < COUNT(scalars); beta++) {
-        const char ta = transposes[trans / 3], tb = transposes[trans % 3];
-        try_gemm(type, ta, tb, 33, 17, 9, scalars[alpha], scalars[beta]);
-        try_gemm(type, ta, tb, 5, 64, 0, scalars[alpha], scalars[beta]);
-      }
-}
-
-static void gemm_several_tiles(davit_type type) {
-  for (int trans = 0; trans < 9; trans++) {
-    try_gemm(type, transposes[trans / 3], transposes[trans % 3], 257, 131, 37, 0.7, -1);
-    try_gemm(type, transposes[trans / 3], transposes[trans % 3], 128, 64, 256, 1, 0);
-  }
-}
-
-/* ---- products with vectors ---- */
-
-static void try_gemv(davit_type type, char trans, int64_t m, int64_t n, int64_t incx, int64_t incy,
-                     double alpha, double beta) {
-  static const dvt_form forms[] = {dvt_gemv_host, dvt_gemv_region, dvt_gemv_stream};
-  const bool t = trans != 'N';
-  const int64_t inner = t ? m : n, outer = t ? n : m;
-  alpha = scalar_of(type, alpha);
-  beta = scalar_of(type, beta);
-  EACH_FORM(form) {
-    SCOPE;
-    const int place = place_of(form);
-    dense a = dense_new(type, m, n, 3, 0, place, seed_of(alpha == 0, 1));
-    dense x = vector_new(type, inner, incx, place, seed_of(alpha == 0, 2));
-    dense y = vector_new(type, outer, incy, place, seed_of(beta == 0, 3));
-    const dvt_gemv g = {type, trans,           m,    n,    alpha,           dense_there(&a),
-                        a.ld, dense_there(&x), incx, beta, dense_there(&y), incy};
-    const double bound = product_bound(inner, alpha, &a, &x, beta, &y);
-    long double squares = 0;
-    CHECK(perform(forms, form, 1, &g));
-    if (inner == 0) /* of an empty matrix the reference BLAS leaves y alone, even for beta = 0 */
-      assert_true(dense_as_image(&y));
-    dense_take(&y);
-    for (int64_t i = 0; i < outer && inner > 0; i++) {
-      long double sum = 0;
-      for (int64_t l = 0; l < inner && alpha != 0; l++)
-        sum += (long double)dense_at(&a, t ? l : i, t ? i : l) * (long double)dense_at(&x, 0, l);
-      sum = alpha * sum + (beta == 0 ? 0 : beta * (long double)dense_was(&y, 0, i));
-      squares += powl((long double)dense_at(&y, 0, i) - sum, 2);
-    }
-    assert_true(sqrtl(squares) <= bound);
-    expect_unread(&a, &x);
-  }
-}
-
-static void gemv(davit_type type) {
-  int turn = 0;
-  for (int m = 0; m < COUNT(sizes); m++)
-    for (int n = 0; n < COUNT(sizes); n++)
-      for (int t = 0; t < COUNT(transposes); t++, turn++)
-        try_gemv(type, transposes[t], sizes[m], sizes[n], increments[turn % 4], increments[turn / 4 % 4],
-                 scalars[turn % 3 + 1], scalars[turn / 3 % 4]);
-  for (int t = 0; t < COUNT(transposes); t++)
-    for (int x = 0; x < COUNT(increments); x++)
-      for (int y = 0; y < COUNT(increments); y++)
-        for (int beta = 0; beta < COUNT(scalars); beta++) {
-          try_gemv(type, transposes[t], 33, 41, increments[x], increments[y], 0, scalars[beta]);
-          try_gemv(type, transposes[t], 33, 41, increments[x], increments[y], 0.7, scalars[beta]);
-        }
-}
-
-/* ---- vectors ---- */
-
-static void try_axpy(davit_type type, int64_t n, int64_t incx, int64_t incy, double alpha) {
-  static const dvt_form forms[] = {dvt_axpy_host, dvt_axpy_region, dvt_axpy_stream};
-  alpha = scalar_of(type, alpha);
-  EACH_FORM(form) {
-    SCOPE;
-    dense one = dense_new(type, 1, 1, 0, 0, DAVIT_PAGEABLE, 1);
-    dense x = vector_new(type, n, incx, place_of(form), seed_of(alpha == 0, 2));
-    dense y = vector_new(type, n, incy, place_of(form), 3);
-    dense_set(&one, 0, 0, 1);
-    CHECK(davit_copy(one.bytes, one.image, one.there));
-    const double bound = product_bound(1, alpha, &one, &x, 1, &y);
-    long double squares = 0;
-    CHECK(perform(forms, form, 1, &(dvt_axpy){type, n, alpha, dense_there(&x), incx, dense_there(&y), incy}));
-    dense_take(&y);
-    for (int64_t i = 0; i < n; i++) {
-      const long double term = alpha == 0 ? 0 : (long double)dense_at(&x, 0, i);
-      const long double sum = alpha * term + (long double)dense_was(&y, 0, i);
-      squares += powl((long double)dense_at(&y, 0, i) - sum, 2);
-    }
-    assert_true(sqrtl(squares) <= bound);
-    expect_unread(&one, &x);
-  }
-}
-
-static void axpy(davit_type type) {
-  for (int n = 0; n < COUNT(sizes); n++)
-    for (int x = 0; x < COUNT(increments); x++)
-      for (int y = 0; y < COUNT(increments); y++)
-        for (int alpha = 0; alpha < COUNT(scalars); alpha++)
-          try_axpy(type, sizes[n], increments[x], increments[y], scalars[alpha]);
-}
-
-static const dvt_form dot_forms[] = {dvt_dot_host, dvt_dot_region, dvt_dot_stream};
-
-/* The result, left on the host or on the device; a stream leaves it on the device alone. */
-static double dot_of(int form, davit_type type, int64_t n, const void *x, int64_t incx, const void *y,
-                     int64_t incy) {
-  double here = NAN;
-  dense there = dense_new(type, 1, 1, 0, 0, place_of(form), UNSET);
-  const davit_status expected = form == STREAM ? DAVIT_UNSUPPORTED : DAVIT_SUCCESS;
-  assert_int_equal(perform(dot_forms, form, 1, &(dvt_dot){type, n, x, incx, y, incy, &here, false, false}),
-                   expected);
-  CHECK(
-      perform(dot_forms, form, 1, &(dvt_dot){type, n, x, incx, y, incy, dense_there(&there), false, false}));
-  dense_take(&there);
-  const double result = dense_at(&there, 0, 0);
-  assert_true(form == STREAM || element_at(type, &here, 0) == result);
-  return result;
-}
-
-static void try_dot(davit_type type, int64_t n, int64_t incx, int64_t incy) {
-  EACH_FORM(form) {
-    SCOPE;
-    dense x = vector_new(type, n, incx, place_of(form), 1), y = vector_new(type, n, incy, place_of(form), 2);
-    long double sum = 0;
-    for (int64_t i = 0; i < n; i++)
-      sum += (long double)dense_at(&x, 0, i) * (long double)dense_at(&y, 0, i);
-    const double is = dot_of(form, type, n, dense_there(&x), incx, dense_there(&y), incy);
-    assert_true(fabsl((long double)is - sum) <= product_bound(n, 1, &x, &y, 0, &x));
-    expect_unread(&x, &y);
-  }
-}
-
-static void dot(davit_type type) {
-  for (int n = 0; n < COUNT(sizes); n++)
-    for (int x = 0; x < COUNT(increments); x++)
-      for (int y = 0; y < COUNT(increments); y++)
-        try_dot(type, sizes[n], increments[x], increments[y]);
-  try_dot(type, 20000, 2, -3);
-}
+/* ---- dot ---- */
 
 /* More chunks than the regions keep sums for, with a last one that is cut short; the same bits from every
  * device and on every repetition. */
@@ -316,8 +70,9 @@ static void dot_long(davit_type type) {
   }
   /* BLIS keeps as many partial sums as its kernel for this processor has registers, one at worst. */
   const long double size = element_epsilon(type) * sum;
-  assert_true(fabsl((long double)dot_of(HOST, type, n, x, 1, x, 1) - sum) <= (long double)n * size);
   double first[1] = {0};
+  CHECK(dvt_dot_host(&(dvt_site){.threads = 1}, &(dvt_dot){type, n, x, 1, x, 1, first, false, false}));
+  assert_true(fabsl((long double)element_at(type, first, 0) - sum) <= (long double)n * size);
   for (int device = 0; device < device_count() && device < 4; device++) {
     void *copy = kept_at(bytes, device);
     CHECK(davit_copy(bytes, x, copy));
@@ -330,25 +85,14 @@ static void dot_long(davit_type type) {
       assert_memory_equal(got, first, sizeof first);
     }
   }
-  if (available(REGION))
+  if (device_count() > 0)
     assert_true(fabsl((long double)element_at(type, first, 0) - sum) <= 3 * sqrtl((long double)n + 2) * size);
 }
 
-/* Each in both types. */
-#define CASES(stem)                                                                                          \
-  CASE(test_d##stem) {                                                                                       \
-    stem(DAVIT_DOUBLE);                                                                                      \
-  }                                                                                                          \
-  CASE(test_s##stem) {                                                                                       \
-    stem(DAVIT_FLOAT);                                                                                       \
-  }
-CASES(gemm_sizes)
-CASES(gemm_scalars)
-CASES(gemm_several_tiles)
-CASES(gemv)
-CASES(axpy)
-CASES(dot)
-CASES(dot_long)
+CASE(test_long_dot) {
+  dot_long(DAVIT_DOUBLE);
+  dot_long(DAVIT_FLOAT);
+}
 
 /* ---- BLIS's threads ---- */
 
@@ -415,21 +159,4 @@ CASE(test_gemm_from_many_threads) {
   in_threads(COUNT(counts), multiply, counts, sizeof *counts);
   for (int i = 0; i < COUNT(counts); i++)
     assert_int_equal(counts[i], 0);
-}
-
-static int start(void **state) {
-  (void)state;
-  if (device_count() > 0 && dvt_stream_acquire(0, &stream) != DAVIT_SUCCESS)
-    stream = NULL;
-  return 0;
-}
-
-static int stop(void **state) {
-  if (stream)
-    dvt_stream_release(stream);
-  return finalize(state);
-}
-
-int main(void) {
-  return run_cases(start, stop);
 }

@@ -4,113 +4,7 @@
  * y_i, as on a CPU 512 to 4095 of them are added one after another, and so are the sums of strips of 512. */
 #include "tests/paths.h"
 
-/* Around rows, tiles of 1024 to 4096 elements, and the pieces and blocks of offload/kernel/scan_host.inc. */
-static const int64_t small_sizes[] = {1,    2,    31,   33,   127,  128,   129,   511,
-                                      513,  1023, 1024, 1025, 2047, 2048,  2049,  4095,
-                                      4096, 4097, 8191, 8193, 9999, 32767, 32768, 32769};
-static const int64_t large_sizes[] = {65535, 65536, 65537, 131071, 131073, 262145, 1000003};
-
-/* Exact data in memory of their own, with flags of the pattern (-1: none) and the reference's result. */
-typedef struct trial {
-  job j;
-  void *x, *should;
-  uint8_t *flags;
-} trial;
-
-static trial trial_new(job j, int pattern, uint64_t *seed) {
-  trial t = {.j = j, .x = exact_data(j.op, j.type, j.n, next_random(seed)), .should = kept(job_bytes(&j))};
-  t.flags = pattern < 0 ? NULL : make_flags((flag_pattern)pattern, j.n, next_random(seed));
-  t.j.x = t.x;
-  t.j.flags = t.flags;
-  return t;
-}
-
-static void refer(const trial *t) {
-  dvt_ref_scan(t->j.op, t->j.type, t->j.kind, t->j.n, t->x, t->j.flags, t->should);
-}
-
-static void against_reference(job j, int pattern, uint64_t *seed) {
-  SCOPE;
-  trial t = trial_new(j, pattern, seed);
-  refer(&t);
-  walk_all_paths(&t.j, 1, same_bits, t.should, seed);
-}
-
 /* ---- results ---- */
-
-CASE(test_small_against_reference) {
-  uint64_t seed = 1;
-  int turn = 0;
-  EACH_OPERATOR(op)
-    EACH_TYPE(type)
-      EACH_KIND(kind)
-        for (int s = 0; s < COUNT(small_sizes); s++, turn++) {
-          if (left_out())
-            continue;
-          job j = scan_of(op, type, kind, small_sizes[s]);
-          j.in_place = turn % 2;
-          j.shift = (size_t)(turn / 2 % 3);
-          against_reference(j, -1, &seed);
-          against_reference(j, turn % FLAGS_PATTERNS, &seed);
-        }
-}
-
-CASE(test_large_against_reference) {
-  uint64_t seed = 2;
-  int turn = 0;
-  for (int s = 0; s < COUNT(large_sizes); s++)
-    EACH_KIND(kind)
-      for (int pattern = -1; pattern < FLAGS_PATTERNS; pattern++, turn++) {
-        if (left_out())
-          continue;
-        job j = scan_of((davit_operator)(turn % DAVIT_OPERATOR_COUNT),
-                        (davit_type)(turn / 3 % DVT_MONOID_TYPES), kind, large_sizes[s]);
-        j.in_place = turn % 2;
-        j.shift = (size_t)(turn % 3);
-        against_reference(j, pattern, &seed);
-      }
-}
-
-/* Streamed through all lists of devices, also where the arrays need not travel, beyond two pieces of 32 MiB. */
-CASE(test_many_pieces) {
-  uint64_t seed = 3;
-  dvt_split_always(true);
-  for (int turn = 0; turn < 2 * DVT_MONOID_TYPES; turn++) {
-    SCOPE;
-    if (left_out())
-      continue;
-    const davit_type type = (davit_type)(turn % DVT_MONOID_TYPES);
-    const int64_t piece = (32 << 20) / (int64_t)davit_type_bytes(type);
-    job j =
-        scan_of(turn == 5 ? DAVIT_MAX : DAVIT_SUM, type, (davit_scan_kind)(turn / 2 % 2), 3 * piece + 54321);
-    j.in_place = turn % 2;
-    j.shift = (size_t)(turn % 3 == 2);
-    trial t = trial_new(j, turn >= DVT_MONOID_TYPES ? FLAGS_NONE : -1, &seed);
-    if (t.flags) /* a segment that begins in the first piece and ends in the last */
-      t.flags[piece / 2] = t.flags[3 * piece + 3] = 2;
-    refer(&t);
-    int devices[MAX_PLACES], count = turn == 0 ? plain_devices(devices) : spread_devices(devices);
-    const int place = turn % 2 ? DAVIT_PINNED : DAVIT_PAGEABLE;
-    void *y = kept(job_bytes(&t.j));
-    count = turn == 1 ? 1 : count < 16 ? count : 16;
-    plain(&t.j, place, place, place, devices, count, y);
-    same_bits(&t.j, y, t.should, "pieces on so many devices:", count);
-  }
-  dvt_split_always(false);
-}
-
-CASE(test_streamed_small) {
-  uint64_t seed = 4;
-  for (int turn = 0; turn < 32; turn++) {
-    job j = scan_of((davit_operator)(turn % 4), (davit_type)(turn / 4 % 4), (davit_scan_kind)(turn / 2 % 2),
-                    1 + random_below(&seed, 5000));
-    j.in_place = turn % 3 == 0;
-    j.shift = (size_t)(turn % 2);
-    trial t = trial_new(j, turn % 4 ? FLAGS_ODD : -1, &seed);
-    refer(&t);
-    walk_streamed(&t.j, same_bits, t.should, &seed);
-  }
-}
 
 /* The source's example. */
 CASE(test_two_segments) {
@@ -138,28 +32,6 @@ CASE(test_triangular_numbers) {
       assert_int_equal(y[i], (i + 1) * (i + 2) / 2);
     assert_int_equal(y[32], 561);
   }
-}
-
-/* A sum of zeros is -0 where all of them are. A head of an inclusive scan is x in bits, of an exclusive one
- * +0. */
-CASE(test_signs_of_zeros) {
-  static const int64_t sizes[] = {1, 2, 33, 1025, 4097, 33333, 262145};
-  uint64_t seed = 15;
-  for (int turn = 0; turn < 4 * COUNT(sizes); turn++)
-    for (int pattern = -1; pattern < FLAGS_PATTERNS; pattern++) {
-      SCOPE;
-      if (left_out())
-        continue;
-      job j = scan_of(DAVIT_SUM, real_type(turn / 2), (davit_scan_kind)(turn % 2), sizes[turn / 4]);
-      j.in_place = pattern % 2;
-      trial t = trial_new(j, pattern, &seed);
-      const int64_t positive = t.j.n / 2 + random_below(&seed, (int)t.j.n);
-      for (int64_t i = 0; i < t.j.n; i++)
-        element_set(t.j.type, t.x, i, i == positive ? 0.0 : -0.0);
-      refer(&t);
-      walk_all_paths(&t.j, 1, same_bits, t.should, &seed);
-      walk_streamed(&t.j, same_bits, t.should, &seed);
-    }
 }
 
 /* ---- properties ---- */
@@ -234,25 +106,6 @@ CASE(test_error_bound) {
   }
 }
 
-/* NaN in a minimum or maximum reaches all behind it, up to the next head, and nothing else. */
-CASE(test_nan) {
-  uint64_t seed = 9;
-  for (int turn = 0; turn < 16; turn++) {
-    if (left_out())
-      continue;
-    trial t = trial_new(
-        scan_of((davit_operator)(turn / 4), (davit_type)(turn % 2), (davit_scan_kind)(turn / 2 % 2), 70001),
-        FLAGS_LONG, &seed);
-    element_set(t.j.type, t.x, 5000, turn % 3 == 0 ? INFINITY : (double)NAN);
-    element_set(t.j.type, t.x, 66000, NAN);
-    for (int segmented = 0; segmented < 2; segmented++) {
-      t.j.flags = segmented ? t.flags : NULL;
-      refer(&t);
-      walk_all_paths(&t.j, 1, same_bits_or_nan, t.should, &seed);
-    }
-  }
-}
-
 /* ---- again and again ---- */
 
 /* On a GPU every tile waits for what others publish; whatever their order, the bits are the same. */
@@ -280,34 +133,6 @@ CASE(test_same_bits_again_and_again) {
       finish(queue);
       job_take(&j, &a, 0, again);
     }
-}
-
-typedef struct caller {
-  int64_t n;
-  const int64_t *x, *should;
-  int repeats, wrong;
-} caller;
-
-static void *call_often(void *argument) {
-  caller *c = argument;
-  int64_t *y = kept((size_t)c->n * sizeof *y);
-  for (int r = 0; r < c->repeats; r++)
-    if (davit_scan(DAVIT_SUM, DAVIT_INT64, DAVIT_SCAN_INCLUSIVE, c->n, c->x, y, NULL) != DAVIT_SUCCESS ||
-        memcmp(y, c->should, (size_t)c->n * sizeof *y) != 0)
-      c->wrong++;
-  return NULL;
-}
-
-CASE(test_from_many_threads) {
-  enum { THREADS = 6, N = 150000 };
-  int64_t *x = exact_data(DAVIT_SUM, DAVIT_INT64, N, 12), *should = kept(sizeof *x * N);
-  dvt_ref_scan(DAVIT_SUM, DAVIT_INT64, DAVIT_SCAN_INCLUSIVE, N, x, NULL, should);
-  caller callers[THREADS];
-  for (int t = 0; t < THREADS; t++)
-    callers[t] = (caller){N - t * 1111, x, should, scaled(20), 0};
-  in_threads(THREADS, call_often, callers, sizeof *callers);
-  for (int t = 0; t < THREADS; t++)
-    assert_int_equal(callers[t].wrong, 0);
 }
 
 /* Commands of one queue, one after another on the same memory. */

@@ -5,8 +5,8 @@
     mutants.py [--list | --check] [--only NAME[,NAME...] | --stale] [--folder FOLDER] [--log FILE]
 
 A fault is one edit of a source in a copy of the working tree, which FOLDER keeps (build-mutants), so that a second
-run builds only what the edits touch. For each fault the test's program is built and run: it must build, and fail or
-not end within five minutes. First the tests must pass as they are. Prints a table; the exit status is 1 if a fault
+run builds only what the edits touch. For each fault the test's program is built and run (NAME_amd: as tests/CMakeLists.txt
+runs it on devices that pose as AMD's): it must build, and fail or not end within five minutes. First the tests must pass as they are. Prints a table; the exit status is 1 if a fault
 survives, does not build, or has no place any more. --log keeps the last verdict on each fault in a file,
 tests/outside/mutants.log. A whole run takes 40 minutes and more on two cores, so it is run by hand.
 
@@ -32,6 +32,7 @@ LOG = ROOT / "tests/outside/mutants.log"
 LIMIT_S = 300
 ENVIRONMENT = {"KMP_BLOCKTIME": "0", "DAVIT_TUNING_FILE": "", "DAVIT_TEST_SCALE": "0.5",
                "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+AMD = {"DAVIT_SIMULATE": "amd", "CUDA_VISIBLE_DEVICES": "", "DAVIT_THREADS": "1", "DAVIT_TEST_SCALE": "0.05"}
 
 
 @dataclasses.dataclass
@@ -162,9 +163,9 @@ MUTANTS = [
     Mutant("copy-past-caches-at-wrong-pitch", "src/runtime/copy.c", "c->source + from_row + j * c->source_pitch",
            "c->source + from_row + j * c->destination_pitch", "memory"),
     Mutant("stencil-transposed", "offload/stencil_host.inc", "a + k % 3 - 1 + (k / 3 - 1) * lda",
-           "a + k / 3 - 1 + (k % 3 - 1) * lda", "stencil"),
+           "a + k / 3 - 1 + (k % 3 - 1) * lda", "operations"),
     Mutant("stencil-last-block", "offload/stencil_host.inc", "dvt_at_most(down.end - i, BLOCK)",
-           "dvt_at_most(down.end - i - 1, BLOCK)", "stencil"),
+           "dvt_at_most(down.end - i - 1, BLOCK)", "operations"),
     Mutant("reduce-team-skips-tiles", "offload/kernel/tree.inc", "index += dvt_teams()",
            "index += dvt_teams() + 1", "reduce_stream"),
     # ---- tuning ----
@@ -178,6 +179,7 @@ MUTANTS = [
     Mutant("all-threads-copy", "src/runtime/staging.c", "all - all / 4", "all", "model_figures"),
     Mutant("figure-of-area", "src/level3/parameters.c", "(1 + depth / n)) - 1), 1);", "(1 + depth / n))), 1);", "model_figures"),
     # ---- ref ----
+    Mutant("gemv-leaves-nan-to-blis", "ref/gemv.c", "if (factor != 0 || all_finite", "if (true || all_finite", "operations"),
     Mutant("gap-is-not-extended", "ref/cell.inc", "return LARGER(LONGER(gap, extend), opened);", "return opened;",
            "align"),
     Mutant("p-value-of-0", "ref/detect.c", "(double)(no_less + 1) / (double)(n + 1)", "(double)no_less / (double)n",
@@ -209,7 +211,7 @@ MUTANTS = [
     Mutant("strip-too-narrow", "ref/closest_pair.c", "cut) <= best.distance", "cut) <= 0.5 * best.distance",
            "closest_pair"),
     Mutant("closest-equal-distance", "ref/closest_pair.c", "r[j].at[axis] - r[i].at[axis] <= best->distance",
-           "r[j].at[axis] - r[i].at[axis] < best->distance", "closest_pair"),
+           "r[j].at[axis] - r[i].at[axis] < best->distance", "operations"),
     Mutant("pairs-swept-too-near", "ref/closest_pair.c", "r[j].at[0] - r[i].at[0] <= list->limit.distance",
            "r[j].at[0] - r[i].at[0] < list->limit.distance", "closest_pairs"),
     # ---- src: capabilities ----
@@ -224,18 +226,20 @@ MUTANTS = [
            "for (int64_t level = 1; level <= values; level++)", "reduce"),
     Mutant("short-work-on-a-lane", "src/runtime/split.c", "<= operation->short_bytes)\n    threads = DVT_ALONE;",
            "<= operation->short_bytes)\n    threads = 0;", "statistics"),
-    Mutant("chunk-without-border", "src/runtime/split.c", "range.end + border, length", "range.end, length", "stencil"),
+    Mutant("chunk-without-border", "src/runtime/split.c", "range.end + border, length", "range.end, length", "operations_amd"),
     Mutant("chunk-beside-border", "src/runtime/split.c", "at += (size_t)rows * element + (size_t)cols * pitch;",
-           "at += (size_t)cols * pitch;", "stencil"),
+           "at += (size_t)cols * pitch;", "operations_amd"),
+    Mutant("chunks-ascend-backwards", "src/runtime/split.c", "inc < 0 ? (n - range.end) * stride",
+           "inc < 0 ? range.begin * stride", "operations_amd"),
     Mutant("edges-are-written", "src/runtime/split.c", "if (is_matrix(operand) && operand->writes && e->untouched)",
-           "if (false)", "interface_forms"),
+           "if (false)", "operations_amd"),
     Mutant("buffer-keeps-other-block", "src/runtime/split.c", "return b->held.base == what->base &&", "return b->held.base &&",
-           "interface_forms"),
+           "operations_amd"),
     Mutant("last-chunk-stays-there", "src/runtime/split.c", "copy(s, lane, &out) : flush(s, lane, i));",
-           "copy(s, lane, &out) : DAVIT_SUCCESS);", "interface_forms"),
-    Mutant("chunks-do-not-follow", "src/runtime/split.c", "follows && before >= 0, follows};", "false, follows};", "scan"),
+           "copy(s, lane, &out) : DAVIT_SUCCESS);", "operations_amd"),
+    Mutant("chunks-do-not-follow", "src/runtime/split.c", "follows && before >= 0, follows};", "false, follows};", "operations"),
     Mutant("results-share-a-place", "src/runtime/split.c", "(size_t)(chunk->number * e->results)", "(size_t)(e->results)",
-           "reduce"),
+           "operations"),
     Mutant("short-work-takes-a-turn", "src/runtime/operation.c", "threads == DVT_ALONE ? operation->host",
            "false ? operation->host", "short_calls"),
     Mutant("one-thread-uses-openmp", "offload/kernel/threads.h", "if (wanted == 1)", "if (wanted == 0)",
@@ -243,13 +247,13 @@ MUTANTS = [
     Mutant("parts-go-up-too-far", "src/reduce.c", "if (parts[p].n % twice != 0)",
            "if (parts[p].n % monoid->reduce_tile != 0)", "reduce"),
     Mutant("scan-loses-carry", "src/scan.c", "carry_in = chunk->number > 0", "carry_in = chunk->number > 1",
-           "scan"),
+           "operations"),
     Mutant("scan-waits-for-no-block", "offload/kernel/scan_host.inc",
            "for (int i = 0; __atomic_load_n(&from->blocks, __ATOMIC_ACQUIRE) != blocks; i++)",
            "for (int i = 0; i < 0; i++)", "scan_host"),
     Mutant("scan-claims-what-is-taken", "offload/kernel/scan_host.inc", "dynamic ? team + __atomic_fetch_add",
            "dynamic ? __atomic_fetch_add", "scan_host"),
-    Mutant("scan-refuses-in-place", "src/scan.c", "if (a != b && a < b + size", "if (a < b + size", "scan"),
+    Mutant("scan-refuses-in-place", "src/scan.c", "if (a != b && a < b + size", "if (a < b + size", "operations"),
     Mutant("gemm-column-left-out", "src/level3/distribution.c",
            "one->col1 = tile_at(&plan->cut[DVT_DIM_N], b->end[DVT_DIM_N]);",
            "one->col1 = tile_at(&plan->cut[DVT_DIM_N], b->end[DVT_DIM_N]) - (w > 0);", "gemm_plan"),
@@ -435,7 +439,7 @@ MUTANTS = [
            "level3_nan"),
     Mutant("trsm-leaves-subnormals-to-blis", "ref/level3.c", "g->routine == DVT_TRSM && has_subnormal_diagonal(g)",
            "g->routine == DVT_TRSM && has_subnormal_diagonal(g) && false", "level3_nan"),
-    Mutant("product-tile-of-b-in-place", "src/level3/dispatch.c", "(rule->over_b || (!rule->uniform && matrix == DVT_C))", "(!rule->uniform && matrix == DVT_C)", "level3"),
+    Mutant("product-tile-of-b-in-place", "src/level3/dispatch.c", "(rule->over_b || (!rule->uniform && matrix == DVT_C))", "(!rule->uniform && matrix == DVT_C)", "operations"),
     Mutant("product-short-pair-missing", "offload/triangle.c", "rest = t->order % (2 * half) - half",
            "rest = 0", "triangle_stream"),
     Mutant("product-pairs-from-wrong-end", "offload/triangle.c", "lowest = upper ? t->order - end : 0;", "lowest = 0;",
@@ -500,13 +504,13 @@ class Bench:
         return path if path.exists() else None
 
     def make(self, tests):
-        programs = {"bin/davit" if self.script(t) else f"test_{t}" for t in tests}
+        programs = {"bin/davit" if self.script(t) else f"test_{t.removesuffix('_amd')}" for t in tests}
         done = subprocess.run(["ninja", "-C", str(self.build), *sorted(programs)], cwd=self.source, capture_output=True, text=True)
         return done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
 
     def passes(self, test):
         """(whether it does, what it says otherwise)"""
-        words = [self.build / "bin" / f"test_{test}"]
+        words = [self.build / "bin" / f"test_{test.removesuffix('_amd')}"]
         if self.script(test):
             words = ["/usr/bin/python3", self.script(test), self.build / "bin" / "davit"]
         elif test.startswith("mpi_"):  # as tests/mpi/CMakeLists.txt does: in memory that ranks share, and in memory of each
@@ -514,7 +518,7 @@ class Bench:
             if not passed:
                 return passed, words_said
             return self.runs(["mpirun", "--oversubscribe", "-n", "4", *words], {"DAVIT_MPI_TRANSPORT": "peer"})
-        return self.runs(words, {})
+        return self.runs(words, AMD if test.endswith("_amd") else {})
 
     def runs(self, words, more):
         environment = {**os.environ, **ENVIRONMENT, **more}
