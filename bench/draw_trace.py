@@ -30,13 +30,15 @@ class Timeline:
     def __init__(self, events):
         names = {(e["pid"], e.get("tid")): e["args"]["name"] for e in events if e["name"] in ("thread_name", "process_name")}
         self.commands = [e for e in events if e["ph"] == "X" and e.get("args", {}).get("operation") not in (None, "record")]
+        if not self.commands:
+            sys.exit("draw_trace.py: the trace has no commands")
         self.rows = sorted({(e["pid"], e["tid"]) for e in self.commands})
         self.groups = {pid: names[pid, None] for pid, _ in self.rows}
         self.labels = {row: names[row].removesuffix(", sub-queue 0").replace("internal lane", "lane") for row in self.rows}
         ends = {e["id"]: e for e in events if e["ph"] == "f" and (e["pid"], e["tid"]) in self.labels}
         self.arrows = [(e, ends[e["id"]]) for e in events if e["ph"] == "s" and e["id"] in ends and (e["pid"], e["tid"]) in self.labels]
         self.begin = min(e["ts"] for e in self.commands)
-        self.span = max(e["ts"] + e["dur"] for e in self.commands) - self.begin
+        self.span = max(e["ts"] + e["dur"] for e in self.commands) - self.begin or 1
 
     def x(self, ts):
         return LEFT + (ts - self.begin) / self.span * (WIDTH - LEFT - RIGHT)

@@ -4,13 +4,13 @@
 
     report.py [--json] [--page FILE] [--compare OLD [--noise PERCENT]] [--program NAME=FILE]... [--] [FILE...]
 
-FILE and OLD are what a benchmark or `davit bench --json` printed, `-` is standard input. --page writes the page; --compare
+FILE and OLD are what a benchmark or `davit bench --json` printed, `-` is standard input; OLD may be NAME=FILE. --page writes the page; --compare
 prints a table. With --json that is instead, as members of an object, `benchmarks` and with --compare `comparison`. --program
 is a FILE that the benchmark NAME printed in this run: one that is broken is named, and the others count all the same.
 
-The exit code is davit's: 0, 3 for what is no result, 4 without memory, 1 for what cannot be written. Once all is written it
-is 64 more, if it is not 0: 65 where something became slower, or a program's results are broken, 67 where nothing can be
-compared.
+The exit code is davit's and 96 after a sentence about what is wrong: 3 for what is no result, 4 without memory, 1 for what
+cannot be written. Once all is written it is davit's and 64: 65 where something became slower, or a program's results are
+broken, 67 where nothing can be compared. So none of them is an interpreter's own.
 """
 import getopt
 import itertools
@@ -28,7 +28,9 @@ from rows import (BROKEN, FAILED, FASTER, INPUT, MEMORY, MOST_DEVICES, OK, SAME,
                   change_text, complain, cost_text, count_text, date_text, digits, finish, name_text, peer_text, plural,
                   rate_text, read, scaled_unit, time_text)
 
-STDOUT, WRITTEN = 1, 64
+STDOUT, WRITTEN, SAID = 1, 64, 96
+with open(os.path.join(FOLDER, "report.css"), encoding="utf-8") as style:
+    STYLE = style.read()
 
 
 def markup(text):
@@ -335,14 +337,12 @@ def page(documents, rows, comparison=None, stored=True):
     """The page; it names the files of the results if they are `stored`."""
     for group in (group for document in documents for group in groups_of(document)):
         group[-1].largest = True
-    with open(os.path.join(FOLDER, "report.css"), encoding="utf-8") as file:
-        style = file.read()
     files = dict.fromkeys(document.file for document in documents)
     names = ", ".join(f"<code>{markup(file.rpartition('/')[2])}</code>" for file in files)
     return ('<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
             '<meta name="color-scheme" content="light dark">\n<title>davit: benchmarks</title>\n<style>\n'
-            f"{style}</style>\n</head>\n<body>\n<h1>davit: benchmarks</h1>\n"
+            f"{STYLE}</style>\n</head>\n<body>\n<h1>davit: benchmarks</h1>\n"
             + summary(rows, comparison) + EXPLANATION + machines(documents) + runs(documents)
             + (compared(comparison) if comparison else "") + lost(rows)
             + "".join(section(index, document, comparison) for index, document in enumerate(documents))
@@ -379,19 +379,19 @@ def write(path, text):
 def run(words):
     given, files = getopt.getopt(words, "", ["json", "page=", "compare=", "noise=", "program="])
     options = dict(given)
-    old = finish(read(options["--compare"])) if "--compare" in options else None
+    name, _, path = options.get("--compare", "").rpartition("=")
+    old = finish(read(path, name)) if path else None
     documents, broken = read_all(given, files)
-    if broken and not documents:
-        return FAILED
+    if not documents:
+        return SAID + FAILED if broken else WRITTEN
     rows, comparison = finish(documents), None
     if old is not None:
-        comparison = Comparison(options["--compare"], old, rows, float(options.get("--noise", 5)) / 100)
+        comparison = Comparison(name or path, old, rows, float(options.get("--noise", 5)) / 100)
     write(STDOUT, members(documents, comparison) if "--json" in options else comparison.table() if comparison else "")
     if "--page" in options:
         write(options["--page"], page(documents, rows, comparison, bool(files)))
     code = comparison.code() if comparison else OK
-    code = FAILED if broken else code
-    return code and WRITTEN + code
+    return WRITTEN + (FAILED if broken else code)
 
 
 def main(words):
@@ -409,7 +409,7 @@ def main(words):
     except OSError as why:
         code, sentence = FAILED, f"the results cannot be written: {why.strerror}"
     complain(sentence)
-    return code
+    return SAID + code
 
 
 if __name__ == "__main__":

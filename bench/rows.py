@@ -189,7 +189,7 @@ def number(text):
 
 def parse(data, name):
     try:
-        return json.loads(data.decode(), object_pairs_hook=unique, parse_float=number, parse_int=number, parse_constant=number)
+        return json.loads(data.decode("utf-8-sig"), object_pairs_hook=unique, parse_float=number, parse_int=number, parse_constant=number)
     except json.JSONDecodeError as why:
         raise Refused(INPUT, f"{name}: line {why.lineno}, column {why.colno}: not valid JSON: {why.msg}")
     except (ValueError, RecursionError) as why:

@@ -72,7 +72,7 @@ static int64_t most_strips(int64_t m) {
   return dvt_divide_up(m, shapes[0].strip);
 }
 
-#define PARTS_BYTES (DVT_ALIGN_WAVE_PASSES * sizeof(dvt_align_part))
+#define PARTS_BYTES (DVT_ALIGN_WAVEFRONT_SWEEPS * sizeof(dvt_align_part))
 
 /* The last columns of sweeps, 2 words for each row, and the best cells of one. */
 static size_t result_bytes(int64_t m) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Passes over the matrix of one long alignment (align_sweep.h) on an NVIDIA device: all of the device works on
+/* Sweeps over the matrix of one long alignment (align_sweep.h) on an NVIDIA device: all of the device works on
  * one pair, in scores of 32 bits. They are the scores of the CPU's sweeps, to the bit.
  *
  * Strips of rows, a warp for each, go through the columns in a wavefront: a strip is some columns behind the one
@@ -52,10 +52,10 @@ davit_status dvt_align_wavefront_open(dvt_stream *stream, const dvt_align_costs 
                                       int64_t every, void *memory, void *staging,
                                       dvt_align_wavefront *wavefront);
 
-/* dvt_align_edge(costs, m, first, h, d) and dvt_align_sweep() for up to DVT_ALIGN_WAVE_PASSES parts of the
+/* dvt_align_edge(costs, m, first, h, d) and dvt_align_sweep() for up to DVT_ALIGN_WAVEFRONT_SWEEPS parts of the
  * pair at the same time, or for all of it with columns kept. Waits. Until the next call dvt_align_wavefront_column()
  * gives h and d of the last column of one. */
-enum { DVT_ALIGN_WAVE_PASSES = 1024 };
+enum { DVT_ALIGN_WAVEFRONT_SWEEPS = 1024 };
 typedef struct dvt_align_wavefront_sweep {
   dvt_align_stretch s;
   int64_t first;

@@ -221,9 +221,9 @@ static bool is_for_device(const dvt_trace *t, const pieces *list) {
 
 /* Both sweeps of as many large pieces from *next on as one launch takes. */
 static davit_status launch(const dvt_trace *t, const pieces *list, int64_t *next) {
-  dvt_align_wavefront_sweep sweeps[DVT_ALIGN_WAVE_PASSES];
+  dvt_align_wavefront_sweep sweeps[DVT_ALIGN_WAVEFRONT_SWEEPS];
   int count = 0;
-  for (; *next < list->count && count < DVT_ALIGN_WAVE_PASSES; ++*next) {
+  for (; *next < list->count && count < DVT_ALIGN_WAVEFRONT_SWEEPS; ++*next) {
     const piece *p = &list->at[*next];
     if (is_large(t, p)) {
       sweeps[count++] = (dvt_align_wavefront_sweep){before_cut(&p->s), p->c.first};

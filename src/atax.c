@@ -95,7 +95,7 @@ static void tune(void *arguments, int device) {
 
 static const dvt_operation operation = {
     .name = "atax",
-    .bytes = sizeof(dvt_atax),
+    .bytes = DVT_BYTES_OF(dvt_atax),
     .typed = true,
     .check = check,
     .stream = dvt_atax_device,

@@ -21,19 +21,21 @@ enum {
 };
 
 #define ROW(routine)                                                                                         \
-  .name = #routine, .bytes = sizeof(dvt_##routine), .typed = true, .check = check_##routine,                 \
+  .name = #routine, .bytes = DVT_BYTES_OF(dvt_##routine), .typed = true, .check = check_##routine,           \
   .stream = dvt_##routine##_stream, .prepare = dvt_blas_prepare, .host = dvt_##routine##_host,               \
   .region = dvt_##routine##_region, .region_on_host = true, .serial = true
 #define VECTOR(T, member, increment, ...)                                                                    \
   DVT_ARRAY(T, member, DVT_ALONG_OUT, .step = offsetof(T, increment), __VA_ARGS__)
 
-static davit_status check_vectors(int64_t n, const void *x, int64_t incx, const void *y, int64_t incy) {
+static davit_status check_lengths(int64_t n, int64_t incx, int64_t incy) {
   DVT_TRY(dvt_check_length("n", n));
   DVT_TRY(dvt_check_increment("incx", incx, n));
-  DVT_TRY(dvt_check_increment("incy", incy, n));
-  if (n > 0 && (!x || !y))
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", x ? "y" : "x");
-  return DAVIT_SUCCESS;
+  return dvt_check_increment("incy", incy, n);
+}
+
+static davit_status check_vectors(int64_t n, const void *x, const void *y) {
+  return n > 0 && (!x || !y) ? davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", x ? "y" : "x")
+                             : DAVIT_SUCCESS;
 }
 
 /* Of one vector: the sign of its increment does not matter and is dropped. */
@@ -48,7 +50,8 @@ static davit_status check_vector(int64_t n, const void *x, int64_t *incx) {
 
 static davit_status check_axpy(void *arguments) {
   const dvt_axpy *g = arguments;
-  return check_vectors(g->n, g->x, g->incx, g->y, g->incy);
+  DVT_TRY(check_lengths(g->n, g->incx, g->incy));
+  return check_vectors(g->n, g->x, g->y);
 }
 
 static void measure_axpy(const void *arguments, int device, int ranges, dvt_extents *e) {
@@ -132,8 +135,9 @@ SCAL(davit_cscal, davit_queue_cscal, davit_complex_float, DAVIT_COMPLEX_FLOAT)
 
 static davit_status check_dot(void *arguments) {
   const dvt_dot *g = arguments;
+  DVT_TRY(check_lengths(g->n, g->incx, g->incy));
   DVT_TRY(dvt_check_pointer("result", g->result));
-  return check_vectors(g->n, g->x, g->incx, g->y, g->incy);
+  return check_vectors(g->n, g->x, g->y);
 }
 
 /* In double, as far as the type is narrower. A complex sum is two of real numbers. */
@@ -159,7 +163,6 @@ static const dvt_operation dot = {
     .chunk = CHUNK,
     .order = DVT_CHUNKS_TURN,
     .frozen = true,
-
     .merge = merge_dot};
 
 #define DOT(plain, queued, T, TYPE, conjugate)                                                               \
@@ -214,7 +217,6 @@ static const dvt_operation norm = {
     .measure = measure_norm,
     .order = DVT_CHUNKS_TURN,
     .frozen = true,
-
     .merge = merge_norm};
 
 #define NORM(plain, queued, T, P, TYPE, squares)                                                             \
@@ -280,7 +282,7 @@ static void measure_gemv(const void *arguments, int device, int ranges, dvt_exte
     return;
   const int64_t range[DVT_AXES] = {dvt_divide_up(e->length[DVT_OUT], ranges), e->length[DVT_IN]};
   e->chunk[e->rows] = dvt_at_most(range[e->rows], elements);
-  e->chunk[!e->rows] = dvt_at_least(elements / e->chunk[e->rows], 1);
+  e->chunk[!e->rows] = dvt_at_most(dvt_at_least(elements / e->chunk[e->rows], 1), range[!e->rows]);
 }
 
 static void part_gemv(const void *arguments, const dvt_chunk *chunk, void *part) {

@@ -174,7 +174,7 @@ static void measure(const void *arguments, int device, int ranges, dvt_extents *
 
 static const dvt_operation operation = {
     .name = "covariance",
-    .bytes = sizeof(dvt_covariance),
+    .bytes = DVT_BYTES_OF(dvt_covariance),
     .check = check,
     .stream = run,
     .prepare = dvt_blas_prepare,

@@ -158,7 +158,7 @@ static void tune_reduce(void *arguments, int device) {
 /* The built-in monoids have kernels for streams; a user's runs as a region on every GPU. */
 #define REDUCE(...)                                                                                          \
   {.name = "reduce",                                                                                         \
-   .bytes = sizeof(dvt_reduce),                                                                              \
+   .bytes = DVT_BYTES_OF(dvt_reduce),                                                                        \
    .check = check_reduce,                                                                                    \
    .host = run_reduce_host,                                                                                  \
    .region = run_reduce_region,                                                                              \

@@ -165,7 +165,7 @@ static void tune_scan(void *arguments, int device) {
 
 #define SCAN(...)                                                                                            \
   {.name = "scan",                                                                                           \
-   .bytes = sizeof(dvt_scan),                                                                                \
+   .bytes = DVT_BYTES_OF(dvt_scan),                                                                          \
    .check = check_scan,                                                                                      \
    .host = run_scan_host,                                                                                    \
    .region = run_scan_region,                                                                                \
@@ -211,7 +211,11 @@ static davit_status run_prepend(const dvt_site *site, const void *arguments) {
 }
 
 #define PREPEND(...)                                                                                         \
-  {.name = "prepend", .bytes = sizeof(dvt_scan), .host = run_prepend, .region = run_prepend, __VA_ARGS__}
+  {.name = "prepend",                                                                                        \
+   .bytes = DVT_BYTES_OF(dvt_scan),                                                                          \
+   .host = run_prepend,                                                                                      \
+   .region = run_prepend,                                                                                    \
+   __VA_ARGS__}
 
 const dvt_operation *dvt_prepend_operation(const davit_monoid *monoid) {
   static const dvt_operation built_in = PREPEND(.stream = run_prepend_stream), users = PREPEND();

@@ -79,7 +79,7 @@ static void part(const void *arguments, const dvt_chunk *chunk, void *part) {
 
 static const dvt_operation operation = {
     .name = "stencil",
-    .bytes = sizeof(dvt_stencil),
+    .bytes = DVT_BYTES_OF(dvt_stencil),
     .typed = true,
     .check = check,
     .stream = dvt_stencil_device,

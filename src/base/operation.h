@@ -66,9 +66,9 @@ typedef struct dvt_array {
   const char *name; /* of the argument */
   dvt_array_kind kind;
   bool reads, writes;
-  size_t pointer; /* where its pointer stands in the arguments */
-  size_t
-      step; /* and its increment or leading dimension, int64_t; of a result a bool: it lies on the device. 0: none */
+  size_t pointer; /* where its pointer stands in the arguments, */
+  /* and its increment or leading dimension, int64_t; of a result a bool: it lies on the device. 0: none */
+  size_t step;
   size_t element; /* bytes; 0: as the extents say */
   int border;     /* rows and columns beyond the chunk that are read where the matrix has them */
 } dvt_array;
@@ -125,16 +125,16 @@ typedef struct dvt_operation {
   /* What the first stream form on a stream would take long for; or NULL. */
   davit_status (*prepare)(const dvt_site *site);
   void (*tune)(void *arguments, int device); /* sets what is tuned for the device; or NULL */
-  bool
-      region_on_host; /* the region form runs on host-offload devices too, where DAVIT_BLAS=target asks for it */
+  /* The region form runs on host-offload devices too, where DAVIT_BLAS=target asks for it. */
+  bool region_on_host;
   bool serial;        /* the host form is one thread */
   int tuned_threads;  /* dvt_tunable of the host form's threads; 0: none */
   size_t short_bytes; /* of operands that one thread is done with before others could help */
 
   dvt_array array[DVT_ARRAYS]; /* the first without a name ends them */
   bool typed;                  /* the arguments begin with the davit_type of the elements */
-  size_t size
-      [DVT_AXES]; /* where the arguments have the lengths of the axes: first that of columns. 0: the length is 1 */
+  /* Where the arguments have the lengths of the axes: first that of columns. 0: the length is 1. */
+  size_t size[DVT_AXES];
   int64_t chunk;   /* elements along `out`, */
   int tuned_chunk; /* or what was tuned; 0: nothing */
   /* Corrects what follows from that, for a split into `ranges` on the device; or NULL. */
@@ -149,5 +149,12 @@ typedef struct dvt_operation {
 } dvt_operation;
 
 enum { DVT_ARGUMENT_BYTES = 256 };
+
+/* The size of arguments that are copied on the way. */
+#define DVT_BYTES_OF(T)                                                                                      \
+  (sizeof(T) + 0 * sizeof(struct {                                                                           \
+                 _Static_assert(sizeof(T) <= DVT_ARGUMENT_BYTES, "the arguments are too large");             \
+                 char nothing;                                                                               \
+               }))
 
 #endif

@@ -28,13 +28,13 @@
 static const char prefix[] = "bench_";
 enum { PREFIX = sizeof prefix - 1 };
 
-/* What report.py adds to davit's exit code where all is written. */
-enum { WRITTEN = 64 };
+/* What report.py adds to davit's exit code where all is written, and where it has said what is wrong. */
+enum { WRITTEN = 64, SAID = 96, CODES = 8 };
 
 /* A file without a name; and its path, for report.py. */
 typedef struct document {
   FILE *file;
-  char path[NAME_MAX + 32]; /* after NAME= what the program printed */
+  char path[PATH_MAX + 32]; /* after NAME= what the program printed, or a copy of that file */
 } document;
 
 typedef struct benchmarks {
@@ -51,6 +51,7 @@ typedef struct benchmarks {
   document *documents; /* of the programs that succeeded */
   int document_count;
   document page, answer; /* what report.py writes, and prints */
+  document old;          /* a copy of `compare`, which may be a pipe */
   char percent[32];      /* `noise` for it */
 } benchmarks;
 
@@ -105,6 +106,7 @@ static void release(void *state) {
     close_document(&b->documents[i]);
   close_document(&b->page);
   close_document(&b->answer);
+  close_document(&b->old);
 }
 
 /* The folder of this executable, and the script where it is in that of a build and of an installation. */
@@ -251,15 +253,27 @@ static const char **append_options(const benchmarks *b, const char **word) {
   if (b->job.common.json)
     *word++ = "--json";
   word = b->page.file ? append(word, "--page", b->page.path) : word;
-  word = b->compare ? append(append(word, "--noise", b->percent), "--compare", b->compare) : word;
+  word = b->compare ? append(word, "--noise", b->percent) : word;
   for (int i = 0; i < b->document_count; i++)
     word = append(word, "--program", b->documents[i].path);
   return word;
 }
 
-/* Lets report.py read `count` files; if `all`, the programs' results as well, for all that is asked for. Its exit
- * code, after its sentence. */
-static int run_script(benchmarks *b, bool all, const char *const *files, int count) {
+/* What report.py's exit status says. Another one is Python's own, or the shell's that stands for it. */
+static int code_of(int status, bool *written) {
+  *written = status >= WRITTEN && status < WRITTEN + CODES;
+  if (*written)
+    return status - WRITTEN;
+  return status >= SAID && status < SAID + CODES
+             ? status - SAID
+             : cli_fail(CLI_USAGE,
+                        "--report, --compare and --from need python3, which failed with exit status %d",
+                        status);
+}
+
+/* Lets report.py read the older results, and if `all` the new ones in `count` files and those of programs, for all that
+ * is asked for. */
+static int run_script(benchmarks *b, bool all, const char *const *files, int count, bool *written) {
   const char **words =
       cli_job_memory(&b->job, (size_t)(PYTHON + 10 + 2 * b->document_count + count), sizeof *words);
   if (!words)
@@ -267,9 +281,10 @@ static int run_script(benchmarks *b, bool all, const char *const *files, int cou
   memcpy(words, python, sizeof python);
   const char **word = words + PYTHON;
   *word++ = b->script;
+  word = b->compare ? append(word, "--compare", b->old.path) : word;
   word = all ? append_options(b, word) : word;
   *word++ = "--";
-  for (int i = 0; i < count; i++)
+  for (int i = 0; i < count && all; i++)
     *word++ = files[i];
   if (access(b->script, R_OK))
     return cli_fail(CLI_USAGE, "%s: expected the program that reads results of benchmarks: %s", b->script,
@@ -281,22 +296,22 @@ static int run_script(benchmarks *b, bool all, const char *const *files, int cou
     return cli_fail(CLI_USAGE, "--report, --compare and --from need python3, which cannot be run: %s",
                     strerror(error));
   const int code = wait_for(child, "python3", &status);
-  return code ? code : status;
+  return code ? code : code_of(status, written);
 }
 
 /* Malformed older results, and a Python that is missing, are noticed before anything runs. */
 static int check_script(benchmarks *b) {
-  return run_script(b, false, &b->compare, b->compare && strcmp(b->compare, "-") != 0);
+  bool written;
+  return run_script(b, false, NULL, 0, &written);
 }
 
 /* Without any results there is nothing to write. */
 static int make_answer(benchmarks *b) {
   if (b->job.code && !b->document_count)
     return b->job.code;
-  const int code = run_script(b, true, b->from.values, b->from.count), verdict = code - WRITTEN;
-  const bool written = code == CLI_OK || verdict == CLI_FAILED || verdict == CLI_INPUT;
-  if (b->job.code == CLI_OK)
-    b->job.code = !written ? code : code ? verdict : CLI_OK;
+  bool written = false;
+  const int code = run_script(b, true, b->from.values, b->from.count, &written);
+  b->job.code = b->job.code == CLI_OK ? code : b->job.code;
   return written ? CLI_OK : b->job.code;
 }
 
@@ -321,11 +336,30 @@ static int check_options(const benchmarks *b) {
   return CLI_OK;
 }
 
+/* More than report.py reads is not copied. */
+static int copy_old(benchmarks *b) {
+  const size_t most = (size_t)(16 << 20) + 1;
+  cli_input old;
+  int code = cli_input_open(b->compare, &old);
+  if (code == CLI_OK)
+    code = open_document(&b->old, old.name);
+  size_t bytes = 0;
+  for (int byte; code == CLI_OK && bytes < most && (byte = getc(old.file)) != EOF; bytes++)
+    putc(byte, b->old.file);
+  if (code == CLI_OK && ferror(old.file))
+    code = cli_fail(CLI_INPUT, "%s: expected a readable file: %s", old.name, strerror(errno));
+  if (code == CLI_OK && fflush(b->old.file))
+    code = cli_fail(CLI_FAILED, "no temporary file can be written: %s", strerror(errno));
+  if (old.file)
+    cli_input_close(&old);
+  return code;
+}
+
 /* Standard input can stand for one file; of a terminal that is said. */
-static int check_inputs(const benchmarks *b) {
+static int check_inputs(benchmarks *b) {
   bool standard;
   const char *name;
-  int code = b->compare ? cli_standard_input(b->compare, &standard, &name) : CLI_OK;
+  int code = b->compare ? copy_old(b) : CLI_OK;
   for (int i = 0; code == CLI_OK && i < b->from.count; i++)
     code = cli_standard_input(b->from.values[i], &standard, &name);
   return code;

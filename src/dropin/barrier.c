@@ -59,10 +59,11 @@ static bool is_over(const struct timespec *at) {
 
 /* ---- calls ---- */
 
+static unsigned threads; /* that have got a counter */
+
 static int *counter(void) {
-  static unsigned threads;
   if (!own)
-    own = &counters[__atomic_fetch_add(&threads, 1, __ATOMIC_RELAXED) % COUNTERS].calls;
+    own = &counters[__atomic_fetch_add(&threads, 1, __ATOMIC_SEQ_CST) % COUNTERS].calls;
   return own;
 }
 
@@ -80,7 +81,8 @@ static void wait_for_fork(int *calls) {
 /* Without the calling thread: a handler of signals that forks in the midst of a call does not wait for it. */
 static int under_way(void) {
   int all = depth > 0 ? -1 : 0;
-  for (int i = 0; i < COUNTERS; i++)
+  const unsigned used = __atomic_load_n(&threads, __ATOMIC_SEQ_CST);
+  for (unsigned i = 0; i < COUNTERS && i < used; i++)
     all += __atomic_load_n(&counters[i].calls, __ATOMIC_SEQ_CST);
   return all;
 }
@@ -123,7 +125,7 @@ void dvt_starting_asks(bool asks) {
 /* ---- before fork() ---- */
 
 /* NULL: as long as the calls take. */
-static void close_gate(const struct timespec *until) {
+static void close_barrier(const struct timespec *until) {
   struct timespec nap = {.tv_nsec = 20000};
   if (held.barrier || (until ? pthread_mutex_timedlock(&passing, until) : pthread_mutex_lock(&passing)) != 0)
     return;
@@ -151,7 +153,7 @@ static void stop_starts(const struct timespec *until) {
 static void before_fork(void) {
   const struct timespec until = soon();
   stop_starts(&until);
-  close_gate(NULL);
+  close_barrier(NULL);
 }
 
 static void before_fork_of_all(void) {
@@ -162,7 +164,7 @@ static void before_fork_of_all(void) {
 void dvt_barrier_close_at_last(void) {
   const struct timespec until = soon();
   stop_starts(&until);
-  close_gate(&until);
+  close_barrier(&until);
 }
 
 void dvt_barrier_watch_runtime(void) {

@@ -128,6 +128,9 @@ int dvt_dropin_threads(void);
 /* Whether this is the number that the library has chosen. */
 bool dvt_dropin_threads_are_given(void);
 
+/* Whether OpenMP may give the calling thread's team fewer threads than it asks for. */
+bool dvt_dropin_team_may_be_short(void);
+
 /* ---- routing ---- */
 
 /* A call of level 3, column-major. Letters are capitals; what a routine does not have is 0. m, n and k are

@@ -211,11 +211,15 @@ static void log_devices(const dvt_call *call, const decision *d, double seconds)
 }
 
 /* A small call; and any while another thread is in one, unless the program wants teams: several of these at once would
- * wait for each other's processors. */
+ * wait for each other's processors. And any where OpenMP may give BLIS fewer threads than it asks for, with which it
+ * ends the process. */
 static bool alone(const dvt_call *call) {
-  const bool shared = dvt_dropin_threads_are_given() && dvt_barrier_others();
-  const dvt_host_call alone = {
-      .why = shared ? "another thread computes" : "too small for more than one thread", .begin_ns = begin()};
+  const bool given = dvt_dropin_threads_are_given(), dynamic = given && dvt_dropin_team_may_be_short(),
+             shared = dynamic || (given && dvt_barrier_others());
+  const dvt_host_call alone = {.why = dynamic  ? "teams may have fewer threads"
+                                      : shared ? "another thread computes"
+                                               : "too small for more than one thread",
+                               .begin_ns = begin()};
   const bool entered = dvt_barrier_enter();
   const bool done = dvt_alone(call, dvt_dropin_threads(), shared);
   dvt_barrier_leave(entered);

@@ -23,6 +23,7 @@ static void (*set_ways)(blis_int, blis_int, blis_int, blis_int, blis_int);
 static blis_int (*threads_of[5])(void); /* the number, and the ways that stand in for it */
 
 static int given; /* threads that BLIS has got here; 0: none */
+static int (*is_dynamic)(void);
 
 int dvt_dropin_threads(void) {
   const blis_int all = threads_of[0] ? threads_of[0]() : 1;
@@ -40,12 +41,19 @@ bool dvt_dropin_threads_are_given(void) {
   return given > 0 && threads_of[0]() == given;
 }
 
-/* Of the runtime on which BLIS computes: the program's, if it has one. */
-static int ask_openmp(void *blis, const char *name, int otherwise) {
+bool dvt_dropin_team_may_be_short(void) {
+  return is_dynamic && is_dynamic();
+}
+
+/* A function of the runtime on which BLIS computes: the program's, if it has one. */
+static int (*of_openmp(void *blis, const char *name))(void) {
   void *function = dlsym(RTLD_DEFAULT, name);
-  if (!function)
-    function = dlsym(blis, name);
-  return function ? ((int (*)(void))(uintptr_t)function)() : otherwise;
+  return (int (*)(void))(uintptr_t)(function ? function : dlsym(blis, name));
+}
+
+static int ask_openmp(void *blis, const char *name, int otherwise) {
+  int (*const function)(void) = of_openmp(blis, name);
+  return function ? function() : otherwise;
 }
 
 /* BLIS ends the process where it gets fewer threads than it asks for, so it asks for one where that may be. */
@@ -57,6 +65,7 @@ static void give_threads(void *blis, const cpu_set_t *processors) {
       ask_openmp(blis, "omp_get_thread_limit", INT_MAX) < INT_MAX)
     return;
   const int cores = dvt_cores("", processors);
+  is_dynamic = of_openmp(blis, "omp_get_dynamic");
   if (cores > 1)
     set_threads(given = cores);
 }
@@ -64,8 +73,10 @@ static void give_threads(void *blis, const cpu_set_t *processors) {
 void *dvt_dropin_load_blis(void) {
   static const char *const names[] = {"bli_thread_get_num_threads", "bli_thread_get_jc_nt",
                                       "bli_thread_get_ic_nt", "bli_thread_get_jr_nt", "bli_thread_get_ir_nt"};
-  cpu_set_t processors; /* of the main thread, before a runtime that BLIS brings along binds it to one */
-  const bool known = sched_getaffinity(getpid(), sizeof processors, &processors) == 0;
+  /* Of the main thread, before a runtime that BLIS brings along binds it to one. The kernel wants room for all
+   * processors that it might have; the first 1024 count. */
+  cpu_set_t processors[16];
+  const bool known = sched_getaffinity(getpid(), sizeof processors, processors) == 0;
   void *blis = dlopen(DVT_DROPIN_BLIS, RTLD_NOW | RTLD_LOCAL);
   if (!blis)
     return NULL;
@@ -76,7 +87,7 @@ void *dvt_dropin_load_blis(void) {
       blis, "bli_thread_set_ways");
   const char *why;
   if (known && dvt_dropin_devices_likely(&why))
-    give_threads(blis, &processors);
+    give_threads(blis, processors);
   if (dvt_dropin_threads() >
       1) /* starts the runtime: its handlers of fork() come before those of the barrier */
     (void)ask_openmp(blis, "omp_in_parallel", 0);

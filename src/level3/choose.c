@@ -11,7 +11,7 @@
 #include "src/base/error.h"
 #include "src/level3/rule.h"
 
-/* Lengths of tiles are multiples of SHORTEST, as far as the block is longer (notes/gemm.md: products of other lengths
+/* Lengths of tiles are multiples of SHORTEST, as far as the block is longer (docs/notes/gemm.md: products of other lengths
  * are slower). LONGEST keeps a tile of doubles within 2 GiB. */
 enum { SHORTEST = 512, LONGEST = 16384, SHORTEST_END = 128, MOST_CHANGED = 32 };
 
@@ -20,7 +20,7 @@ enum { MOST_GRIDS = 110 };
 _Static_assert(DVT_PLAN_DEVICES <= 16, "more devices have more grids");
 
 /* What a search may cost: seconds for each step of a plan that is built and simulated, and the share of the predicted
- * time for the changes of one number of devices (notes/gemm.md, Cost). */
+ * time for the changes of one number of devices (docs/notes/gemm.md, Cost). */
 static const double step_seconds = 0.5e-6, share_improved = 0.15;
 
 typedef struct search {
@@ -84,7 +84,7 @@ static int devices_of(const dvt_plan_choice *choice) {
   return choice->grid[0] * choice->grid[1] * choice->grid[2];
 }
 
-/* The margins are those of notes/gemm.md, How a plan is chosen: a further device has to gain 30 µs less 1 % of the
+/* The margins are those of docs/notes/gemm.md, How a plan is chosen: a further device has to gain 30 µs less 1 % of the
  * work, at most 2 %; of long work all of them together may lose up to 1 %. Of grids that are predicted to be as fast
  * the one is taken whose devices get least from each other. */
 static void set_seconds(dvt_candidate *c, double seconds) {

@@ -434,6 +434,8 @@ davit_status dvt_level3_run(const dvt_level3 *g, const davit_level3_options *opt
   davit_level3_report report = {0};
   DVT_TRY(dvt_may_wait());
   const dvt_level3_call call = {dvt_rule_of(g->routine), *g, options, any_device};
+  if (options->explanation)
+    *options->explanation = (davit_level3_explanation){0};
   davit_status status = DAVIT_SUCCESS;
   if (g->m > 0 && g->n > 0) {
     setup *s = dvt_allocate(1, sizeof *s);

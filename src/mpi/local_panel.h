@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rank's part of a matrix C on its devices: a local panel of columns each, with a queue. A device that reaches
- * the memory of C computes there, others hold a copy. Panels, numbered from 0, have stage buffers: each stage buffer
- * has buffers on the devices, which are filled while the devices work on those of stage buffers before. All is
- * enqueued; what the host waits for is said. */
+ * the memory of C computes there, others hold a copy. Panels, numbered from 0, take turns at stages: each stage has
+ * buffers on the devices, which are filled while the devices work on those of stages before. All is enqueued; what the
+ * host waits for is said. */
 #ifndef DAVIT_SRC_MPI_LOCAL_PANEL_H
 #define DAVIT_SRC_MPI_LOCAL_PANEL_H
 
@@ -158,7 +158,7 @@ davit_status dvt_local_panels_solve(dvt_local_panels *locals, int64_t t, dvt_row
 /* Copies rows of C into a contiguous matrix of the host, and waits. */
 davit_status dvt_local_panels_read(dvt_local_panels *locals, int64_t row, int64_t rows, void *to);
 
-/* Waits until the operands of panel t are not read any more where they came from. t is one of the last `stage buffers`
+/* Waits until the operands of panel t are not read any more where they came from. t is one of the last `stages`
  * panels, or less than 0. */
 davit_status dvt_local_panels_wait(dvt_local_panels *locals, int64_t t);
 

@@ -2,7 +2,7 @@
 /* A panel of the rows arrives; then what the process column has of it for the columns is sent. Both happen while the
  * devices multiply with the panel before.
  *
- * Buffers change in stage buffers, as those of panels (panel.c). */
+ * Buffers change in turns, as those of panels (panel.c). */
 #include "src/mpi/mirror.h"
 
 #include <davit/memory.h>

@@ -30,7 +30,7 @@ davit_status dvt_move(const davit_mpi_grid *grid, const dvt_view *from, dvt_view
 /* The way back, into a matrix that is there. */
 davit_status dvt_move_back(const davit_mpi_grid *grid, const dvt_view *from, const dvt_view *to);
 
-/* Opens the local panels by open(call, local panels), and agrees on how it went. Where a device has no memory for
+/* Opens the local panels by open(call, locals), and agrees on how it went. Where a device has no memory for
  * them, again without what the grid keeps there for panels of the next call. */
 davit_status dvt_local_panels_agree(davit_mpi_grid *grid, dvt_local_panels *locals,
                                     davit_status (*open)(void *call, dvt_local_panels *locals), void *call);

@@ -206,13 +206,14 @@ static davit_status run_staged(const dvt_site *site, const void *arguments) {
 
 /* The arguments of a command on the lane: what is tuned, and where a result lies, are set. */
 static const void *adapt(const dvt_lane *lane, const dvt_operation *operation, const dvt_array *result,
-                         const void *arguments, unsigned char own[DVT_ARGUMENT_BYTES], int *place) {
+                         const void *arguments, bool streamed, unsigned char own[DVT_ARGUMENT_BYTES],
+                         int *place) {
   if (!operation->tune && !result)
     return arguments;
   memcpy(own, arguments, operation->bytes);
   if (operation->tune)
     operation->tune(own, lane->device);
-  if (!result)
+  if (!result || (!result->step && !streamed))
     return own;
   *place = dvt_place_of(dvt_array_pointer(result, own));
   if (result->step) {
@@ -241,7 +242,7 @@ static davit_status submit_stream(dvt_lane *lane, const dvt_operation *operation
 static davit_status submit_host(dvt_lane *lane, const dvt_operation *operation, const void *arguments,
                                 int threads) {
   dvt_extents e;
-  if (operation->short_bytes > 0) {
+  if (operation->short_bytes > 0 && !operation->serial) {
     dvt_operation_measure(operation, arguments, lane->device, 1, &e);
     threads = dvt_operation_bytes(operation, &e) <= operation->short_bytes ? DVT_ALONE : threads;
   }
@@ -258,8 +259,8 @@ davit_status dvt_operation_submit(dvt_lane *lane, const dvt_operation *operation
   alignas(16) unsigned char own[DVT_ARGUMENT_BYTES];
   const dvt_array *result = dvt_operation_result(operation);
   int place = 0;
-  arguments = adapt(lane, operation, result, arguments, own, &place);
   const dvt_path path = dvt_path_of(lane, operation);
+  arguments = adapt(lane, operation, result, arguments, path == DVT_ON_STREAM, own, &place);
   if (path == DVT_ON_STREAM)
     return submit_stream(lane, operation, result, arguments, place);
   if (path == DVT_ON_HOST)

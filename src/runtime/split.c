@@ -148,7 +148,7 @@ static davit_status flush(split *s, int lane, int i) {
 }
 
 /* The buffer stands for a block from now on. */
-static davit_status load(split *s, int lane, int i, const dvt_chunk *chunk, const block *from) {
+static davit_status load(split *s, int lane, int i, const dvt_chunk *chunk, const block *from, int place) {
   const dvt_array *operand = &s->operation->array[i];
   const dvt_extents *e = s->extents;
   buffer *b = &s->buffer[lane][i];
@@ -169,7 +169,7 @@ static davit_status load(split *s, int lane, int i, const dvt_chunk *chunk, cons
   if (!operand->reads || (e->unread >> i & 1))
     return DAVIT_SUCCESS;
   const dvt_copy in = {b->memory,       from->base, from->row_bytes, from->pitch,
-                       from->row_bytes, from->cols, device,          dvt_place_of(from->base)};
+                       from->row_bytes, from->cols, device,          place};
   return copy(s, lane, &in);
 }
 
@@ -193,10 +193,11 @@ static davit_status place_block(split *s, int lane, int i, const dvt_chunk *chun
                                 char **at, size_t *pitch) {
   *at = from->base;
   *pitch = from->pitch;
-  if (dvt_place_reached(s->graph.lane[lane]->device, dvt_place_of(from->base)))
+  const int place = dvt_place_of(from->base);
+  if (dvt_place_reached(s->graph.lane[lane]->device, place))
     return DAVIT_SUCCESS;
   if (!holds(&s->buffer[lane][i], from))
-    DVT_TRY(load(s, lane, i, chunk, from));
+    DVT_TRY(load(s, lane, i, chunk, from, place));
   *at = s->buffer[lane][i].memory;
   *pitch = from->row_bytes;
   return DAVIT_SUCCESS;
@@ -421,25 +422,38 @@ static bool find_home(const dvt_operation *o, const void *arguments, const dvt_e
     else if (!(e->skipped >> i & 1))
       array[arrays++] = pointer;
   }
-  if (!dvt_home_of(array, arrays, devices, count, named, device, threads))
+  if (arrays == 0 || !dvt_home_of(array, arrays, devices, count, named, device, threads))
     return false;
   const bool on_host = dvt_place_is_host(dvt_place_of(array[0]));
   if (o->frozen && (!on_host || e->length[DVT_OUT] > e->chunk[DVT_OUT]))
     return false;
   if (!on_host)
     return true;
-  /* Named host devices share the work, and the lanes of one are threads of a serial form. */
+  /* Named host devices share the work. A serial form is split over lanes instead. */
   const bool shares = count > 1 && named && o->order != DVT_CHUNKS_FOLLOW;
   return result_on_host && !shares && (!o->serial || dvt_operation_bytes(o, e) <= o->short_bytes);
 }
 
-/* On the host a lane is a thread of a serial form. Where ranges belong to lanes the bits depend on how many there
- * are. */
-static int lanes_of(const dvt_operation *operation, const int *devices, int count) {
-  bool shared = operation->serial && operation->order == DVT_CHUNKS_TURN;
+static int ranges_of(dvt_order order, int devices) {
+  return order == DVT_CHUNKS_TURN ? devices : order == DVT_CHUNKS_STAY ? devices * LANES : 1;
+}
+
+/* Lanes of each device. Where ranges belong to lanes the bits depend on how many there are. Elsewhere there are no more
+ * than chunks, and on the host as many as threads, if the form is one. */
+static int lanes_of(const dvt_operation *operation, const dvt_extents *e, const int *devices, int count) {
+  bool on_host = operation->serial;
+  if (operation->order == DVT_CHUNKS_STAY)
+    return LANES;
   for (int i = 0; i < count; i++)
-    shared = shared && dvt_device_find(devices[i])->shares_host_memory;
-  return shared ? (int)dvt_at_most(dvt_at_least(dvt_device_threads(devices[0]), LANES), MOST_LANES) : LANES;
+    on_host = on_host && dvt_device_find(devices[i])->shares_host_memory &&
+              dvt_path_on(devices[i], false, operation) == DVT_ON_HOST;
+  const int most =
+      on_host ? (int)dvt_at_most(dvt_at_least(dvt_device_threads(devices[0]), LANES), MOST_LANES) : LANES;
+  int64_t chunks = 1;
+  for (int axis = 0; axis < DVT_AXES; axis++)
+    chunks *= dvt_divide_up(axis == DVT_OUT ? dvt_divide_up(e->length[axis], count) : e->length[axis],
+                            e->chunk[axis]);
+  return (int)dvt_at_most(chunks, most);
 }
 
 davit_status dvt_operation_call(const dvt_operation *operation, void *arguments, dvt_where where) {
@@ -449,17 +463,18 @@ davit_status dvt_operation_call(const dvt_operation *operation, void *arguments,
   DVT_TRY(dvt_choose_devices(where, devices, &count));
   if (where.mapped)
     DVT_TRY(dvt_operation_use_mapped(operation, arguments, devices[0]));
-  split s = {.operation = operation,
-             .arguments = arguments,
-             .extents = &extents,
-             .devices = count,
-             .lanes = count * lanes_of(operation, devices, count)};
-  s.ranges = operation->order == DVT_CHUNKS_TURN ? count : operation->order == DVT_CHUNKS_STAY ? s.lanes : 1;
-  dvt_operation_measure(operation, arguments, devices[0], s.ranges, &extents);
+  const int ranges = ranges_of(operation->order, count);
+  dvt_operation_measure(operation, arguments, devices[0], ranges, &extents);
   if (dvt_extents_are_empty(&extents))
     return operation->merge ? operation->merge(arguments, NULL, 0) : DAVIT_SUCCESS;
   if (find_home(operation, arguments, &extents, devices, count, where.devices || where.mapped, &device,
                 &threads))
     return dvt_operation_now(device, operation, arguments, threads);
+  split s = {.operation = operation,
+             .arguments = arguments,
+             .extents = &extents,
+             .devices = count,
+             .ranges = ranges,
+             .lanes = count * lanes_of(operation, &extents, devices, count)};
   return run_split(&s, devices);
 }

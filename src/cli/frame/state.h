@@ -54,6 +54,7 @@ typedef struct cli_job {
 /* The work is done in host memory, whatever the devices are. */
 static inline void cli_job_on_host(cli_job *job) {
   job->devices = (cli_device_set){.count = 1, .ids = {DAVIT_HOST}};
+  job->memory = CLI_MEMORY_PLAIN;
 }
 
 #endif
