@@ -381,9 +381,11 @@ def run(words):
     options = dict(given)
     name, _, path = options.get("--compare", "").rpartition("=")
     old = finish(read(path, name)) if path else None
+    if not files and "--program" not in options:
+        return WRITTEN  # nothing was to be done but that
     documents, broken = read_all(given, files)
-    if not documents:
-        return SAID + FAILED if broken else WRITTEN
+    if broken and not documents:
+        return SAID + FAILED
     rows, comparison = finish(documents), None
     if old is not None:
         comparison = Comparison(name or path, old, rows, float(options.get("--noise", 5)) / 100)
