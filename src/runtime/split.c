@@ -135,16 +135,18 @@ static davit_status flush(split *s, int lane, int i) {
   buffer *b = &s->buffer[lane][i];
   const block *to = &b->stored;
   const bool any = b->written && to->row_bytes > 0 && to->cols > 0;
+  b->written = false;
+  if (!any)
+    return DAVIT_SUCCESS;
   const dvt_copy home = {to->base,
                          (char *)b->memory + b->offset,
                          to->pitch,
                          b->held.row_bytes,
                          to->row_bytes,
                          to->cols,
-                         any ? dvt_place_of(to->base) : 0,
+                         dvt_place_of(to->base),
                          s->graph.lane[lane]->device};
-  b->written = false;
-  return any ? copy(s, lane, &home) : DAVIT_SUCCESS;
+  return copy(s, lane, &home);
 }
 
 /* The buffer stands for a block from now on. */
@@ -210,7 +212,6 @@ static davit_status place_operand(split *s, int lane, int i, const dvt_chunk *ch
   const dvt_array *operand = &s->operation->array[i];
   const dvt_extents *e = s->extents;
   const size_t element = element_of(s, operand);
-  const int64_t step = step_of(operand, s->arguments);
   if (e->skipped >> i & 1)
     return DAVIT_SUCCESS;
   if (operand->kind == DVT_RESULT) {
@@ -222,6 +223,7 @@ static davit_status place_operand(split *s, int lane, int i, const dvt_chunk *ch
     dvt_array_point(operand, part, s->buffer[lane][i].memory);
     return DAVIT_SUCCESS;
   }
+  const int64_t step = step_of(operand, s->arguments);
   const block from = block_of(s, operand, chunk);
   char *at;
   size_t pitch;
@@ -296,15 +298,19 @@ static davit_status run_range(split *s, int range) {
 
 /* ---- all of it ---- */
 
+static davit_status store_total(split *s, int lane, const void *total) {
+  const size_t bytes = s->extents->result_bytes;
+  const dvt_copy out = dvt_copy_bytes(bytes, total, s->graph.lane[lane]->device,
+                                      s->results + (size_t)lane * bytes, DAVIT_PINNED);
+  return copy(s, lane, &out);
+}
+
 /* What is still in buffers: written blocks, and the lanes' totals. */
 static davit_status store_all(split *s) {
-  const size_t bytes = s->extents->result_bytes;
   for (int lane = 0; lane < s->lanes; lane++)
     for (int i = 0; i < DVT_ARRAYS && s->operation->array[i].name; i++) {
       const void *total = s->operation->array[i].kind == DVT_TOTAL ? s->buffer[lane][i].memory : NULL;
-      const dvt_copy out = dvt_copy_bytes(bytes, total, s->graph.lane[lane]->device,
-                                          s->results + (size_t)lane * bytes, DAVIT_PINNED);
-      DVT_TRY(total ? copy(s, lane, &out) : flush(s, lane, i));
+      DVT_TRY(total ? store_total(s, lane, total) : flush(s, lane, i));
     }
   return DAVIT_SUCCESS;
 }
