@@ -337,6 +337,13 @@ static davit_status spread_over(const dvt_closest_problem *p, const int *devices
   return dvt_error_report(&first);
 }
 
+static davit_status use_mapped(dvt_closest_problem *p, int device) {
+  void *points = (void *)(uintptr_t)p->points;
+  DVT_TRY(dvt_use_mapped(device, "points", &points));
+  p->points = points;
+  return DAVIT_SUCCESS;
+}
+
 /* Where the search goes: to one device, or to all that are chosen. */
 typedef struct places {
   int chosen[DVT_MAX_DEVICES], count;
@@ -350,7 +357,7 @@ static davit_status find_places(dvt_closest_problem *p, const davit_closest_pair
   const dvt_where where = DVT_WHERE(options);
   DVT_TRY(dvt_choose_devices(where, w->chosen, &w->count));
   if (where.mapped)
-    DVT_TRY(dvt_use_mapped(w->chosen[0], "points", (void **)(uintptr_t)&p->points));
+    DVT_TRY(use_mapped(p, w->chosen[0]));
   w->device = DAVIT_HOST;
   w->alone = p->algorithm == DAVIT_CLOSEST_PAIR_DIVIDE && dvt_place_is_host(dvt_place_of(p->points));
   if (w->alone)
@@ -375,7 +382,7 @@ davit_status dvt_closest_submit(davit_queue *queue, const dvt_closest_problem *p
   DVT_TRY(dvt_choose_lane(queue, where, &lane));
   dvt_closest_problem there = *p;
   if (where.mapped)
-    DVT_TRY(dvt_use_mapped(lane->device, "points", (void **)(uintptr_t)&there.points));
+    DVT_TRY(use_mapped(&there, lane->device));
   return dvt_lane_submit(lane, DVT_BLOCKING, run_here, &there, sizeof there);
 }
 

@@ -24,10 +24,6 @@ static int64_t width(const dvt_covariance *g) {
   return g->trans == 'N' ? g->cols : g->rows;
 }
 
-static int64_t breadth(const dvt_covariance *g) {
-  return g->trans == 'N' ? g->cols : g->rows;
-}
-
 static int64_t triangle_length(int64_t cols) {
   return cols * (cols - 1) / 2;
 }
@@ -71,8 +67,8 @@ static davit_status check_overlaps(const dvt_covariance *g) {
   int64_t packed = triangle_length(g->cols);
   bool full = g->triangle == DAVIT_COVARIANCE_FULL;
   const region regions[] = {
-      {"d", g->d, g->ldd, height(g), breadth(g)},
-      {"centred", g->centred, g->ldc, height(g), breadth(g)},
+      {"d", g->d, g->ldd, height(g), width(g)},
+      {"centred", g->centred, g->ldc, height(g), width(g)},
       {"mean", g->mean, g->cols, g->cols, 1},
       {"s", g->s, full ? g->lds : packed, full ? g->cols : packed, full ? g->cols : 1},
   };
@@ -126,7 +122,7 @@ static void *complete(dvt_covariance *g, scratch *from, void **square, int64_t *
     g->mean = take(from, (size_t)g->cols * element);
   if (!g->centred) {
     g->ldc = padded(height(g), element);
-    g->centred = take(from, (size_t)(g->ldc * breadth(g)) * element);
+    g->centred = take(from, (size_t)(g->ldc * width(g)) * element);
   }
   *square = g->s;
   *ld = g->lds;
@@ -163,15 +159,7 @@ static void tune(void *arguments, int device) {
       dvt_tuned(device, DVT_TUNE_COVARIANCE_TEAMS, 0) * dvt_device_find(device)->info.compute_units;
 }
 
-/* It is split by its own rules, below. */
-static void measure(const void *arguments, int device, int ranges, dvt_extents *e) {
-  const dvt_covariance *g = arguments;
-  (void)device;
-  (void)ranges;
-  e->length[DVT_OUT] = g->cols;
-  e->length[DVT_IN] = g->rows;
-}
-
+/* It is split by rules of its own, below. */
 static const dvt_operation operation = {
     .name = "covariance",
     .bytes = DVT_BYTES_OF(dvt_covariance),
@@ -184,7 +172,7 @@ static const dvt_operation operation = {
               DVT_ARRAY(dvt_covariance, mean, DVT_ALONG_OUT, .writes = true),
               DVT_ARRAY(dvt_covariance, centred, DVT_MATRIX),
               DVT_ARRAY(dvt_covariance, s, DVT_ALONG_OUT, .writes = true)},
-    .measure = measure,
+    .size = {offsetof(dvt_covariance, cols), offsetof(dvt_covariance, rows)},
     .tune = tune};
 
 /* The arguments with the defaults of the options filled in. */
@@ -299,7 +287,7 @@ static davit_status place_data(covariance_run *r, int index) {
   m->centres = true;
   if (!g->centred || !reaches(m->device, g->centred)) {
     m->g.ldc = padded(height(g), element);
-    DVT_TRY(hold(g, m->device, (size_t)(m->g.ldc * breadth(g)) * element, &m->own[0]));
+    DVT_TRY(hold(g, m->device, (size_t)(m->g.ldc * width(g)) * element, &m->own[0]));
     m->g.centred = m->own[0];
   }
   if (!g->mean || !reaches(m->device, g->mean)) {
@@ -328,8 +316,7 @@ static davit_status copy_block(dvt_lane *lane, void *to, int64_t ld_to, const vo
 static davit_status fetch_data(member *m, dvt_covariance *g, dvt_lane *lane) {
   if (!m->centres || !g->d || reaches(m->device, g->d))
     return DAVIT_SUCCESS;
-  DVT_TRY(
-      copy_block(lane, g->centred, g->ldc, g->d, g->ldd, height(g), breadth(g), davit_type_bytes(g->type)));
+  DVT_TRY(copy_block(lane, g->centred, g->ldc, g->d, g->ldd, height(g), width(g), davit_type_bytes(g->type)));
   g->d = g->centred;
   g->ldd = g->ldc;
   return DAVIT_SUCCESS;
@@ -369,8 +356,7 @@ static davit_status send_data(covariance_run *r) {
   if (g->mean && !mean)
     DVT_TRY(copy_block(m->lane[0], g->mean, g->cols, m->g.mean, g->cols, g->cols, 1, element));
   if (g->centred && !centred)
-    DVT_TRY(
-        copy_block(m->lane[0], g->centred, g->ldc, m->g.centred, m->g.ldc, height(g), breadth(g), element));
+    DVT_TRY(copy_block(m->lane[0], g->centred, g->ldc, m->g.centred, m->g.ldc, height(g), width(g), element));
   return DAVIT_SUCCESS;
 }
 
@@ -516,8 +502,8 @@ static davit_status pass_on(covariance_run *r, member *from, dvt_record *centred
   DVT_TRY(dvt_lane_wait(lane, centred));
   if (r->g->mean)
     DVT_TRY(copy_block(lane, copy.mean, source.cols, source.mean, source.cols, source.cols, 1, element));
-  return copy_block(lane, copy.centred, copy.ldc, source.centred, source.ldc, height(&source),
-                    breadth(&source), element);
+  return copy_block(lane, copy.centred, copy.ldc, source.centred, source.ldc, height(&source), width(&source),
+                    element);
 }
 
 /* Whether a device needs a block: for a panel of its own that comes later, or for what the caller wants beside S. */

@@ -54,8 +54,8 @@ static void tune(void *arguments, int device) {
   s->columns = dvt_tuned(device, DVT_TUNE_STENCIL_COLUMNS, 0);
 }
 
-/* A chunk is as wide as CHUNK_BYTES allow, MIN_COLS columns at least, and reads one more row or column at each side that
- * is no edge of the matrix. Columns too long for that are cut as well. */
+/* A chunk is as wide as CHUNK_BYTES allow, MIN_COLS columns at least, and reads one more row or column at each side
+ * that is no edge of the matrix. Columns too long for that are cut as well. */
 enum { CHUNK_BYTES = 32 << 20, MIN_COLS = 4 };
 
 static void measure(const void *arguments, int device, int ranges, dvt_extents *e) {

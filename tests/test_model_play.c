@@ -357,8 +357,8 @@ CASE(test_devices_give_and_take_at_once) {
   expect_rows(&model, &shape, 0.2e-3);
 }
 
-/* A load from device 0 shares with a copy of what the device has in a tile buffer; one from a device that is not used shares
- * with others from there alone. */
+/* A load from device 0 shares with a copy of what the device has in a tile buffer; one from a device that is not
+ * used shares with others from there alone. */
 CASE(test_loads_share_with_copies_from_their_device) {
   dvt_model model = link_model(3);
   dvt_plan_shape shape = shape_in_place(1, 1, 1, 3);

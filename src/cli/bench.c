@@ -355,7 +355,7 @@ static int copy_old(benchmarks *b) {
   return code;
 }
 
-/* Standard input can stand for one file; of a terminal that is said. */
+/* Standard input can stand for one file; of a terminal that is said. What --compare names is read now. */
 static int check_inputs(benchmarks *b) {
   bool standard;
   const char *name;

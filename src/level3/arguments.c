@@ -105,8 +105,6 @@ static void measure(const void *arguments, int device, int ranges, dvt_extents *
   const dvt_level3 *g = arguments;
   (void)device;
   (void)ranges;
-  e->length[DVT_OUT] = g->m;
-  e->length[DVT_IN] = g->n;
   e->skipped = dvt_level3_vanishes(g) ? 1U << A | 1U << B : 0;
 }
 
@@ -121,6 +119,7 @@ static void measure(const void *arguments, int device, int ranges, dvt_extents *
    .prepare = dvt_blas_prepare,                                                                              \
    .array = {DVT_ARRAY(dvt_level3, a, DVT_MATRIX), DVT_ARRAY(dvt_level3, b, DVT_MATRIX),                     \
              DVT_ARRAY(dvt_level3, c, DVT_MATRIX)},                                                          \
+   .size = {offsetof(dvt_level3, m), offsetof(dvt_level3, n)},                                               \
    .measure = measure,                                                                                       \
    __VA_ARGS__}
 const dvt_operation dvt_level3_operations[DVT_ROUTINES] = {

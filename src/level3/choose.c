@@ -11,8 +11,8 @@
 #include "src/base/error.h"
 #include "src/level3/rule.h"
 
-/* Lengths of tiles are multiples of SHORTEST, as far as the block is longer (docs/notes/gemm.md: products of other lengths
- * are slower). LONGEST keeps a tile of doubles within 2 GiB. */
+/* Lengths of tiles are multiples of SHORTEST, as far as the block is longer (docs/notes/gemm.md: products of other
+ * lengths are slower). LONGEST keeps a tile of doubles within 2 GiB. */
 enum { SHORTEST = 512, LONGEST = 16384, SHORTEST_END = 128, MOST_CHANGED = 32 };
 
 /* All grids of up to 16 devices. */

@@ -338,8 +338,10 @@ davit_status dvt_operation_enqueue(davit_queue *queue, const dvt_operation *oper
   DVT_TRY(operation->check(arguments));
   if (where.mapped)
     DVT_TRY(dvt_operation_use_mapped(operation, arguments, lane->device));
-  dvt_operation_measure(operation, arguments, lane->device, 1, &e);
-  if (operation->order != DVT_WHOLE && !operation->merge && dvt_extents_are_empty(&e))
-    return DAVIT_SUCCESS;
+  if (operation->order != DVT_WHOLE && !operation->merge) {
+    dvt_operation_measure(operation, arguments, lane->device, 1, &e);
+    if (dvt_extents_are_empty(&e))
+      return DAVIT_SUCCESS;
+  }
   return dvt_operation_submit(lane, operation, arguments, 0);
 }

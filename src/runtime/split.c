@@ -228,14 +228,13 @@ static davit_status place_operand(split *s, int lane, int i, const dvt_chunk *ch
   char *at;
   size_t pitch;
   DVT_TRY(place_block(s, lane, i, chunk, &from, &at, &pitch));
-  int64_t apart = step == 1 || step == -1 ? 1 : (int64_t)(pitch / element);
   if (is_matrix(operand)) {
     const int64_t rows = dvt_at_most(chunk->range[e->rows].begin, operand->border),
                   cols = dvt_at_most(chunk->range[!e->rows].begin, operand->border);
-    apart = (int64_t)(pitch / element);
     at += (size_t)rows * element + (size_t)cols * pitch;
   }
-  apart = step < 0 ? -apart : apart;
+  const bool is_dense = !is_matrix(operand) && (step == 1 || step == -1);
+  const int64_t distance = is_dense ? 1 : (int64_t)(pitch / element), apart = step < 0 ? -distance : distance;
   dvt_array_point(operand, part, at);
   if (operand->step)
     memcpy((char *)part + operand->step, &apart, sizeof apart);
@@ -366,12 +365,12 @@ void dvt_split_always(bool is_so) {
 
 bool dvt_home_of(const void *const arrays[], int count, const int *devices, int device_count, bool named,
                  int *device, int *threads) {
-  bool on_host = true, shared = true, together = true, among = !named;
-  const int place = dvt_place_of(arrays[0]);
-  int sum = 0;
   if (atomic_load(&always))
     return false;
-  for (int i = 0; i < count; i++) {
+  const int place = dvt_place_of(arrays[0]);
+  bool on_host = dvt_place_is_host(place), shared = true, together = true, among = !named;
+  int sum = 0;
+  for (int i = 1; i < count; i++) {
     const int other = dvt_place_of(arrays[i]);
     on_host = on_host && dvt_place_is_host(other);
     together = together && other == place;
@@ -386,12 +385,10 @@ bool dvt_home_of(const void *const arrays[], int count, const int *devices, int 
   return on_host ? shared : together && among && place >= 0;
 }
 
-davit_status dvt_operation_now(int device, const dvt_operation *operation, const void *arguments,
-                               int threads) {
+static davit_status run_whole(int device, const dvt_operation *operation, const void *arguments,
+                              const dvt_extents *e, int threads) {
   alignas(16) unsigned char near[DVT_ARGUMENT_BYTES];
-  dvt_extents e;
-  dvt_operation_measure(operation, arguments, device, 1, &e);
-  if (dvt_operation_bytes(operation, &e) <= operation->short_bytes)
+  if (dvt_operation_bytes(operation, e) <= operation->short_bytes)
     threads = DVT_ALONE;
   if (dvt_operation_runs_here(device, operation, threads))
     return dvt_operation_run_here(device, operation, arguments, threads);
@@ -400,7 +397,7 @@ davit_status dvt_operation_now(int device, const dvt_operation *operation, const
   void *const wanted = result ? dvt_array_pointer(result, arguments) : NULL, *pinned = NULL;
   if (wanted && dvt_lane_has_stream(device) && dvt_place_is_host(dvt_place_of(wanted)) &&
       !dvt_place_is_streamable(dvt_place_of(wanted))) {
-    DVT_TRY(dvt_malloc(e.result_bytes, DAVIT_PINNED, &pinned));
+    DVT_TRY(dvt_malloc(e->result_bytes, DAVIT_PINNED, &pinned));
     memcpy(near, arguments, operation->bytes);
     dvt_array_point(result, near, pinned);
     arguments = near;
@@ -410,9 +407,16 @@ davit_status dvt_operation_now(int device, const dvt_operation *operation, const
   if (status == DAVIT_SUCCESS)
     status = dvt_lane_end(lane, dvt_operation_submit(lane, operation, arguments, threads));
   if (status == DAVIT_SUCCESS && pinned)
-    memcpy(wanted, pinned, e.result_bytes);
+    memcpy(wanted, pinned, e->result_bytes);
   davit_free(pinned);
   return status;
+}
+
+davit_status dvt_operation_now(int device, const dvt_operation *operation, const void *arguments,
+                               int threads) {
+  dvt_extents e;
+  dvt_operation_measure(operation, arguments, device, 1, &e);
+  return run_whole(device, operation, arguments, &e, threads);
 }
 
 /* Where the operation runs as a whole. */
@@ -430,7 +434,7 @@ static bool find_home(const dvt_operation *o, const void *arguments, const dvt_e
   }
   if (arrays == 0 || !dvt_home_of(array, arrays, devices, count, named, device, threads))
     return false;
-  const bool on_host = dvt_place_is_host(dvt_place_of(array[0]));
+  const bool on_host = dvt_place_is_host(*device);
   if (o->frozen && (!on_host || e->length[DVT_OUT] > e->chunk[DVT_OUT]))
     return false;
   if (!on_host)
@@ -475,7 +479,7 @@ davit_status dvt_operation_call(const dvt_operation *operation, void *arguments,
     return operation->merge ? operation->merge(arguments, NULL, 0) : DAVIT_SUCCESS;
   if (find_home(operation, arguments, &extents, devices, count, where.devices || where.mapped, &device,
                 &threads))
-    return dvt_operation_now(device, operation, arguments, threads);
+    return run_whole(device, operation, arguments, &extents, threads);
   split s = {.operation = operation,
              .arguments = arguments,
              .extents = &extents,
