@@ -5,14 +5,19 @@
  * thread that holds one of these in the parent never releases it in the child. So the calls that take them, level 3
  * and what is made of it, are counted between dvt_barrier_enter() and dvt_barrier_leave(): fork() waits for those
  * under way, and who comes meanwhile waits for fork(). Levels 1 and 2 take no lock. Calls on devices are libdavit's,
- * which does the same for itself. While the process has one thread nothing is counted: it does not fork in the midst
+ * which does the same for itself once it has started. While the process has one thread nothing is counted: it does not fork in the midst
  * of a call.
  *
  * fork() calls the handlers before it in the reverse order of their registration. The first of them to come here
  * does the work, so these are registered several times: when the library is loaded, so that no fork is missed; and
  * after each runtime that has handlers of its own, because what is under way may need the locks that those handlers
  * take. The handler from the beginning (fork.c) comes after all others. It waits for 10 seconds at most, as the work
- * that it waits for may wait for this fork. */
+ * that it waits for may wait for this fork.
+ *
+ * Handlers that are registered while a fork is under way do not come before it. So a fork that has begun before
+ * devices were started has none of libdavit's, whose first call may be under way by then, with BLIS behind it where a
+ * device is the CPU. Therefore the barrier is closed before a start is waited for, and calls on devices are counted
+ * too, for such a fork. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -28,7 +33,8 @@ enum { PATIENCE_S = 10, SHORT_PATIENCE_MS = 1000, COUNTERS = 64, CACHE_LINE = 64
 static struct {
   _Alignas(CACHE_LINE) int calls;
 } counters[COUNTERS];
-static int closed; /* processes are being forked */
+static int on_devices; /* calls under way there */
+static int closed;     /* processes are being forked */
 static pthread_mutex_t passing =
     PTHREAD_MUTEX_INITIALIZER; /* held by the thread that has closed the barrier */
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
@@ -38,8 +44,10 @@ static int asking;    /* the thread that starts devices is in calls of libdavit'
 #define OF_THREAD static _Thread_local __attribute__((tls_model("initial-exec")))
 OF_THREAD int depth; /* of the calls that are counted */
 OF_THREAD int *own;  /* the counter of this thread */
+OF_THREAD int depth_on_devices;
 OF_THREAD struct {
   bool barrier, starting; /* closed, and locked, by this thread */
+  bool awaited;           /* the calls under way */
   bool gave_up;           /* it has waited for the start in vain */
   bool all;               /* the handlers of all libraries for devices come before this fork */
 } held;
@@ -87,6 +95,10 @@ static int under_way(void) {
   return all;
 }
 
+static bool others_on_devices(void) {
+  return __atomic_load_n(&on_devices, __ATOMIC_SEQ_CST) > (depth_on_devices > 0);
+}
+
 bool dvt_barrier_others(void) {
   return !__libc_single_threaded && under_way() > 0;
 }
@@ -110,6 +122,20 @@ void dvt_barrier_leave(bool entered) {
     __atomic_sub_fetch(own, 1, __ATOMIC_RELEASE);
 }
 
+/* Counted first, as above. */
+void dvt_barrier_enter_devices(void) {
+  if (depth_on_devices++ > 0)
+    return;
+  __atomic_add_fetch(&on_devices, 1, __ATOMIC_SEQ_CST);
+  if (__atomic_load_n(&closed, __ATOMIC_SEQ_CST))
+    wait_for_fork(&on_devices);
+}
+
+void dvt_barrier_leave_devices(void) {
+  if (--depth_on_devices == 0)
+    __atomic_sub_fetch(&on_devices, 1, __ATOMIC_RELEASE);
+}
+
 void dvt_starting_lock(void) {
   pthread_mutex_lock(&starting);
 }
@@ -124,17 +150,25 @@ void dvt_starting_asks(bool asks) {
 
 /* ---- before fork() ---- */
 
-/* NULL: as long as the calls take. */
+/* NULL: as long as it takes. */
 static void close_barrier(const struct timespec *until) {
-  struct timespec nap = {.tv_nsec = 20000};
   if (held.barrier || (until ? pthread_mutex_timedlock(&passing, until) : pthread_mutex_lock(&passing)) != 0)
     return;
   __atomic_store_n(&closed, 1, __ATOMIC_SEQ_CST);
-  while (under_way() > 0 && !(until && is_over(until))) {
+  held.barrier = true;
+}
+
+/* Calls on devices only where libdavit does not do it: they may need what its OpenMP has locked for this fork. */
+static void await_calls(const struct timespec *until, const struct timespec *until_devices) {
+  struct timespec nap = {.tv_nsec = 20000};
+  if (!held.barrier || held.awaited)
+    return;
+  while ((under_way() > 0 && !(until && is_over(until))) ||
+         (!held.all && others_on_devices() && !is_over(until_devices))) {
     nanosleep(&nap, NULL);
     nap.tv_nsec = nap.tv_nsec < 1000000 ? 2 * nap.tv_nsec : nap.tv_nsec;
   }
-  held.barrier = true;
+  held.awaited = true;
 }
 
 /* What is being loaded is waited for. A thread that is in calls of libdavit's may wait for locks that libdavit's own
@@ -152,8 +186,9 @@ static void stop_starts(const struct timespec *until) {
 
 static void before_fork(void) {
   const struct timespec until = soon();
-  stop_starts(&until);
   close_barrier(NULL);
+  stop_starts(&until);
+  await_calls(NULL, &until);
 }
 
 static void before_fork_of_all(void) {
@@ -163,8 +198,9 @@ static void before_fork_of_all(void) {
 
 void dvt_barrier_close_at_last(void) {
   const struct timespec until = soon();
-  stop_starts(&until);
   close_barrier(&until);
+  stop_starts(&until);
+  await_calls(&until, &until);
 }
 
 void dvt_barrier_watch_runtime(void) {
@@ -189,7 +225,7 @@ void dvt_barrier_open(void) {
   }
   if (held.starting)
     pthread_mutex_unlock(&starting);
-  held.barrier = held.starting = held.gave_up = held.all = false;
+  held.barrier = held.starting = held.awaited = held.gave_up = held.all = false;
 }
 
 dvt_child dvt_barrier_in_child(void) {
@@ -201,7 +237,8 @@ dvt_child dvt_barrier_in_child(void) {
     counters[i].calls = 0;
   if (depth > 0)
     *own = 1;
+  on_devices = depth_on_devices > 0;
   closed = asking = 0;
-  held.barrier = held.starting = held.gave_up = held.all = false;
+  held.barrier = held.starting = held.awaited = held.gave_up = held.all = false;
   return child;
 }

@@ -89,7 +89,11 @@ void dvt_dropin_bind(void);
 bool dvt_barrier_enter(void);
 void dvt_barrier_leave(bool entered);
 
-/* Whether other threads are between the two, where they are counted. */
+/* Around calls on devices. */
+void dvt_barrier_enter_devices(void);
+void dvt_barrier_leave_devices(void);
+
+/* Whether other threads are between the first two, where they are counted. */
 bool dvt_barrier_others(void);
 
 /* Around the binding to BLIS and the start of devices, which one thread does at a time. */

@@ -249,7 +249,9 @@ static bool with_care(const dvt_call *call) {
 
 static dvt_outcome run_on_devices(const dvt_call *call, const decision *d, const char **sentence) {
   const int64_t begin_ns = dvt_now_ns();
+  dvt_barrier_enter_devices();
   const dvt_outcome outcome = dvt_dropin_devices_run(call, sentence);
+  dvt_barrier_leave_devices();
   static bool said_untouched, said_broken;
   char text[128];
   if (outcome == DVT_DONE) {
