@@ -143,6 +143,13 @@ static inline davit_type dvt_real_type(davit_type type) {
 /* Threads that BLIS may be asked for, of those one would like. */
 int dvt_ref_threads(int threads);
 
+/* Threads of the host, of those there are, that so many flops are worth. */
+static inline int dvt_level3_threads(double flops, int most) {
+  const double worth = 4e6; /* less than that is faster on fewer threads */
+  const double threads = flops / worth;
+  return threads < 1 ? 1 : threads < most ? (int)threads : most;
+}
+
 /* The imaginary parts of C's diagonal count as 0 and become 0. */
 static inline bool dvt_level3_is_hermitian(const dvt_level3 *g) {
   return g->routine == DVT_HERK || g->routine == DVT_HER2K;

@@ -50,7 +50,7 @@ static davit_status check_prediction(davit_level3_options *options) {
   return DAVIT_SUCCESS;
 }
 
-static davit_status run(dvt_level3 *g, const davit_level3_options *given) {
+davit_status dvt_level3_call_plain(dvt_level3 *g, const davit_level3_options *given) {
   static const davit_level3_options defaults;
   davit_level3_options options = given ? *given : defaults;
   if (options.report)
@@ -75,7 +75,7 @@ static davit_status run(dvt_level3 *g, const davit_level3_options *given) {
 /* Both forms of a call: its parameters, and the members of a dvt_level3 that they give. */
 #define CALL(p, name, PARAMETERS, ...)                                                                       \
   davit_status davit_##p##name(DVT_UNPACK PARAMETERS, const davit_level3_options *options) {                 \
-    return run(&(dvt_level3){__VA_ARGS__}, options);                                                         \
+    return dvt_level3_call_plain(&(dvt_level3){__VA_ARGS__}, options);                                       \
   }                                                                                                          \
   davit_status davit_queue_##p##name(davit_queue *queue, DVT_UNPACK PARAMETERS,                              \
                                      const davit_level3_options *options) {                                  \

@@ -25,6 +25,7 @@
 #include <davit/reduce.h>
 #include <davit/scal.h>
 #include <davit/scan.h>
+#include <davit/solve.h>
 #include <davit/status.h>
 #include <davit/stencil.h>
 #include <davit/timer.h>

@@ -8,6 +8,7 @@
 #include "offload/runtime/stream.h"
 
 #include "offload/runtime/cublas.h"
+#include "offload/runtime/cusolver.h"
 #include "offload/runtime/device.h"
 
 #ifdef DAVIT_WITH_CUDA
@@ -32,8 +33,8 @@ struct dvt_stream {
   omp_interop_t interop, own_interop;
   cudaStream_t side; /* callbacks run here: they hold their stream up, and must not hold up work */
   pthread_mutex_t side_lock;
-  source *sources[DVT_MAX_ORDINALS]; /* made when they are needed, as are `side` and `cublas` */
-  void *cublas;
+  source *sources[DVT_MAX_ORDINALS]; /* made when they are needed, as are the next ones */
+  void *cublas, *cusolver;
   dvt_stream *next;
 };
 
@@ -132,10 +133,12 @@ davit_status dvt_stream_acquire(int device, dvt_stream **stream) {
   return DAVIT_SUCCESS;
 }
 
-/* The handle of cuBLAS, if there is one, follows; or it is made anew when it is needed. */
+/* The handle of cuBLAS, if there is one, follows; or it is made anew when it is needed, as cuSOLVER's is. */
 static void work_on(dvt_stream *stream, cudaStream_t native, omp_interop_t interop) {
   stream->stream = native;
   stream->interop = interop;
+  dvt_cusolver_destroy(stream->cusolver);
+  stream->cusolver = NULL;
   if (!stream->cublas || dvt_cublas_move(stream->cublas, native) == DAVIT_SUCCESS)
     return;
   dvt_error_clear();
@@ -412,6 +415,15 @@ davit_status dvt_stream_cublas(dvt_stream *stream, void **handle) {
   return status;
 }
 
+davit_status dvt_stream_cusolver(dvt_stream *stream, void **handle) {
+  davit_status status = use(stream->ordinal);
+  if (status == DAVIT_SUCCESS && !stream->cusolver)
+    status = dvt_cusolver_create(stream->stream, &stream->cusolver);
+  if (status == DAVIT_SUCCESS)
+    *handle = stream->cusolver;
+  return status;
+}
+
 #else /* no CUDA: there is never a stream, so only acquiring can be called */
 
 static davit_status none(void) {
@@ -526,6 +538,11 @@ davit_status dvt_stream_fill(dvt_stream *stream, void *pointer, int value, size_
 }
 
 davit_status dvt_stream_cublas(dvt_stream *stream, void **handle) {
+  (void)stream, (void)handle;
+  return none();
+}
+
+davit_status dvt_stream_cusolver(dvt_stream *stream, void **handle) {
   (void)stream, (void)handle;
   return none();
 }

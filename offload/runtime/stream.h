@@ -87,4 +87,7 @@ davit_status dvt_stream_fill(dvt_stream *stream, void *pointer, int value, size_
 /* The cuBLAS handle bound to the stream (made on first use; a cublasHandle_t). */
 davit_status dvt_stream_cublas(dvt_stream *stream, void **handle);
 
+/* The same of cuSOLVER (a cusolverDnHandle_t). */
+davit_status dvt_stream_cusolver(dvt_stream *stream, void **handle);
+
 #endif

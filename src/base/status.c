@@ -25,6 +25,7 @@ const char *davit_status_string(davit_status status) {
       [DAVIT_DEVICE_LOST] = "device lost",
       [DAVIT_WORK_FAILED] = "the enqueued work failed",
       [DAVIT_INTERNAL_ERROR] = "internal error",
+      [DAVIT_NOT_POSITIVE_DEFINITE] = "not positive definite",
   };
   return (unsigned)status < DAVIT_STATUS_COUNT ? texts[status] : "unknown status";
 }

@@ -174,12 +174,6 @@ static davit_status move_over(execution *r, const dvt_graph_task *task, const dv
               &r->report->bytes_from_peers);
 }
 
-int dvt_level3_threads(double flops, int most) {
-  const double worth = 4e6; /* less than that is faster on fewer threads */
-  const double threads = flops / worth;
-  return threads < 1 ? 1 : threads < most ? (int)threads : most;
-}
-
 static davit_status compute(execution *r, const dvt_graph_task *task, const dvt_operation *operation,
                             double flops, const void *arguments) {
   const int threads = dvt_level3_threads(flops, r->graph.lane[task->lane]->threads);

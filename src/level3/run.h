@@ -23,8 +23,8 @@ davit_status dvt_plan_run(const dvt_level3_call *call, const dvt_plan_shape *sha
                           const int *devices, const int places[DVT_POOLS], davit_level3_report *report,
                           int *full, bool *begun);
 
-/* Threads of the host, of those there are, that so many flops are worth. */
-int dvt_level3_threads(double flops, int most);
+/* A call of the plain form. */
+davit_status dvt_level3_call_plain(dvt_level3 *g, const davit_level3_options *options);
 
 /* The whole operation, over the devices that are predicted to be the fastest choice. The options name
  * devices; any_device says that the caller has named none. */

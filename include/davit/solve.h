@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Systems of linear equations with a positive definite matrix, by Cholesky's factorisation, in the types d (double), s
+ * (float), z (davit_complex_double) and c (davit_complex_float).
+ *
+ * LAPACK's names, letters and order of the arguments, column-major. A is symmetric, for complex types Hermitian, of
+ * order n; `uplo` names the half of it that is stored ('L' or 'U', lower case too). The other half is neither read nor
+ * changed, and the imaginary parts of the diagonal count as 0. Leading dimensions are at least n and 1.
+ *
+ * The plain forms take operands in any memory (pageable, pinned, any device, larger than a device's memory), spread
+ * the work over several devices and return when the result is there. The queue forms enqueue on the queue's device and
+ * return; their operands must be memory that the device reaches, and stay valid until the command has run. NVIDIA
+ * devices run cuSOLVER for a block of the diagonal and cuBLAS for the rest, the CPU and host-offload devices BLIS.
+ * Where the matrix is not positive definite the plain forms return DAVIT_NOT_POSITIVE_DEFINITE.
+ * Thread safety: any thread, any number of calls at the same time on distinct outputs.
+ *
+ * Row-major: the lower half of a C array a[n][n] is the upper half of the column-major matrix in the same memory. For a
+ * complex A the factor is then the conjugate's. */
+#ifndef DAVIT_SOLVE_H
+#define DAVIT_SOLVE_H
+
+#include <davit/complex.h>
+#include <davit/queue.h>
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct davit_solve_report davit_solve_report;
+
+typedef struct davit_solve_options {
+  const int *devices; /* device numbers, DAVIT_HOST allowed; NULL: davit_device_defaults() */
+  int device_count;   /* 0 with devices = NULL */
+  bool mapped;        /* operands are mapped by OpenMP: docs/openmp.md */
+  /* The queue form reads none of the members below; they must be 0 there. */
+  int64_t block;        /* columns of a block, rows with 'U'; 0: chosen */
+  size_t cache_bytes;   /* maximum memory to use on each device; 0: 80 % of what is free, 1 GiB where that is
+                                 unknown, and less if the device refuses to give as much */
+  bool separate_memory; /* treat host-offload devices as if they had memory of their own, as GPUs have */
+  davit_solve_report *report; /* filled whatever the status; NULL: not wanted */
+  uint64_t reserved[4];       /* 0 */
+} davit_solve_options;
+
+/* What a call did. Bytes are sums over all devices. Where there were no blocks, `block` is n. */
+struct davit_solve_report {
+  double seconds;
+  int64_t failed; /* the order of the first leading minor that is not positive definite; 0: all are */
+  int64_t block;
+  int device_count;
+  bool written;             /* an output may have been written */
+  int64_t bytes_from_host;  /* host to devices */
+  int64_t bytes_to_host;    /* devices to host */
+  int64_t bytes_from_peers; /* device to device */
+  uint64_t reserved[4];     /* 0 */
+};
+
+/* A = L L' ('L') or U' U ('U'), in place, where ' is the (conjugate) transpose. n³ / 3 flops, four times that for
+ * complex types; the stored half crosses the link once each way. Where the leading minor of order k is not positive
+ * definite, or has a NaN on its way, k is in report->failed: the blocks of columns (rows) before it are those of the
+ * factor, the others may be as they were. The same call on the same devices, with the same block and number of threads,
+ * gives the same bits.
+ *
+ * The queue form writes k, or 0, to *info, which is on the device, in pinned or in pageable memory and stays valid until
+ * the command has run; the command itself does not fail. A is then partly factored.
+ *
+ * Algorithm: block columns go to the devices in turn; each block is factored, copied to the other devices, and updates
+ * the blocks behind it, the next one first (right-looking with lookahead: Golub and Van Loan, Matrix Computations, 4.2). */
+DAVIT_API davit_status davit_dpotrf(char uplo, int64_t n, double *a, int64_t lda,
+                                    const davit_solve_options *options);
+DAVIT_API davit_status davit_spotrf(char uplo, int64_t n, float *a, int64_t lda,
+                                    const davit_solve_options *options);
+DAVIT_API davit_status davit_zpotrf(char uplo, int64_t n, davit_complex_double *a, int64_t lda,
+                                    const davit_solve_options *options);
+DAVIT_API davit_status davit_cpotrf(char uplo, int64_t n, davit_complex_float *a, int64_t lda,
+                                    const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_dpotrf(davit_queue *queue, char uplo, int64_t n, double *a, int64_t lda,
+                                          int *info, const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_spotrf(davit_queue *queue, char uplo, int64_t n, float *a, int64_t lda,
+                                          int *info, const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_zpotrf(davit_queue *queue, char uplo, int64_t n, davit_complex_double *a,
+                                          int64_t lda, int *info, const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_cpotrf(davit_queue *queue, char uplo, int64_t n, davit_complex_float *a,
+                                          int64_t lda, int *info, const davit_solve_options *options);
+
+/* B = A^-1 B from the factor that potrf has left in `a`; B is n × nrhs. 2 n² nrhs flops. */
+DAVIT_API davit_status davit_dpotrs(char uplo, int64_t n, int64_t nrhs, const double *a, int64_t lda,
+                                    double *b, int64_t ldb, const davit_solve_options *options);
+DAVIT_API davit_status davit_spotrs(char uplo, int64_t n, int64_t nrhs, const float *a, int64_t lda, float *b,
+                                    int64_t ldb, const davit_solve_options *options);
+DAVIT_API davit_status davit_zpotrs(char uplo, int64_t n, int64_t nrhs, const davit_complex_double *a,
+                                    int64_t lda, davit_complex_double *b, int64_t ldb,
+                                    const davit_solve_options *options);
+DAVIT_API davit_status davit_cpotrs(char uplo, int64_t n, int64_t nrhs, const davit_complex_float *a,
+                                    int64_t lda, davit_complex_float *b, int64_t ldb,
+                                    const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_dpotrs(davit_queue *queue, char uplo, int64_t n, int64_t nrhs,
+                                          const double *a, int64_t lda, double *b, int64_t ldb,
+                                          const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_spotrs(davit_queue *queue, char uplo, int64_t n, int64_t nrhs,
+                                          const float *a, int64_t lda, float *b, int64_t ldb,
+                                          const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_zpotrs(davit_queue *queue, char uplo, int64_t n, int64_t nrhs,
+                                          const davit_complex_double *a, int64_t lda, davit_complex_double *b,
+                                          int64_t ldb, const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_cpotrs(davit_queue *queue, char uplo, int64_t n, int64_t nrhs,
+                                          const davit_complex_float *a, int64_t lda, davit_complex_float *b,
+                                          int64_t ldb, const davit_solve_options *options);
+
+/* Solves A X = B: potrf and potrs. A becomes the factor, B the solution; where A is not positive definite B is as it
+ * was. The queue form writes *info as potrf does; where that is not 0, B is undefined. */
+DAVIT_API davit_status davit_dposv(char uplo, int64_t n, int64_t nrhs, double *a, int64_t lda, double *b,
+                                   int64_t ldb, const davit_solve_options *options);
+DAVIT_API davit_status davit_sposv(char uplo, int64_t n, int64_t nrhs, float *a, int64_t lda, float *b,
+                                   int64_t ldb, const davit_solve_options *options);
+DAVIT_API davit_status davit_zposv(char uplo, int64_t n, int64_t nrhs, davit_complex_double *a, int64_t lda,
+                                   davit_complex_double *b, int64_t ldb, const davit_solve_options *options);
+DAVIT_API davit_status davit_cposv(char uplo, int64_t n, int64_t nrhs, davit_complex_float *a, int64_t lda,
+                                   davit_complex_float *b, int64_t ldb, const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_dposv(davit_queue *queue, char uplo, int64_t n, int64_t nrhs, double *a,
+                                         int64_t lda, double *b, int64_t ldb, int *info,
+                                         const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_sposv(davit_queue *queue, char uplo, int64_t n, int64_t nrhs, float *a,
+                                         int64_t lda, float *b, int64_t ldb, int *info,
+                                         const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_zposv(davit_queue *queue, char uplo, int64_t n, int64_t nrhs,
+                                         davit_complex_double *a, int64_t lda, davit_complex_double *b,
+                                         int64_t ldb, int *info, const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_cposv(davit_queue *queue, char uplo, int64_t n, int64_t nrhs,
+                                         davit_complex_float *a, int64_t lda, davit_complex_float *b,
+                                         int64_t ldb, int *info, const davit_solve_options *options);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
