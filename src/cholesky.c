@@ -6,6 +6,8 @@
  * factored while the others are updated. The calling thread looks whether a block was factored when the tasks of the
  * next one are enqueued, so that no device runs dry.
  *
+ * A device that has the matrix computes the whole by one operation.
+ *
  * What does not fit into the devices' memory is done in slabs: as many blocks as fit are loaded, updated with all blocks
  * before the slab, which come from the host once more, and factored. */
 #include "src/cholesky.h"
@@ -22,6 +24,50 @@
 #include "src/runtime/memory.h"
 #include "src/runtime/place.h"
 #include "src/runtime/pool.h"
+
+/* ---- one lane ---- */
+
+static davit_status check(void *arguments) {
+  dvt_potrf *p = arguments;
+  DVT_TRY(dvt_check_letter("uplo", p->uplo, "UL", &p->uplo));
+  DVT_TRY(dvt_check_length("n", p->n));
+  DVT_TRY(dvt_check_ld("lda", p->lda, p->n, p->n));
+  if (p->n > 0)
+    DVT_TRY(dvt_check_pointer("a", p->a));
+  return dvt_check_pointer("info", p->info);
+}
+
+static void measure(const void *arguments, int device, int ranges, dvt_extents *e) {
+  (void)arguments, (void)device, (void)ranges;
+  e->result_bytes = sizeof(int);
+}
+
+static davit_status nothing_failed(const void *arguments, void *results, int64_t count) {
+  (void)results, (void)count;
+  *((const dvt_potrf *)arguments)->info = 0;
+  return DAVIT_SUCCESS;
+}
+
+const dvt_operation dvt_potrf_operation = {
+    .name = "potrf",
+    .bytes = DVT_BYTES_OF(dvt_potrf),
+    .check = check,
+    .stream = dvt_potrf_stream,
+    .host = dvt_potrf_host,
+    .region = dvt_potrf_region,
+    .region_on_host = true,
+    .prepare = dvt_solve_prepare,
+    .short_bytes = 32 << 10,
+    .array = {DVT_ARRAY(dvt_potrf, a, DVT_MATRIX, .reads = true, .writes = true,
+                        .step = offsetof(dvt_potrf, lda)),
+              DVT_ARRAY(dvt_potrf, info, DVT_RESULT, .step = offsetof(dvt_potrf, on_device))},
+    .typed = true,
+    .size = {offsetof(dvt_potrf, n), offsetof(dvt_potrf, n)},
+    .measure = measure,
+    .merge = nothing_failed,
+    .order = DVT_WHOLE};
+
+/* ---- several lanes ---- */
 
 /* Of a device. Those of loads and stores alternate, so that one block of pageable memory is on its way while the host is
  * busy with the end of another. */
@@ -165,9 +211,9 @@ static davit_status copy(factorization *f, int w, int role, follows *all, int64_
                       .destination_place = to_place,
                       .source_place = source_place};
   davit_solve_report *report = f->call->report;
-  *(dvt_place_is_host(source_place) ? &report->bytes_from_host
-    : dvt_place_is_host(to_place)   ? &report->bytes_to_host
-                                    : &report->bytes_from_peers) += (int64_t)(c.row_bytes * c.cols);
+  *(role == PEER || !dvt_place_is_host(f->call->place) ? &report->bytes_from_peers
+    : role == LOAD || role == LOAD_2                   ? &report->bytes_from_host
+                                     : &report->bytes_to_host) += (int64_t)(c.row_bytes * c.cols);
   const dvt_graph_task task = new_task(f, w, role, all);
   *number = (int32_t)task.number;
   return dvt_graph_copy(&f->graph, &task, &c);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cholesky's factorisation over several devices, or of what does not lie on the device, as tasks of a graph. */
+/* Cholesky's factorisation: as an operation of one lane; over several devices, or of a matrix that does not lie on the
+ * device, as tasks of a graph. */
 #ifndef DAVIT_SRC_CHOLESKY_H
 #define DAVIT_SRC_CHOLESKY_H
 

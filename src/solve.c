@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Systems with a positive definite matrix: the row of Cholesky's factorisation, where it is computed, and the public
- * calls. */
+/* Systems with a positive definite matrix: where Cholesky's factorisation is computed, and the public calls. */
 #include <davit/solve.h>
 #include <math.h>
 
@@ -16,46 +15,6 @@
 #include "src/runtime/memory.h"
 #include "src/runtime/place.h"
 #include "src/runtime/split.h"
-
-static davit_status check(void *arguments) {
-  dvt_potrf *p = arguments;
-  DVT_TRY(dvt_check_letter("uplo", p->uplo, "UL", &p->uplo));
-  DVT_TRY(dvt_check_length("n", p->n));
-  DVT_TRY(dvt_check_ld("lda", p->lda, p->n, p->n));
-  if (p->n > 0)
-    DVT_TRY(dvt_check_pointer("a", p->a));
-  return dvt_check_pointer("info", p->info);
-}
-
-static void measure(const void *arguments, int device, int ranges, dvt_extents *e) {
-  (void)arguments, (void)device, (void)ranges;
-  e->result_bytes = sizeof(int);
-}
-
-static davit_status nothing_failed(const void *arguments, void *results, int64_t count) {
-  (void)results, (void)count;
-  *((const dvt_potrf *)arguments)->info = 0;
-  return DAVIT_SUCCESS;
-}
-
-const dvt_operation dvt_potrf_operation = {
-    .name = "potrf",
-    .bytes = DVT_BYTES_OF(dvt_potrf),
-    .check = check,
-    .stream = dvt_potrf_stream,
-    .host = dvt_potrf_host,
-    .region = dvt_potrf_region,
-    .region_on_host = true,
-    .prepare = dvt_solve_prepare,
-    .short_bytes = 32 << 10,
-    .array = {DVT_ARRAY(dvt_potrf, a, DVT_MATRIX, .reads = true, .writes = true,
-                        .step = offsetof(dvt_potrf, lda)),
-              DVT_ARRAY(dvt_potrf, info, DVT_RESULT, .step = offsetof(dvt_potrf, on_device))},
-    .typed = true,
-    .size = {offsetof(dvt_potrf, n), offsetof(dvt_potrf, n)},
-    .measure = measure,
-    .merge = nothing_failed,
-    .order = DVT_WHOLE};
 
 /* ---- where ---- */
 
@@ -118,7 +77,7 @@ static davit_status factor(dvt_potrf *p, const davit_solve_options *given, davit
   dvt_cholesky f = {.arguments = p, .options = given ? given : &defaults, .report = report};
   int info = 0, home;
   p->info = &info;
-  DVT_TRY(check(p));
+  DVT_TRY(dvt_potrf_operation.check(p));
   DVT_TRY(dvt_check_length("options->block", f.options->block));
   DVT_TRY(dvt_choose_devices(where, f.devices, &f.count));
   if (where.mapped)
@@ -150,7 +109,7 @@ static davit_status check_systems(const systems *s) {
   DVT_TRY(dvt_check_letter("uplo", factor.uplo, "UL", &factor.uplo));
   DVT_TRY(dvt_check_length("n", factor.n));
   DVT_TRY(dvt_check_length("nrhs", s->nrhs));
-  DVT_TRY(check(&factor));
+  DVT_TRY(dvt_potrf_operation.check(&factor));
   DVT_TRY(dvt_check_ld("ldb", s->ldb, factor.n, s->nrhs));
   if (factor.n == 0 || s->nrhs == 0)
     return DAVIT_SUCCESS;

@@ -378,6 +378,19 @@ BOTH(sasum, N(8), P(a.f), J(1), P(a.h), O(davit_norm_options))
 BOTH(dzasum, N(8), P(a.x), J(1), P(a.z), O(davit_norm_options))
 BOTH(scasum, N(8), P(a.f), J(1), P(a.h), O(davit_norm_options))
 
+/* The lower halves are 1 2 6; 7 + i, 2 + 3 i, 3 + 4 i. */
+#define SOLVE(p, x, y)                                                                                       \
+  CALL(davit_##p##potrf, L('L'), N(2), P(x), N(4), O(davit_solve_options))                                   \
+  CALL(davit_queue_##p##potrf, Q, L('L'), N(2), P(x), N(4), P(&a.counted), O(davit_solve_options))           \
+  BOTH(p##potrs, L('U'), N(2), N(2), P(x), N(4), P(y), N(4), O(davit_solve_options))                         \
+  CALL(davit_##p##posv, L('L'), N(2), N(2), P(x), N(4), P(y), N(4), O(davit_solve_options))                  \
+  CALL(davit_queue_##p##posv, Q, L('L'), N(2), N(2), P(x), N(4), P(y), N(4), P(&a.counted),                  \
+       O(davit_solve_options))
+SOLVE(d, a.x, a.y)
+SOLVE(s, a.f, a.g)
+SOLVE(z, a.x + 6, a.y)
+SOLVE(c, a.f + 6, a.g)
+
 BOTH(reduce, OP, TYPE, N(8), P(a.f), P(a.h), O(davit_reduce_options))
 CALL(davit_reduce_parts, OP, TYPE, C(2), P(a.reduce), P(a.h))
 BOTH(scan, OP, TYPE, KIND, N(8), P(a.f), P(a.h), O(davit_scan_options))
