@@ -23,6 +23,7 @@ commands=(
   "gemm-timeline-first bench_gemm --alone 1 --sizes 8192 --place pageable --devices 4 --repeats 1"
   "gemm-32768       bench_gemm --sizes 32768 --devices 1,2,4 --repeats 3"
   "level3           bench_level3 --devices 1,2,4 --repeats 3"
+  "solve            bench_solve --devices 1,2,4"
   "dropin           bench_dropin --devices 1,2,4 --repeats 5"
   "dropin-started   bench_dropin --devices 1,2,4 --sizes 16384,8192,4096,2000,1000,500 --blis-most 2000 --repeats 5"
   "dropin-potrf     bench_dropin --devices 1,4 --routines dpotrf --sizes 20000 --blis-most 20000 --repeats 1"
