@@ -5,8 +5,8 @@
     interface.py SOURCE_DIR
 
 `davit_x(a, b)` in the page is a function with these arguments; `davit_queue_x` alone has those of `davit_x` after the
-queue; P stands for d, s, z and c, R for d and s, Z for z and c. Checks rule 1 as well: options come last, and options
-structs end in reserved words. And tests/interface_calls.c has every function of libdavit.
+queue, unless the page lists them; P stands for d, s, z and c, R for d and s, Z for z and c. Checks rule 1 as well:
+options come last, and options structs end in reserved words. And tests/interface_calls.c has every function of libdavit.
 """
 import re
 import sys
@@ -38,13 +38,13 @@ def listed(page):
         plain = functions.get(code.replace("queue_", "", 1))
         if plain is not None and code not in functions:
             functions[code] = ["queue"] + plain
-    for name in [n for n in functions if re.match("davit_(mpi_)?[PRZ]", n)]:
+    for name in [n for n in functions if re.match("davit_(mpi_|queue_)?[PRZ]", n)]:
         arguments = functions.pop(name)
-        prefix, kind, stem = re.match("(davit_(?:mpi_)?)(.)(.*)", name).groups()
+        prefix, kind, stem = re.match("(davit_(?:mpi_|queue_)?)(.)(.*)", name).groups()
         for letter in {"P": "dszc", "R": "ds", "Z": "zc"}[kind]:
             functions[prefix + letter + stem] = arguments
             if prefix == "davit_":
-                functions["davit_queue_" + letter + stem] = ["queue"] + arguments
+                functions.setdefault("davit_queue_" + letter + stem, ["queue"] + arguments)
     return functions
 
 
