@@ -58,9 +58,9 @@ typedef davit_status (*davit_nowait_region)(const davit_region_site *site, void 
 
 typedef struct davit_queue_options {
   int subqueues; /* 1 … 64; 0: 1 */
-  /* Of an NVIDIA GPU, NULL elsewhere; at most one is set, and then there is one sub-queue. The queue works on the stream
-   * of this omp_interop_t (init with targetsync), or on this cudaStream_t, which stay the caller's and must outlive it.
-   * Work that the program puts there itself is ordered with the queue's as davit_queue_interop() says. */
+  /* Of an NVIDIA GPU, NULL elsewhere; at most one is set, and then there is one sub-queue. The queue works on the
+   * stream of this omp_interop_t (init with targetsync), or on this cudaStream_t, which stay the caller's and must
+   * outlive it. Work that the program puts there itself is ordered with the queue's as davit_queue_interop() says. */
   void *interop;
   void *stream;
   uint64_t reserved[2]; /* 0 */
@@ -83,9 +83,9 @@ DAVIT_API davit_status davit_queue_synchronize(davit_queue *queue);
  * cudaStream_t. They are the library's: they must not be destroyed, and end with the queue.
  *
  * What was enqueued on the sub-queue before this call comes before what the program then puts on the stream. What is
- * enqueued after that follows it, and synchronising the sub-queue or an event on it waits for it as well. So call one of
- * these before each such piece of work. The call does not wait for the device. It waits for host functions, regions and
- * copies of pageable memory that were enqueued before; a queue's own work that calls it is DAVIT_WOULD_DEADLOCK.
+ * enqueued after that follows it, and synchronising the sub-queue or an event on it waits for it as well. So call one
+ * of these before each such piece of work. The call does not wait for the device. It waits for host functions, regions
+ * and copies of pageable memory that were enqueued before; a queue's own work that calls it is DAVIT_WOULD_DEADLOCK.
  * DAVIT_UNSUPPORTED: the queue is not on an NVIDIA GPU; or, of the interop object, it works on options->stream. */
 DAVIT_API davit_status davit_queue_interop(davit_queue *queue, void **interop);
 DAVIT_API davit_status davit_queue_stream(davit_queue *queue, void **stream);

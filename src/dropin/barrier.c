@@ -5,8 +5,8 @@
  * thread that holds one of these in the parent never releases it in the child. So the calls that take them, level 3
  * and what is made of it, are counted between dvt_barrier_enter() and dvt_barrier_leave(): fork() waits for those
  * under way, and who comes meanwhile waits for fork(). Levels 1 and 2 take no lock. Calls on devices are libdavit's,
- * which does the same for itself once it has started. While the process has one thread nothing is counted: it does not fork in the midst
- * of a call.
+ * which does the same for itself once it has started. While the process has one thread nothing is counted: it does not
+ * fork in the midst of a call.
  *
  * fork() calls the handlers before it in the reverse order of their registration. The first of them to come here
  * does the work, so these are registered several times: when the library is loaded, so that no fork is missed; and
