@@ -518,11 +518,11 @@ static davit_status find_memory(factorization *f) {
 
 /* ---- the whole ---- */
 
-/* So long that products of blocks are fast, and so short that the first block does not keep all devices waiting: of each
- * device eight, of the lengths that products are fast for (docs/notes/solve.md). */
+/* So long that products of blocks are fast, and so short that the first block does not keep all devices waiting: twelve
+ * for each device, of the lengths that were the fastest on one card at 8192 and 20000 (docs/notes/solve.md). */
 static int64_t choose_block(int64_t n, int workers) {
-  const int64_t shortest = 256, longest = 1024;
-  const int64_t even = dvt_divide_up(n, 16 * (int64_t)workers);
+  const int64_t shortest = 256, longest = 1536;
+  const int64_t even = dvt_divide_up(n, 12 * (int64_t)workers);
   const int64_t block = even < shortest ? shortest : even > longest ? longest : even;
   return (block + 63) / 64 * 64;
 }

@@ -308,7 +308,7 @@ static void try_indefinite(davit_type type, char uplo, int64_t n, int64_t at, do
   dense_put(&p.a, at, at, value, 0);
   p.full[at + at * n] = value;
   dense_give(&p.a);
-  if (type == DAVIT_DOUBLE) {
+  if (type == DAVIT_DOUBLE && !isnan(value)) { /* OpenBLAS's LAPACK goes on with NaN */
     const int theirs = lapack_info(uplo, (int)n, dense_there(&p.a), (int)dense_ld(&p.a));
     assert_true(theirs == -1 || theirs == at + 1);
   }

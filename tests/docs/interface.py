@@ -60,6 +60,8 @@ def tried(root):
         for letter in re.findall(rf"^{macro}\((\w),", text, flags=re.M):
             for stem in re.findall(r"BOTH\(p##(\w+)", body):
                 names |= {f"davit_{letter}{stem}", f"davit_queue_{letter}{stem}"}
+            for queue, stem in re.findall(r"CALL\(davit_(queue_)?##p##(\w+)", body):
+                names.add(f"davit_{queue}{letter}{stem}")
     return names
 
 
