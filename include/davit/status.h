@@ -22,17 +22,17 @@ extern "C" {
 
 typedef enum davit_status {
   DAVIT_SUCCESS = 0,
-  DAVIT_INVALID_ARGUMENT,     /* the sentence names the argument and its value */
-  DAVIT_UNKNOWN_DEVICE,       /* no device has this number */
-  DAVIT_OUT_OF_HOST_MEMORY,   /* pageable or pinned host memory */
-  DAVIT_OUT_OF_DEVICE_MEMORY, /* memory of a device */
-  DAVIT_INVALID_STATE,        /* not allowed now, for example checking an event that is not complete */
-  DAVIT_WOULD_DEADLOCK,       /* work of a queue asked to wait for that queue */
-  DAVIT_UNSUPPORTED,          /* this device, build or environment cannot do it */
-  DAVIT_DEVICE_ERROR,         /* an operation of the device failed */
-  DAVIT_DEVICE_LOST,          /* the device no longer answers */
-  DAVIT_WORK_FAILED,          /* a host function or region returned a failure */
-  DAVIT_INTERNAL_ERROR,       /* a call to the system failed, or davit has a defect */
+  DAVIT_INVALID_ARGUMENT,      /* the sentence names the argument and its value */
+  DAVIT_UNKNOWN_DEVICE,        /* no device has this number */
+  DAVIT_OUT_OF_HOST_MEMORY,    /* pageable or pinned host memory */
+  DAVIT_OUT_OF_DEVICE_MEMORY,  /* memory of a device */
+  DAVIT_INVALID_STATE,         /* not allowed now, for example checking an event that is not complete */
+  DAVIT_WOULD_DEADLOCK,        /* work of a queue asked to wait for that queue */
+  DAVIT_UNSUPPORTED,           /* this device, build or environment cannot do it */
+  DAVIT_DEVICE_ERROR,          /* an operation of the device failed */
+  DAVIT_DEVICE_LOST,           /* the device no longer answers */
+  DAVIT_WORK_FAILED,           /* a host function or region returned a failure */
+  DAVIT_INTERNAL_ERROR,        /* a call to the system failed, or davit has a defect */
   DAVIT_NOT_POSITIVE_DEFINITE, /* a matrix that Cholesky's factorisation does not exist for */
   DAVIT_STATUS_COUNT
 } davit_status;
