@@ -59,6 +59,8 @@ static const command commands[] = {
     {.words = "stencil ../in/m.npy -o o.npy --check --quiet"},
     {.words = "atax ../in/m.npy ../in/v.npy -o o.npy --check --quiet"},
     {.words = "covariance ../in/m.npy -o o.npy --mean p.npy --check --quiet"},
+    {.words = "solve ../in/d.npy ../in/v.npy -o o.npy --check --quiet"},
+    {.words = "factor ../in/d.npy -o o.mtx --check --quiet"},
     {.words = "align ../in/q.fa ../in/t.fq -o o.tsv --cigar --check --quiet"},
     {.words = "features ../in/s.wav -o o.npy --check --quiet"},
     {.words = "features ../in/s.wav --rate 8000 -o o.npy"},
@@ -135,6 +137,9 @@ static void write_inputs(void) {
   write_text("in/m.mtx", text);
   write_npy("in/m.npy", "<f8", "(12, 12)", m, sizeof m);
   write_npy("in/v.npy", "<f8", "(12,)", m, N * sizeof *m);
+  for (int i = 0; i < N; i++)
+    m[i * (N + 1)] = 100; /* so much that the matrix is positive definite */
+  write_npy("in/d.npy", "<f8", "(12, 12)", m, sizeof m);
   write_npy("in/f.npy", "|u1", "(12,)", "\1\0\0\1\0\0\0\0\1\0\0\0", N);
   write_text("in/p.csv", "0,0\n1,5\n2,9\n7,7\n3,2\n8,1\n2.5,2\n");
   write_text("in/q.fa", ">one\nACGTACGTTAGC\n>two\nGGGTTTACG\n");

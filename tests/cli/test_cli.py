@@ -107,7 +107,7 @@ def test_small_files_are_left_to_the_cpu():
     try:
         on_cpu = [("reduce", small), ("scan", small, "-o", "y.npy"), ("dot", small, small), ("axpy", small, small),
                   ("gemm", matrix, matrix), ("stencil", matrix, "-o", "y.npy"), ("covariance", matrix), ("atax", matrix,
-                  save("v.npy", np.ones(30))), ("gemv", matrix, "v.npy"), ("closest", save("p.npy", np.eye(4, 2)))]
+                  save("v.npy", np.ones(30))), ("gemv", matrix, "v.npy"), ("solve", save("i.npy", np.eye(30)), matrix), ("factor", "i.npy"), ("closest", save("p.npy", np.eye(4, 2)))]
         for words in on_cpu:
             expect(run_json(*words, "--check")["devices"] == [-1], f"{words} is small")
         for words in (("reduce", large), ("reduce", small, "--devices", "all"), ("reduce", small, "--repeat", 2),

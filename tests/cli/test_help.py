@@ -22,14 +22,14 @@ COMMANDS = help_page.commands(DAVIT)
 OPTIONS = {
     "gemm": "-o --alpha --beta --c0 --transa --transb --tile", "gemv": "-o --alpha --beta --y0 --trans", "axpy": "-o --alpha",
     "reduce": "-o --op --axis --ordered --dtype --shape", "scan": "-o --op --exclusive --flags", "stencil": "-o --border --coefficients", "atax": "-o",
-    "covariance": "-o --mean --divisor --mean-divisor --packed",
+    "covariance": "-o --mean --divisor --mean-divisor --packed", "solve": "-o --upper", "factor": "-o --upper",
     "align": "-o --mode --format --dna --protein --matrix --match --mismatch --gap-open --gap-extend --strand --min-score --evalue "
              "--top --cigar", "features": "-o --rate --frame --binning",
     "detect": "-o --effect --window --hop --threshold --gap-penalty --round --permutations --block --alpha --coverage --rate "
               "--frame --binning --seed --null --fdr --any-dependence --floor --effect-floor --labels --plot", "closest": "--algorithm --columns", "points": "-n -o --kind --sigma --dim --type --seed",
     "occupancy": "--threads --registers --shared --thread-shared --card --sweep", "tune": "-o --size --budget --repeat --show", "bench": "--list --peers --report --compare --noise --from",
     "demo": "--size --devices --seed", "devices": "", "dot": "", "version": "-v"}
-COMPUTING = "gemm gemv axpy dot reduce scan stencil atax covariance align detect closest".split()
+COMPUTING = "gemm gemv axpy dot reduce scan stencil atax covariance solve factor align detect closest".split()
 
 
 def help_of(name):
@@ -214,7 +214,8 @@ def make_inputs():
     rng = np.random.default_rng(1)
     for name in "ABCD":
         save(f"{name}.npy", rng.standard_normal((30, 30)))
-    for name in "xy":
+    save("A.npy", np.cov(rng.standard_normal((30, 90))))  # positive definite
+    for name in "bxy":
         save(f"{name}.npy", rng.standard_normal(30))
     save("flags.npy", (rng.random(30) < 0.2).astype("u1"))
     save("C3.npy", rng.standard_normal((3, 3)))

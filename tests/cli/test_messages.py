@@ -372,6 +372,15 @@ ended with 3
 $ davit covariance d.npy -o s.npy
 davit covariance: d.npy: expected a matrix, found 3 x 2 x 2
 ended with 3
+$ davit solve x.npy w.npy -o y.npy
+davit solve: w.npy: expected a vector of 4 or a matrix of as many rows, found a vector of 3
+ended with 3
+$ davit factor x.npy -o l.npy
+davit factor: x.npy: expected a square matrix, found 3 x 4
+ended with 3
+$ davit factor neg.npy -o l.npy
+davit factor: the leading minor of order 1 is not positive definite
+ended with 1
 $ davit closest bad.csv
 davit closest: bad.csv: line 3: expected numbers, found '3,four', in which column 1 ('y') is no number
 ended with 3
@@ -473,6 +482,9 @@ ended with 0
 $ davit covariance x.npy --devices cpu
 davit covariance: the result was not kept; -o S writes it
 ended with 0
+$ davit solve sq.npy w.npy --devices cpu
+davit solve: the result was not kept; -o X writes it
+ended with 0
 $ davit occupancy --card "RTX 4090" --threads 256
 RTX 4090, capability 8.9: 1536 threads, 48 warps, 24 blocks, 65536 registers, 102400 bytes of shared memory
 256 threads, 0 registers, 0 bytes: 6 blocks, 48 warps, 1536 threads, occupancy 100.00 %
@@ -528,7 +540,7 @@ ended with 2
 def make_files():
     """Those that the transcripts name, right ones and wrong ones."""
     arrays = {"x": np.arange(1.0, 13).reshape(3, 4), "v": np.arange(1.0, 5), "w": np.arange(1.0, 4), "sq": np.eye(3), "d": np.ones((3, 2, 2)),
-              "f": np.ones((4, 2), "f4"), "c": np.ones(3) * 1j, "none": np.ones(0), "text": np.array(["a", "b"])}
+              "f": np.ones((4, 2), "f4"), "c": np.ones(3) * 1j, "neg": -np.eye(2), "none": np.ones(0), "text": np.array(["a", "b"])}
     for name, array in arrays.items():
         np.save(name, array)
     np.savez("z", a=np.ones(3), b=np.ones(2))

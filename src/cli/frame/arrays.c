@@ -144,6 +144,10 @@ static int shape_fail(cli_job *job, const cli_array_row *row, const cli_array *a
                           path_of(job, job->command->arrays));
   if (!is_matrix(row))
     return cli_shape_fail(path, all, "a vector of %" PRId64, whole);
+  if (row->vector)
+    return cli_shape_fail(path, all, "a vector of %" PRId64 " or a matrix of as many rows", whole);
+  if (row->shape[0] == row->shape[1])
+    return cli_shape_fail(path, all, "a square matrix");
   return known == 3 ? cli_shape_fail(path, all, "%" PRId64 " x %" PRId64, whole, size_at(job, row, 1)->whole)
                     : cli_shape_fail(path, all, "%" PRId64 " %s, the other dimension of the product", whole,
                                      in_file(job, row, dimension) ? "columns" : "rows");
@@ -152,7 +156,7 @@ static int shape_fail(cli_job *job, const cli_array_row *row, const cli_array *a
 /* Sets the sizes that the operand is the first to have, and compares the others. */
 static int take_shape(cli_job *job, const cli_array_row *row, const cli_array *all) {
   int known = 0;
-  bool fits = true;
+  bool fits = !row->vector || all->ndim == 1 || all->ndim == 2;
   for (int i = 0; row->shape[i]; i++) {
     cli_size *size = size_at(job, row, i);
     const int64_t found = is_matrix(row) ? all->shape[in_file(job, row, i)] : cli_array_count(all);
@@ -190,9 +194,10 @@ static int finish_operand(cli_job *job, const cli_array_row *row, cli_array *arr
 static int read_operand(cli_job *job, const cli_array_row *row) {
   cli_array *array = member(job, row->at), *first = member(job, job->command->arrays->at);
   const cli_reading other = cli_reading_of_other(&job->common.reading);
-  const cli_memory memory = row->at == job->command->initial ? CLI_MEMORY_PLAIN : job->memory;
+  const bool plain = row->at == job->command->initial || row->scratch;
+  const cli_memory memory = plain ? CLI_MEMORY_PLAIN : job->memory;
   cli_part part = part_of(job, row, is_cut(job, row, 1) && !is_cut(job, row, 0));
-  const int dimensions = row->numbers == CLI_NUMBERS_ANY ? 0 : (int)strlen(row->shape);
+  const int dimensions = row->numbers == CLI_NUMBERS_ANY || row->vector ? 0 : (int)strlen(row->shape);
   int code = cli_operand_read(row->numbers, dimensions, path_of(job, row),
                               array == first ? &job->common.reading : &other, memory,
                               array == first ? NULL : first, &part, array);

@@ -61,6 +61,8 @@
   X(stencil)                                                                                                 \
   X(atax)                                                                                                    \
   X(covariance)                                                                                              \
+  X(solve)                                                                                                   \
+  X(factor)                                                                                                  \
   X(align)                                                                                                   \
   X(features)                                                                                                \
   X(detect)                                                                                                  \
@@ -174,6 +176,7 @@ typedef struct cli_array_row {
   size_t trans;        /* of the value of --trans, where the operand has that option */
   size_t factor;       /* of a double _Complex, which is 0 where the operand is not given */
   bool scratch;        /* of the host alone */
+  bool vector;         /* an operand that may also be a vector, a matrix of one column */
 } cli_array_row;
 
 #define CLI_OPERAND(type, member, its_numbers, its_shape, ...)                                               \
@@ -245,6 +248,7 @@ struct cli_command {
   size_t state;                /* bytes */
   const cli_array_row *arrays; /* first the operands */
   size_t result, initial; /* of these: what `work` computes, and its contents before each run (0: zeros) */
+  void (*restore)(void *state, cli_array *result); /* in place of `initial`: what runs change, as it was */
   const char *sizes[CLI_SIZES + 1]; /* of the operands, in the order of job->sizes; names in the report */
   cli_unit unit;                    /* of the rate */
   const char

@@ -190,7 +190,9 @@ static void add_times(cli_times *times, double *values, size_t count) {
 
 static void restore(cli_job *job, cli_array *result) {
   const cli_array *initial = array_at(job, job->command->initial);
-  if (result)
+  if (job->command->restore)
+    job->command->restore(job, result);
+  else if (result)
     cli_restore(result, initial && initial->data ? initial : NULL);
 }
 
