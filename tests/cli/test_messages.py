@@ -372,8 +372,8 @@ ended with 3
 $ davit covariance d.npy -o s.npy
 davit covariance: d.npy: expected a matrix, found 3 x 2 x 2
 ended with 3
-$ davit solve x.npy w.npy -o y.npy
-davit solve: w.npy: expected a vector of 4 or a matrix of as many rows, found a vector of 3
+$ davit solve sq.npy v.npy -o y.npy
+davit solve: v.npy: expected a vector of 3 or a matrix of as many rows, found a vector of 4
 ended with 3
 $ davit factor x.npy -o l.npy
 davit factor: x.npy: expected a square matrix, found 3 x 4
