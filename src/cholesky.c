@@ -8,8 +8,8 @@
  *
  * A device that has the matrix computes the whole by one operation.
  *
- * What does not fit into the devices' memory is done in slabs: as many blocks as fit are loaded, updated with all blocks
- * before the slab, which come from the host once more, and factored. */
+ * What does not fit into the devices' memory is done in slabs: as many blocks as fit are loaded, updated with all
+ * blocks before the slab, which come from the host once more, and factored. */
 #include "src/cholesky.h"
 
 #include <stdlib.h>
@@ -69,8 +69,8 @@ const dvt_operation dvt_potrf_operation = {
 
 /* ---- several lanes ---- */
 
-/* Of a device. Those of loads and stores alternate, so that one block of pageable memory is on its way while the host is
- * busy with the end of another. */
+/* Lanes of a device. Loads alternate between two, and so do stores: one block of pageable memory is on its way while
+ * the host is busy with the end of another. */
 enum { LOAD, LOAD_2, STORE, STORE_2, PEER, NEXT, UPDATE, LANES };
 enum { SLOTS = 3, NOTHING = -1, SMALLEST = 32 };
 
@@ -88,8 +88,8 @@ typedef struct worker {
   size_t block_bytes; /* and those for blocks */
   char *memory, *slot[SLOTS];
   int32_t newest[LANES];
-  int32_t readers[SLOTS][DVT_MAX_DEVICES +
-                         2]; /* newest tasks that read a slot: other devices' copies, NEXT, UPDATE */
+  /* Newest tasks that read a slot: copies of other devices, NEXT, UPDATE. */
+  int32_t readers[SLOTS][DVT_MAX_DEVICES + 2];
   panel panel;
   bool prepared[LANES];
 } worker;
@@ -415,13 +415,13 @@ static davit_status run_slabs(factorization *f, int *info) {
 
 /* ---- memory ---- */
 
+/* Any block fits into as many bytes as the first one takes. */
 static size_t slot_bytes(const factorization *f) {
-  return dvt_aligned_up((size_t)f->matrix.n * (size_t)(f->block < f->matrix.n ? f->block : f->matrix.n) *
-                        f->element);
+  return bytes_of(f, 0);
 }
 
-/* Bytes of blocks of all of the matrix on a device, of the slots, and what of that it may have. False: one block does not
- * fit. */
+/* How many bytes of blocks each device gets: all that are its own, or what is left of its memory beside the slots.
+ * False: one block does not fit. */
 static bool divide_memory(factorization *f) {
   for (int w = 0; w < f->workers; w++) {
     worker *e = &f->worker[w];
@@ -440,8 +440,8 @@ static bool divide_memory(factorization *f) {
   return true;
 }
 
-static bool has_slots(const factorization *f) {
-  return f->workers > 1 || end_of_slab((factorization *)(uintptr_t)f, 0) < f->blocks;
+static bool has_slots(factorization *f) {
+  return f->workers > 1 || end_of_slab(f, 0) < f->blocks;
 }
 
 /* Steps are counted as run_slabs() makes them. */

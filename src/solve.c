@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Systems with a positive definite matrix: where Cholesky's factorisation is computed, and the public calls. */
 #include <davit/solve.h>
-#include <math.h>
 
 #include "offload/runtime/device.h"
 #include "src/base/cancel.h"
@@ -37,17 +36,14 @@ static bool host_is_faster(const dvt_cholesky *f) {
 /* The device that computes the whole where it lies, DAVIT_HOST for the host; false: it has to travel. */
 static bool find_home(const dvt_cholesky *f, bool any_device, int *home) {
   const bool separate = f->options->separate_memory, host = dvt_place_is_host(f->place);
-  *home = f->devices[0];
   if (any_device && !host) {
     *home = f->place;
     return true;
   }
-  if (host && computes_in_place(f->devices[0], f->place, separate)) {
+  if ((host || f->count == 1) && computes_in_place(f->devices[0], f->place, separate)) {
     *home = f->count > 1 ? DAVIT_HOST : f->devices[0];
     return true;
   }
-  if (f->count == 1 && computes_in_place(f->devices[0], f->place, separate))
-    return true;
   if (!any_device || separate || f->options->block || !host_is_faster(f))
     return false;
   *home = DAVIT_HOST;

@@ -3,7 +3,7 @@
  * whose work is done by BLIS a little later. Every wait between streams counts here: a product that starts before its
  * tiles have come is wrong. Pageable operands pass through the ring of pinned strips. What comes out is compared with
  * BLIS on the whole matrices. */
-#include "tests/stream.h"
+#include "tests/stream_blas.h"
 
 #include "src/base/inject.h"
 #include "src/level3/add.h"
@@ -46,39 +46,7 @@ davit_status dvt_add_stream(const dvt_site *site, const void *add) {
   return push_blas(site, (blas_work){.adds = true, .add = *(const dvt_add *)add});
 }
 
-davit_status dvt_blas_prepare(const dvt_site *site) {
-  void *handle;
-  return dvt_stream_cublas(site->stream, &handle);
-}
-
-#define NO_FORM(name)                                                                                        \
-  davit_status dvt_##name##_stream(const dvt_site *site, const void *arguments) {                            \
-    (void)site, (void)arguments;                                                                             \
-    return davit_fail(DAVIT_UNSUPPORTED, #name " has no stand-in");                                          \
-  }
-NO_FORM(gemv)
-NO_FORM(axpy)
-NO_FORM(dot)
-NO_FORM(scal)
-NO_FORM(norm)
-
 /* ---- problems ---- */
-
-enum { MOST = 4 };
-static int devices[MOST], spread;
-
-static int give_streams(void **state) {
-  (void)state;
-  const int all = device_count();
-  for (int d = 0; d < all && spread < MOST; d++) {
-    dvt_device *device = (dvt_device *)(uintptr_t)dvt_device_find(d);
-    if (!device->shares_host_memory)
-      continue;
-    device->ordinal = spread;
-    devices[spread++] = d;
-  }
-  return 0;
-}
 
 /* The routines of real types. */
 static const dvt_routine routines[] = {DVT_GEMM, DVT_SYMM, DVT_SYRK, DVT_SYR2K, DVT_TRMM, DVT_TRSM};

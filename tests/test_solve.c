@@ -122,7 +122,7 @@ static double _Complex *factor_of(problem *p) {
   return l;
 }
 
-/* ‖A - L L'‖ / (n ‖A‖ eps), over the columns of the first `minor` rows and columns. LAPACK's testers allow 30. */
+/* ‖A - L L'‖ / (n ‖A‖ eps) of the first `minor` rows and columns. LAPACK's testers allow 30. */
 static double error_of_factor(problem *p, int64_t minor) {
   const int64_t n = p->n;
   const double _Complex *l = factor_of(p);
@@ -290,8 +290,8 @@ static int lapack_info(char uplo, int n, const double *a, int ld) {
   return info;
 }
 
-/* The minor of order `at` + 1 fails: an element of the diagonal is negative, 0, or NaN. What comes before the block that
- * fails is the factor's, and B is as it was. */
+/* The minor of order `at` + 1 fails: an element of the diagonal is negative, 0, or NaN. What comes before the block
+ * that fails is the factor's, and B is as it was. */
 static void try_indefinite(davit_type type, char uplo, int64_t n, int64_t at, double value, int64_t block,
                            int devices) {
   SCOPE;

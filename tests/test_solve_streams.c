@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cholesky's factorisation by blocks on devices with streams, without a GPU: as test_gemm_streams. Every wait between
  * streams counts: a block that is updated before a panel has come, or loaded over one that is still read, is wrong. */
-#include "tests/stream.h"
+#include "tests/stream_blas.h"
 
-#include "offload/blas.h"
 #include "offload/solve.h"
 
 /* ---- stands in for offload/blas_stream.c and solve_stream.c ---- */
@@ -37,48 +36,13 @@ davit_status dvt_potrf_stream(const dvt_site *site, const void *potrf) {
   return push_work(site, (work){.factors = true, .potrf = *(const dvt_potrf *)potrf});
 }
 
-static davit_status prepare(const dvt_site *site) {
-  void *handle;
-  return dvt_stream_cublas(site->stream, &handle);
-}
-
-davit_status dvt_blas_prepare(const dvt_site *site) {
-  return prepare(site);
-}
-
 davit_status dvt_solve_prepare(const dvt_site *site) {
-  return prepare(site);
+  return dvt_blas_prepare(site);
 }
 
-#define NO_FORM(name)                                                                                        \
-  davit_status dvt_##name##_stream(const dvt_site *site, const void *arguments) {                            \
-    (void)site, (void)arguments;                                                                             \
-    return davit_fail(DAVIT_UNSUPPORTED, #name " has no stand-in");                                          \
-  }
 NO_FORM(add)
-NO_FORM(gemv)
-NO_FORM(axpy)
-NO_FORM(dot)
-NO_FORM(scal)
-NO_FORM(norm)
 
 /* ---- cases ---- */
-
-enum { MOST = 4 };
-static int devices[MOST], spread;
-
-static int give_streams(void **state) {
-  (void)state;
-  const int all = device_count();
-  for (int d = 0; d < all && spread < MOST; d++) {
-    dvt_device *device = (dvt_device *)(uintptr_t)dvt_device_find(d);
-    if (!device->shares_host_memory)
-      continue;
-    device->ordinal = spread;
-    devices[spread++] = d;
-  }
-  return 0;
-}
 
 static double *random_matrix(int64_t n, int64_t ld, uint64_t *seed, int place) {
   double *a = kept_at((size_t)(n * ld) * sizeof *a, place);

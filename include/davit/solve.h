@@ -60,11 +60,12 @@ struct davit_solve_report {
  * factor, the others may be as they were. The same call on the same devices, with the same block and number of threads,
  * gives the same bits.
  *
- * The queue form writes k, or 0, to *info, which is on the device, in pinned or in pageable memory and stays valid until
- * the command has run; the command itself does not fail. A is then partly factored.
+ * The queue form writes k, or 0, to *info, which is on the device, in pinned or in pageable memory and stays valid
+ * until the command has run; the command itself does not fail. A is then partly factored.
  *
  * Algorithm: block columns go to the devices in turn; each block is factored, copied to the other devices, and updates
- * the blocks behind it, the next one first (right-looking with lookahead: Golub and Van Loan, Matrix Computations, 4.2). */
+ * the blocks behind it, the next one first (right-looking with lookahead: Golub and Van Loan, Matrix Computations,
+ * 4.2). */
 DAVIT_API davit_status davit_dpotrf(char uplo, int64_t n, double *a, int64_t lda,
                                     const davit_solve_options *options);
 DAVIT_API davit_status davit_spotrf(char uplo, int64_t n, float *a, int64_t lda,
