@@ -16,10 +16,15 @@
 enum {
   PANEL = 16,   /* columns; about as fast from 8 to 32 */
   ROWS = 512,   /* of a column, which are updated at a time */
-  ALONE = 4096, /* rows of a thread for which it need not wait for others too long */
+  ALONE = 4096, /* rows for each thread of a panel; threads wait for each other longer than fewer take */
   TEAM = 8,     /* threads of a panel at most */
   LANES = 16
 };
+
+/* Threads for so many shares of work. */
+static int team_of(int64_t shares, int threads) {
+  return shares < 1 ? 1 : shares < threads ? (int)shares : threads;
+}
 
 /* ---- panels ---- */
 
@@ -37,7 +42,7 @@ typedef struct panel {
   candidate *found; /* one of each thread */
 } panel;
 
-/* C divides complex numbers without overflow where the next pragma does not hold. */
+/* Complex numbers are divided without overflow, and from the pragma on multiplied as BLAS does, without a look at NaN. */
 #define DEFINE(name, T)                                                                                      \
   static T reciprocal_##name(T x) {                                                                          \
     return 1 / x;                                                                                            \
@@ -55,8 +60,9 @@ DEFINE(complex_float, float _Complex)
 
 #pragma STDC CX_LIMITED_RANGE ON
 
-/* Column j is updated by the columns before it, whose rows have been exchanged. Each thread has a share of the rows. The
- * first one alone writes the rows above the diagonal, exchanges rows and chooses the pivot while the others wait. */
+/* Column j is updated by the columns before it, once it is reached. Each thread has a share of the rows; all solve for
+ * the rows above the diagonal, `upper`. While the others wait, the first one writes these and brings the pivot into its
+ * place. */
 #define DEFINE(name, T, R, SIZE, NORMAL)                                                                     \
   DVT_CPU_INLINE void subtract_##name(int64_t m, int64_t k, const T *restrict l, int64_t ld, const T *u,     \
                                       T *restrict c) {                                                       \
@@ -170,13 +176,11 @@ static int factor_panel(davit_type type, int threads, panel p) {
                                                       [DAVIT_FLOAT] = panel_float,
                                                       [DAVIT_COMPLEX_DOUBLE] = panel_complex_double,
                                                       [DAVIT_COMPLEX_FLOAT] = panel_complex_float};
-  const int64_t wanted = p.m / ALONE;
   candidate found[TEAM];
   int info = 0;
-  threads = threads < TEAM ? threads : TEAM;
   p.info = &info;
   p.found = found;
-  dvt_on_threads(wanted < 1 ? 1 : wanted < threads ? (int)wanted : threads, by_type[type], &p);
+  dvt_on_threads(team_of(p.m / ALONE, threads < TEAM ? threads : TEAM), by_type[type], &p);
   return info;
 }
 
@@ -262,12 +266,8 @@ static void move(const dvt_permute *g, int threads, const int *ipiv, void *room)
                                                       [DAVIT_FLOAT] = columns_float,
                                                       [DAVIT_COMPLEX_DOUBLE] = columns_complex_double,
                                                       [DAVIT_COMPLEX_FLOAT] = columns_complex_float};
-  const int64_t worth = 1 << 15,
-                wanted = g->n * g->count / worth; /* fewer elements are faster on one thread */
-  dvt_on_threads(wanted < 1         ? 1
-                 : wanted < threads ? (int)wanted
-                                    : threads,
-                 by_type[g->type], &(columns){g, ipiv, room});
+  const int64_t share = 1 << 15; /* elements of a thread; fewer are faster on one */
+  dvt_on_threads(team_of(g->n * g->count / share, threads), by_type[g->type], &(columns){g, ipiv, room});
 }
 
 davit_status dvt_permute_host(const dvt_site *site, const void *permute) {
@@ -294,8 +294,9 @@ typedef struct lu {
 } lu;
 
 static davit_status run(const lu *f, dvt_level3 step) {
+  const double flops = (step.routine == DVT_TRSM ? 1 : 2) * (double)step.m * (double)step.n * (double)step.k;
   dvt_site some = *f->site;
-  some.threads = dvt_level3_threads(2.0 * (double)step.m * (double)step.n * (double)step.k, some.threads);
+  some.threads = dvt_level3_threads(flops, some.threads);
   step.type = f->type;
   step.lda = step.ldb = step.ldc = f->ld;
   return dvt_level3_host(&some, &step);
