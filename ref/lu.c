@@ -42,7 +42,7 @@ typedef struct panel {
   candidate *found; /* one of each thread */
 } panel;
 
-/* Complex numbers are divided without overflow, and from the pragma on multiplied as BLAS does, without a look at NaN. */
+/* Complex numbers are divided without overflow; from the pragma on they are multiplied as BLAS does, without more. */
 #define DEFINE(name, T)                                                                                      \
   static T reciprocal_##name(T x) {                                                                          \
     return 1 / x;                                                                                            \
@@ -212,8 +212,7 @@ int64_t dvt_pivots_to_rows(const int *ipiv, int64_t first, int64_t base, int64_t
   return pairs;
 }
 
-/* What is done with columns begin … end - 1: rows in the order of `to` and `from`, or, without these, rows 0 … count - 1
- * exchanged with the pivots'. */
+/* Rows in the order of `to` and `from` or, with ipiv, rows 0 … count - 1 exchanged with those of the pivots. */
 typedef struct columns {
   const dvt_permute *g;
   const int *ipiv;
