@@ -22,8 +22,8 @@ typedef struct dvt_getrf {
 
 davit_status dvt_getrf_host(const dvt_site *site, const void *getrf);
 
-/* Rows of a matrix of n columns in a new order: row to[i] gets what row from[i] had, i < count. `to` and `from` have the
- * same set of numbers, from 0 on. */
+/* Rows of a matrix of n columns in a new order: row to[i] gets what row from[i] had, i < count. `to` and `from` have
+ * the same set of numbers, from 0 on. The site's threads share the columns. */
 typedef struct dvt_permute {
   davit_type type;
   int64_t n;
@@ -35,9 +35,9 @@ typedef struct dvt_permute {
 
 davit_status dvt_permute_host(const dvt_site *site, const void *permute);
 
-/* That order for a sequence of interchanges: rows first + j and ipiv[j] - 1 + base are exchanged for j = 0 … count - 1.
- * Writes at most 2 * count pairs to `to` and `from`, without the rows that stay, and returns how many. All rows are below
- * `rows`, so many numbers `scratch` has room for; O(count). */
+/* That order of a sequence of interchanges: rows first + j and ipiv[j] - 1 + base are exchanged for j = 0 … count - 1.
+ * Writes at most 2 * count pairs to `to` and `from`, without the rows that stay, and returns how many. All rows are
+ * below `rows`, and `scratch`, which needs no values, has room for so many; O(count). */
 int64_t dvt_pivots_to_rows(const int *ipiv, int64_t first, int64_t base, int64_t count, int64_t rows,
                            int *scratch, int *to, int *from);
 
