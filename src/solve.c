@@ -14,8 +14,8 @@ enum { FACTOR = 1, SOLVE = 2 };
 
 typedef struct systems {
   davit_type type;
-  char uplo;  /* of Cholesky; 0: LU, */
-  char trans; /* which has pivots and a form for the (conjugate) transpose of A */
+  bool cholesky; /* else LU, which has pivots and a form for the (conjugate) transpose of A */
+  char uplo, trans;
   int64_t m, n, nrhs;
   void *a;
   int64_t lda;
@@ -25,10 +25,6 @@ typedef struct systems {
   int steps;
 } systems;
 
-static bool is_cholesky(const systems *s) {
-  return s->uplo != 0;
-}
-
 /* ---- arguments ---- */
 
 static davit_status check_factor(systems *s) {
@@ -36,7 +32,7 @@ static davit_status check_factor(systems *s) {
   dvt_potrf potrf = {s->type, s->uplo, s->n, s->a, s->lda, &info, false};
   dvt_getrf getrf = {
       .type = s->type, .m = s->m, .n = s->n, .a = s->a, .lda = s->lda, .ipiv = s->ipiv, .info = &info};
-  if (!is_cholesky(s))
+  if (!s->cholesky)
     return dvt_getrf_operation.check(&getrf);
   DVT_TRY(dvt_potrf_operation.check(&potrf));
   s->uplo = potrf.uplo;
@@ -47,7 +43,7 @@ static davit_status check(systems *s) {
   if (!(s->steps & SOLVE))
     return check_factor(s);
   /* In LAPACK's order of arguments: letters, lengths, then each operand. */
-  if (is_cholesky(s))
+  if (s->cholesky)
     DVT_TRY(dvt_check_letter("uplo", s->uplo, "UL", &s->uplo));
   else
     DVT_TRY(dvt_check_letter("trans", s->trans, "NTC", &s->trans));
@@ -68,7 +64,7 @@ static davit_status check(systems *s) {
 /* Cholesky's halves: the systems with L, then with L'; with U', then with U. LU's: with L, then with U; of the transpose
  * with U', then with L'. */
 static dvt_level3 half_of(const systems *s, bool second) {
-  const bool cholesky = is_cholesky(s), plain = s->trans == 'N';
+  const bool cholesky = s->cholesky, plain = s->trans == 'N';
   const char uplo = cholesky ? s->uplo : plain == second ? 'U' : 'L';
   return (dvt_level3){.routine = DVT_TRSM,
                       .type = s->type,
@@ -113,7 +109,7 @@ static davit_status exchange(dvt_plain *p, const systems *s) {
 }
 
 static davit_status solve(dvt_plain *p, const systems *s) {
-  const bool exchanges = !is_cholesky(s);
+  const bool exchanges = !s->cholesky;
   if (exchanges && s->trans == 'N')
     DVT_TRY(exchange(p, s));
   for (int second = 0; second < 2; second++) {
@@ -127,7 +123,7 @@ static davit_status solve(dvt_plain *p, const systems *s) {
 
 static davit_status factor_here(dvt_plain *p, const systems *s, int *info) {
   const dvt_factor_call *c = &p->call;
-  if (is_cholesky(s)) {
+  if (s->cholesky) {
     dvt_potrf potrf = {s->type, s->uplo, s->n, c->a.a, s->lda, info, false};
     return dvt_plain_here(p, &dvt_potrf_operation, &potrf);
   }
@@ -152,25 +148,25 @@ static davit_status factor_blocks(dvt_plain *p, const systems *s, int *info) {
 
 static davit_status failure(dvt_plain *p, const systems *s, int info) {
   p->report.failed = info;
-  return info == 0        ? DAVIT_SUCCESS
-         : is_cholesky(s) ? davit_fail(DAVIT_NOT_POSITIVE_DEFINITE,
-                                       "the leading minor of order %d is not positive definite", info)
-                          : davit_fail(DAVIT_SINGULAR, "the matrix is singular: U(%d, %d) is 0", info, info);
+  return info == 0     ? DAVIT_SUCCESS
+         : s->cholesky ? davit_fail(DAVIT_NOT_POSITIVE_DEFINITE,
+                                    "the leading minor of order %d is not positive definite", info)
+                       : davit_fail(DAVIT_SINGULAR, "the matrix is singular: U(%d, %d) is 0", info, info);
 }
 
 static davit_status factor(dvt_plain *p, const systems *s) {
   const double m = (double)s->m, n = (double)s->n, least = m < n ? m : n;
   void *ipiv = s->ipiv;
   int info = 0;
-  p->call = (dvt_factor_call){.rule = is_cholesky(s) ? &dvt_cholesky_rule : &dvt_lu_rule,
+  p->call = (dvt_factor_call){.rule = s->cholesky ? &dvt_cholesky_rule : &dvt_lu_rule,
                               .work = DVT_FACTOR,
                               .type = s->type,
                               .uplo = s->uplo,
                               .side = 'L',
                               .trans = s->trans,
                               .a = {.a = s->a, .rows = s->m, .cols = s->n, .ld = s->lda}};
-  p->flops = is_cholesky(s) ? n * n * n / 3 : least * least * ((m > n ? m : n) - least / 3);
-  p->elements = is_cholesky(s) ? n * n / 2 : m * n;
+  p->flops = s->cholesky ? n * n * n / 3 : least * least * ((m > n ? m : n) - least / 3);
+  p->elements = s->cholesky ? n * n / 2 : m * n;
   DVT_TRY(dvt_plain_begin(p));
   if (s->m == 0 || s->n == 0)
     return DAVIT_SUCCESS;
@@ -210,11 +206,11 @@ static davit_status enqueue(davit_queue *queue, systems s, int *info, const davi
   if (s.steps & SOLVE)
     DVT_TRY(check(&s));
   if (s.steps & FACTOR)
-    DVT_TRY(is_cholesky(&s) ? dvt_operation_enqueue(queue, &dvt_potrf_operation, &potrf, DVT_WHERE(options))
-                            : dvt_operation_enqueue(queue, &dvt_getrf_operation, &getrf, DVT_WHERE(options)));
+    DVT_TRY(s.cholesky ? dvt_operation_enqueue(queue, &dvt_potrf_operation, &potrf, DVT_WHERE(options))
+                       : dvt_operation_enqueue(queue, &dvt_getrf_operation, &getrf, DVT_WHERE(options)));
   if (!(s.steps & SOLVE))
     return DAVIT_SUCCESS;
-  if (!is_cholesky(&s))
+  if (!s.cholesky)
     return dvt_operation_enqueue(queue, &dvt_getrs_operation, &getrs, DVT_WHERE(options));
   for (int second = 0; second < 2; second++) {
     dvt_level3 half = half_of(&s, second);
@@ -227,7 +223,7 @@ static davit_status enqueue(davit_queue *queue, systems s, int *info, const davi
 
 #define CHOLESKY(...)                                                                                        \
   (systems) {                                                                                                \
-    .uplo = uplo, .trans = 'N', .m = n, .n = n, .lda = lda, __VA_ARGS__                                      \
+    .cholesky = true, .uplo = uplo, .trans = 'N', .m = n, .n = n, .lda = lda, __VA_ARGS__                    \
   }
 #define LU(...)                                                                                              \
   (systems) {                                                                                                \

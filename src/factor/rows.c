@@ -156,8 +156,8 @@ static davit_status check_ormqr(void *arguments) {
   DVT_TRY(dvt_check_length("k", p->k));
   const int64_t order = p->side == 'L' ? p->m : p->n;
   if (p->k > order)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "k is %lld, more than the order of Q, %lld", (long long)p->k,
-                      (long long)order);
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "k is %lld, but %s is %lld: more reflectors than Q's order",
+                      (long long)p->k, p->side == 'L' ? "m" : "n", (long long)order);
   DVT_TRY(dvt_check_ld("lda", p->lda, order, p->k));
   DVT_TRY(dvt_check_ld("ldc", p->ldc, p->m, p->n));
   if (p->m == 0 || p->n == 0)
@@ -192,7 +192,7 @@ static davit_status check_orgqr(void *arguments) {
   DVT_TRY(dvt_check_length("n", p->n));
   DVT_TRY(dvt_check_length("k", p->k));
   if (p->n > p->m || p->k > p->n)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "m, n, k are %lld, %lld, %lld, not in descending order",
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "m is %lld, n is %lld, k is %lld, not in descending order",
                       (long long)p->m, (long long)p->n, (long long)p->k);
   DVT_TRY(dvt_check_ld("lda", p->lda, p->m, p->n));
   if (p->n > 0)
