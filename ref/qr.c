@@ -297,6 +297,8 @@ static davit_status make_triangle(const block *b, int64_t c, int64_t columns) {
 davit_status dvt_reflect_host(const dvt_site *site, const void *reflect) {
   const dvt_reflect *r = reflect;
   const block b = {site, r->type, r->m, r->k, r->a, r->lda, (char *)(uintptr_t)r->tau, r->top, r->t, NULL};
+  if (r->k == 0)
+    return DAVIT_SUCCESS;
   lift(&b, 0, 0, r->k, r->k, true);
   memset(r->t, 0, (size_t)(r->k * r->k) * davit_type_bytes(r->type));
   return make_triangle(&b, 0, r->k);
