@@ -258,8 +258,7 @@ static davit_status factor_slab(dvt_factoring *f, int64_t first, int64_t end) {
   return DAVIT_SUCCESS;
 }
 
-/* What is loaded next takes the place of all that was there. */
-static dvt_follows everything(const dvt_factoring *f) {
+dvt_follows dvt_factor_everything(const dvt_factoring *f) {
   dvt_follows all = {.count = 0};
   for (int w = 0; w < f->workers; w++)
     for (int role = 0; role < DVT_FACTOR_ROLES; role++)
@@ -281,7 +280,7 @@ static davit_status factor_slabs(dvt_factoring *f) {
     DVT_TRY(load_all(f, &f->a, first, end, &before));
     DVT_TRY(update_slab(f, first, end));
     DVT_TRY(factor_slab(f, first, end));
-    before = everything(f);
+    before = dvt_factor_everything(f);
   }
   return DAVIT_SUCCESS;
 }
@@ -333,7 +332,7 @@ static davit_status multiply_all(dvt_factoring *f) {
     end = dvt_factor_slab_end(f, first);
     DVT_TRY(load_all(f, &f->b, first, end, &before));
     DVT_TRY(multiply_slab(f, first, end));
-    before = everything(f);
+    before = dvt_factor_everything(f);
   }
   return DAVIT_SUCCESS;
 }
@@ -358,7 +357,7 @@ static davit_status generate_all(dvt_factoring *f) {
       DVT_TRY(dvt_factor_compute(f, w, DVT_UPDATE, &all, &dvt_unit_operation, &unit, 0, &f->b.last[k]));
     }
     DVT_TRY(multiply_slab(f, first, end));
-    before = everything(f);
+    before = dvt_factor_everything(f);
   }
   return DAVIT_SUCCESS;
 }

@@ -215,6 +215,9 @@ davit_status dvt_factor_level3(dvt_factoring *f, int w, int role, dvt_follows *a
 davit_status dvt_factor_copy(dvt_factoring *f, int w, int role, dvt_follows *all, const dvt_copy *copy,
                              int32_t *number);
 
+/* All that is enqueued: what is loaded next takes its place. */
+dvt_follows dvt_factor_everything(const dvt_factoring *f);
+
 /* That panel k is read on a device's lane by that task. */
 void dvt_factor_reads(dvt_factoring *f, int64_t k, int w, int role, int32_t task);
 

@@ -188,8 +188,9 @@ static davit_status solve(dvt_factoring *f) {
 
 /* ---- the end ---- */
 
-/* The rows of the blocks before the last one, as all panels behind them exchange them. */
+/* The rows of the blocks before the last one, as all panels behind them exchange them: when no slab needs them any more. */
 static davit_status finish(dvt_factoring *f) {
+  dvt_follows all = dvt_factor_everything(f);
   const int64_t length = dvt_blocks_length(&f->a);
   const int at = dvt_place_is_host(f->a.matrix.place) ? DAVIT_PAGEABLE : DAVIT_PINNED;
   for (int64_t k = 0; k + 1 < f->panels; k++) {
@@ -209,10 +210,9 @@ static davit_status finish(dvt_factoring *f) {
                                  .count = count,
                                  .to = to,
                                  .from = from};
-    dvt_follows all = {.count = 0};
     int32_t number;
-    dvt_follow(&all, f->a.stored[k]);
     DVT_TRY(dvt_factor_compute(f, f->workers, 0, &all, &dvt_permute_operation, &permute, 1e12, &number));
+    all.count = 0;
   }
   return DAVIT_SUCCESS;
 }
