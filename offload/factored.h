@@ -35,4 +35,9 @@ davit_status dvt_permute_device(const dvt_site *site, const void *permute);
 davit_status dvt_unit_device(const dvt_site *site, const void *unit);
 davit_status dvt_fetch_device(const dvt_site *site, const void *fetch);
 
+/* The number of the first NaN on the diagonal of A, of order n, from 1 on, to *info, unless that is less and not 0. For
+ * streams. */
+davit_status dvt_find_nan_device(const dvt_site *site, davit_type type, const void *a, int64_t ld, int64_t n,
+                                 int *info);
+
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of a matrix in a new order, the unit matrix, a few integers, as kernels. Rows are read to scratch memory and
+/* Rows of a matrix in a new order, the unit matrix, NaN on a diagonal, a few integers, as kernels. Rows are read to scratch memory and
  * written from there, neighbours of the list by neighbouring threads: of a column only the rows of the list are
  * accessed, each in a sector of 32 bytes. */
 #include "offload/factored.h"
@@ -31,6 +31,11 @@ davit_status dvt_permute_device(const dvt_site *site, const void *permute) {
 davit_status dvt_unit_device(const dvt_site *site, const void *unit) {
   const dvt_unit *u = unit;
   return u->m == 0 || u->n == 0 ? DAVIT_SUCCESS : BY_TYPE(u->type, set_unit)(site, u);
+}
+
+davit_status dvt_find_nan_device(const dvt_site *site, davit_type type, const void *a, int64_t ld, int64_t n,
+                                 int *info) {
+  return BY_TYPE(type, look_for_nan)(site, a, ld, n, info);
 }
 
 #ifdef DVT_GPU
