@@ -144,7 +144,7 @@ static davit_status orgqr(dvt_plain *p, dvt_orgqr *g) {
   if (g->k > 0)
     return dvt_plain_blocks(p, &info);
   p->home = dvt_place_is_host(c->a.place) ? DAVIT_HOST : c->a.place;
-  return dvt_plain_here(p, &dvt_orgqr_operation, g);
+  return generate_here(p, g);
 }
 
 /* ---- least squares ---- */

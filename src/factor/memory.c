@@ -102,8 +102,8 @@ static davit_status allocate_memory(dvt_factoring *f) {
   for (int w = 0; w < f->workers; w++) {
     dvt_worker *e = &f->worker[w];
     void *memory;
-    if (e->block_bytes == 0 && e->side_bytes == 0)
-      continue;
+    if (e->block_bytes == 0 && e->side_bytes == 0 && w >= f->panels)
+      continue; /* it has no panels to bring either */
     DVT_TRY(dvt_malloc(e->block_bytes + e->side_bytes + slots, e->device, &memory));
     e->memory = memory;
     f->call->report->device_count++;

@@ -117,8 +117,10 @@ static davit_status copy_lent(const dvt_lent *l, bool back) {
 }
 
 davit_status dvt_lend(void *of, size_t bytes, int device, bool reads, dvt_lent *l) {
+  if (bytes == 0)
+    of = NULL; /* wherever it lies, nobody reads it */
   *l = (dvt_lent){.pointer = of, .of = of, .bytes = bytes, .copy_place = dvt_place_for(device)};
-  if (!of || bytes == 0)
+  if (!of)
     return DAVIT_SUCCESS;
   l->place = dvt_place_of(of);
   if (device == DAVIT_HOST ? dvt_place_is_host(l->place) : dvt_place_reached(device, l->place))
