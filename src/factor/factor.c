@@ -111,15 +111,29 @@ static davit_status load(dvt_factoring *f, dvt_blocks *b, int64_t k, const dvt_f
                    b->matrix.place, &b->last[k]);
 }
 
-static davit_status store(dvt_factoring *f, dvt_blocks *b, int64_t k) {
+static davit_status store_part(dvt_factoring *f, dvt_blocks *b, part p, dvt_follows *all) {
+  const int64_t k = p.k, top = dvt_block_top(b, k), ld = dvt_block_ld(b, k);
   const int w = dvt_owner(f, k), role = k / f->workers % 2 ? DVT_STORE_2 : DVT_STORE;
-  dvt_follows all = {.count = 0};
-  dvt_follow(&all, b->last[k]);
+  dvt_follow(all, b->last[k]);
   f->call->report->written = true;
-  DVT_TRY(copy_part(f, b, w, role, &all, whole(b, k), in_matrix(f, b, k, dvt_block_top(b, k)), b->matrix.ld,
-                    b->matrix.place, b->at[k], dvt_block_ld(b, k), dvt_place_for(f->worker[w].device),
-                    &b->stored[k]));
-  return f->rule->store && b == &f->a && k < f->panels ? f->rule->store(f, k, role) : DAVIT_SUCCESS;
+  return copy_part(f, b, w, role, all, p, in_matrix(f, b, k, p.low), b->matrix.ld, b->matrix.place,
+                   dvt_behind(f, b, b->at[k], ld, p.low - top), ld, dvt_place_for(f->worker[w].device),
+                   &b->stored[k]);
+}
+
+davit_status dvt_factor_store(dvt_factoring *f, int64_t k, int64_t low, int64_t high, dvt_follows *all) {
+  return store_part(f, &f->a, (part){k, dvt_block_width(&f->a, k), low, high}, all);
+}
+
+static davit_status store(dvt_factoring *f, dvt_blocks *b, int64_t k) {
+  const bool panel = b == &f->a && k < f->panels;
+  const int role = k / f->workers % 2 ? DVT_STORE_2 : DVT_STORE;
+  dvt_follows all = {.count = 0};
+  part p = whole(b, k);
+  if (panel && f->rule->settled)
+    p.high = f->rule->settled(f, k);
+  DVT_TRY(store_part(f, b, p, &all));
+  return panel && f->rule->store ? f->rule->store(f, k, role) : DAVIT_SUCCESS;
 }
 
 /* ---- panels ---- */

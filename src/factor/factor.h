@@ -115,7 +115,7 @@ typedef struct dvt_worker {
   bool streams;
   size_t bytes;       /* that it may use, */
   size_t block_bytes; /* those for blocks, */
-  size_t side_bytes;  /* and those for right-hand sides beside them */
+  size_t side_bytes;  /* and those beside them: lists for the end, right-hand sides */
   char *memory, *slot[DVT_SLOTS];
   int32_t newest[DVT_FACTOR_ROLES];
   /* Newest tasks that read a slot: copies of other devices, NEXT, UPDATE. */
@@ -142,7 +142,8 @@ typedef struct dvt_factoring {
   int *pivots, *rows; /* LU: in pinned memory; its exchanges as lists of rows, as long as row_count says */
   int64_t *row_count;
   int *scratch;
-  void **finishing; /* lists of rows for the end, of each panel */
+  bool whole;     /* all blocks are in place at once, and there is room for lists of the end */
+  int *last_rows; /* LU: lists of rows for the end, in pinned memory */
   int failed;
 } dvt_factoring;
 
@@ -153,11 +154,16 @@ struct dvt_factor_rule {
   /* The host looks at a block when the next one is on its way to the devices (1), or at once, before others are updated
    * with it (0). */
   int settles_behind;
+  int64_t longest; /* columns (rows) of a block */
   /* Bytes beside block k. */
   size_t (*extra)(const dvt_factoring *f, int64_t k);
+  /* Bytes on each device for the end of what is done as a whole. */
+  size_t (*end_bytes)(const dvt_factoring *f);
   davit_status (*factor)(dvt_factoring *f, int64_t k);
   /* Looks at what block k has given: f->failed. */
   davit_status (*settle)(dvt_factoring *f, int64_t k);
+  /* How much of each column of block k is stored with it; the rest is stored by finish. NULL: all. */
+  int64_t (*settled)(const dvt_factoring *f, int64_t k);
   /* Behind the store of block k, by the tasks of the same lane. */
   davit_status (*store)(dvt_factoring *f, int64_t k, int role);
   /* Makes of a block that is loaded into a slot of its owner the panel that it was. */
@@ -220,6 +226,9 @@ dvt_follows dvt_factor_everything(const dvt_factoring *f);
 
 /* That panel k is read on a device's lane by that task. */
 void dvt_factor_reads(dvt_factoring *f, int64_t k, int w, int role, int32_t task);
+
+/* Stores elements [low, high) of the columns of block k of A. */
+davit_status dvt_factor_store(dvt_factoring *f, int64_t k, int64_t low, int64_t high, dvt_follows *all);
 
 /* Applies `step` with all panels in place, in ascending or descending order, to all right-hand sides. */
 typedef davit_status (*dvt_factor_step)(dvt_factoring *f, int64_t k, dvt_blocks *blocks, int64_t to,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* P L U with partial pivoting. The pivots of a block are known when the host has read them: then its exchanges, as a list
- * of rows, go to the devices with the panel. Blocks before it are stored as they were factored; their rows are exchanged
- * at the end, where the matrix lies. */
+ * of rows, go to the devices with the panel. The rows of the blocks before it are exchanged at the end, on the devices, or
+ * where the matrix lies if it was done in slabs. */
 #include <string.h>
 
 #include "src/factor/factor.h"
@@ -188,39 +188,80 @@ static davit_status solve(dvt_factoring *f) {
 
 /* ---- the end ---- */
 
-/* The rows of the blocks before the last one, as all panels behind them exchange them: when no slab needs them any more. */
+/* Rows below a panel are exchanged by those behind it. Where all blocks stay on the devices they are exchanged there, and
+ * stored at the end. */
+static int64_t settled(const dvt_factoring *f, int64_t k) {
+  return f->whole && k + 1 < f->panels ? dvt_block_start(&f->a, k + 1) : dvt_blocks_length(&f->a);
+}
+
+/* The rows of block k as all panels behind it exchange them, where it lies in `a`: from the lists `to` and, behind it,
+ * `from`. */
+static dvt_permute last_exchange(const dvt_factoring *f, int64_t k, void *a, int64_t lda, const int *to,
+                                 int64_t count) {
+  return (dvt_permute){.type = f->call->type,
+                       .n = dvt_block_width(&f->a, k),
+                       .a = a,
+                       .lda = lda,
+                       .count = count,
+                       .to = to,
+                       .from = to + count};
+}
+
+static davit_status exchange_on_device(dvt_factoring *f, int64_t k, const int *rows, int64_t count,
+                                       dvt_follows *all) {
+  const int w = dvt_owner(f, k);
+  int *there = (int *)(void *)(f->worker[w].memory + f->worker[w].block_bytes);
+  const dvt_fetch fetch = {2 * count, rows, there};
+  const dvt_permute permute = last_exchange(f, k, f->a.at[k], dvt_block_ld(&f->a, k), there, count);
+  if (count > 0) {
+    DVT_TRY(dvt_factor_compute(f, w, DVT_UPDATE, all, &dvt_fetch_operation, &fetch, 0, NULL));
+    all->count = 0;
+    DVT_TRY(dvt_factor_compute(f, w, DVT_UPDATE, all, &dvt_permute_operation, &permute, 1e12, &f->a.last[k]));
+  }
+  all->count = 0;
+  return dvt_factor_store(f, k, settled(f, k), dvt_blocks_length(&f->a), all);
+}
+
+static davit_status exchange_at_home(dvt_factoring *f, int64_t k, const int *rows, int64_t count,
+                                     dvt_follows *all) {
+  char *a = (char *)f->a.matrix.a + (size_t)(dvt_block_start(&f->a, k) * f->a.matrix.ld) * f->element;
+  const dvt_permute permute = last_exchange(f, k, a, f->a.matrix.ld, rows, count);
+  return count > 0 ? dvt_factor_compute(f, f->workers, 0, all, &dvt_permute_operation, &permute, 1e12,
+                                        &f->a.stored[k])
+                   : DAVIT_SUCCESS;
+}
+
+/* Of one block after the other, on one lane of each device. */
+static size_t end_bytes(const dvt_factoring *f) {
+  return 2 * (size_t)dvt_blocks_length(&f->a) * sizeof(int);
+}
+
+/* When nothing needs the blocks any more as they were. */
 static davit_status finish(dvt_factoring *f) {
-  dvt_follows all = dvt_factor_everything(f);
-  const int64_t length = dvt_blocks_length(&f->a);
-  const int at = dvt_place_is_host(f->a.matrix.place) ? DAVIT_PAGEABLE : DAVIT_PINNED;
-  for (int64_t k = 0; k + 1 < f->panels; k++) {
-    const int64_t first = dvt_block_start(&f->a, k + 1),
-                  end = dvt_block_start(&f->a, f->panels - 1) + dvt_panel_rank(f, f->panels - 1);
-    void *rows;
-    DVT_TRY(dvt_malloc(4 * (size_t)(end - first) * sizeof(int), at, &rows));
-    f->finishing[k] = rows;
-    int *to = rows, *from = to + 2 * (end - first);
+  const dvt_follows everything = dvt_factor_everything(f);
+  const int64_t length = dvt_blocks_length(&f->a), last = f->panels - 1,
+                end = dvt_block_start(&f->a, last) + dvt_panel_rank(f, last);
+  for (int64_t k = 0; k < last; k++) {
+    const int64_t first = dvt_block_start(&f->a, k + 1), pivots = end - first;
+    int *to = f->last_rows + 2 * length * k;
+    dvt_follows all = everything;
+    /* No more rows than there are, and none before the first. */
+    int *from = to + (2 * pivots < length - first ? 2 * pivots : length - first);
     const int64_t count =
-        dvt_pivots_to_rows(f->call->ipiv + first, first, 0, end - first, length, f->scratch, to, from);
-    const dvt_permute permute = {.type = f->call->type,
-                                 .n = dvt_block_width(&f->a, k),
-                                 .a = (char *)f->a.matrix.a +
-                                      (size_t)(dvt_block_start(&f->a, k) * f->a.matrix.ld) * f->element,
-                                 .lda = f->a.matrix.ld,
-                                 .count = count,
-                                 .to = to,
-                                 .from = from};
-    int32_t number;
-    DVT_TRY(dvt_factor_compute(f, f->workers, 0, &all, &dvt_permute_operation, &permute, 1e12, &number));
-    all.count = 0;
+        dvt_pivots_to_rows(f->call->ipiv + first, first, 0, pivots, length, f->scratch, to, from);
+    memmove(to + count, from, (size_t)count * sizeof *to);
+    DVT_TRY(f->whole ? exchange_on_device(f, k, to, count, &all) : exchange_at_home(f, k, to, count, &all));
   }
   return DAVIT_SUCCESS;
 }
 
 const dvt_factor_rule dvt_lu_rule = {.name = "getrf",
+                                     .longest = 1536,
                                      .extra = extra,
+                                     .end_bytes = end_bytes,
                                      .factor = factor,
                                      .settle = settle,
+                                     .settled = settled,
                                      .bring = bring,
                                      .update = update,
                                      .solve = solve,

@@ -53,30 +53,30 @@ static size_t wanted_by(const dvt_factoring *f, const dvt_blocks *b, int w) {
 }
 
 /* How many bytes of blocks each device gets: all that are its own, or what is left of its memory beside the slots.
- * False: one block does not fit. Right-hand sides are solved with the factors where all fit beside each other. */
+ * False: one block does not fit. Where all fit, what else has room beside them: lists for the end, and right-hand sides,
+ * which are then solved with the factors. */
 static bool divide_memory(dvt_factoring *f) {
-  const bool beside = f->resident == &f->a;
-  bool all_fit = beside;
+  const bool factors = f->resident == &f->a;
+  const size_t lists = factors && f->rule->end_bytes ? dvt_aligned_up(f->rule->end_bytes(f)) : 0;
+  bool sides = factors;
+  f->whole = true;
   for (int w = 0; w < f->workers; w++) {
     dvt_worker *e = &f->worker[w];
-    const size_t wanted = wanted_by(f, f->resident, w), slots = DVT_SLOTS * slot_bytes(f);
-    e->side_bytes = beside ? wanted_by(f, &f->b, w) : 0;
-    if (f->workers == 1 && beside && wanted <= e->bytes) {
-      e->block_bytes = wanted;
-      all_fit &= wanted + e->side_bytes <= e->bytes;
-      continue;
-    }
-    if (e->bytes < slots + bytes_of(f, f->resident, 0))
+    const size_t wanted = wanted_by(f, f->resident, w), side = factors ? wanted_by(f, &f->b, w) : 0;
+    size_t slots = DVT_SLOTS * slot_bytes(f);
+    if (f->workers == 1 && factors && wanted <= e->bytes)
+      slots = 0;
+    else if (e->bytes < slots + bytes_of(f, f->resident, 0))
       return false;
-    e->block_bytes = wanted < e->bytes - slots ? wanted : e->bytes - slots;
-    all_fit &= e->block_bytes == wanted && wanted + slots + e->side_bytes <= e->bytes;
+    const size_t room = e->bytes - slots;
+    e->block_bytes = wanted < room ? wanted : room;
+    f->whole &= wanted + lists <= room;
+    sides &= wanted + lists + side <= room;
   }
-  if (all_fit)
-    return true;
-  if (beside)
+  if (!sides && factors)
     f->b.count = 0;
   for (int w = 0; w < f->workers; w++)
-    f->worker[w].side_bytes = 0;
+    f->worker[w].side_bytes = (f->whole ? lists : 0) + (sides ? wanted_by(f, &f->b, w) : 0);
   return true;
 }
 
@@ -125,10 +125,10 @@ static void free_memory(dvt_factoring *f) {
 
 /* So long that products of blocks are fast, and so short that the first block does not keep all devices waiting: twelve
  * for each device, of the lengths that were the fastest on one card at 8192 and 20000 (docs/notes/solve.md). */
-static int64_t choose_width(int64_t n, int workers) {
-  const int64_t shortest = 256, longest = 1536;
+static int64_t choose_width(const dvt_factor_rule *rule, int64_t n, int workers) {
+  const int64_t shortest = 256;
   const int64_t even = dvt_divide_up(n, 12 * (int64_t)workers);
-  const int64_t width = even < shortest ? shortest : even > longest ? longest : even;
+  const int64_t width = even < shortest ? shortest : even > rule->longest ? rule->longest : even;
   return (width + 63) / 64 * 64;
 }
 
@@ -206,13 +206,14 @@ static davit_status allocate_blocks(dvt_blocks *b) {
 static void place_sides(dvt_factoring *f) {
   for (int64_t k = 0; k < f->b.count; k++) {
     const dvt_worker *e = &f->worker[dvt_owner(f, k)];
-    f->b.at[k] = e->memory + e->block_bytes;
+    f->b.at[k] = e->memory + e->block_bytes + e->side_bytes - bytes_of(f, &f->b, k);
   }
 }
 
 static davit_status allocate_tables(dvt_factoring *f) {
   const int64_t most = most_tasks(f);
   const size_t panels = (size_t)f->panels, pivots = f->call->ipiv ? panels * (size_t)f->a.width : 0;
+  const size_t rows = pivots ? 2 * panels * (size_t)dvt_blocks_length(&f->a) : 0;
   void *pinned;
   if (most > INT32_MAX)
     return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "%s: blocks of %lld are too many", f->rule->name,
@@ -221,18 +222,18 @@ static davit_status allocate_tables(dvt_factoring *f) {
   f->lane = dvt_allocate((size_t)f->most_tasks, sizeof *f->lane);
   f->factored = dvt_allocate_raw(panels * sizeof *f->factored);
   f->row_count = dvt_allocate(panels, sizeof *f->row_count);
-  f->finishing = dvt_allocate(panels, sizeof *f->finishing);
   f->scratch = dvt_allocate_raw((pivots ? (size_t)dvt_blocks_length(&f->a) : 1) * sizeof *f->scratch);
-  if (!f->lane || !f->factored || !f->row_count || !f->finishing || !f->scratch)
+  if (!f->lane || !f->factored || !f->row_count || !f->scratch)
     return DAVIT_OUT_OF_HOST_MEMORY;
   DVT_TRY(allocate_blocks(&f->a));
   DVT_TRY(allocate_blocks(&f->b));
   if (f->resident == &f->a)
     place_sides(f);
-  DVT_TRY(dvt_malloc((panels + 7 * pivots) * sizeof *f->info, DAVIT_PINNED, &pinned));
+  DVT_TRY(dvt_malloc((panels + 7 * pivots + rows) * sizeof *f->info, DAVIT_PINNED, &pinned));
   f->info = memset(pinned, 0, panels * sizeof *f->info);
   f->pivots = f->info + panels;
   f->rows = f->pivots + pivots;
+  f->last_rows = f->rows + 6 * pivots;
   return DAVIT_SUCCESS;
 }
 
@@ -271,9 +272,10 @@ dvt_factoring *dvt_factor_new(dvt_factor_call *call) {
   f->a = (dvt_blocks){.matrix = call->a, .by_rows = call->uplo == 'U', .triangle = call->rule->triangle};
   f->b = (dvt_blocks){.matrix = call->b, .by_rows = call->side == 'R'};
   f->resident = call->work == DVT_FACTOR ? &f->a : &f->b;
-  f->a.width = call->options->block
-                   ? call->options->block
-                   : choose_width(call->a.rows < call->a.cols ? call->a.rows : call->a.cols, call->count);
+  f->a.width =
+      call->options->block
+          ? call->options->block
+          : choose_width(call->rule, call->a.rows < call->a.cols ? call->a.rows : call->a.cols, call->count);
   for (int w = 0; w < f->workers; w++) {
     dvt_worker *e = &f->worker[w];
     e->device = call->devices[w];
@@ -295,9 +297,6 @@ void dvt_factor_free(dvt_factoring *f) {
   for (int w = 0; w < f->workers; w++)
     davit_free(f->worker[w].memory);
   davit_free(f->info);
-  for (int64_t k = 0; f->finishing && k < f->panels; k++)
-    davit_free(f->finishing[k]);
-  free(f->finishing);
   free_blocks(&f->a);
   free_blocks(&f->b);
   free(f->lane);

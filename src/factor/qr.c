@@ -177,6 +177,7 @@ static davit_status solve(dvt_factoring *f) {
 }
 
 const dvt_factor_rule dvt_qr_rule = {.name = "geqrf",
+                                     .longest = 512,
                                      .extra = extra,
                                      .factor = factor,
                                      .store = store,
