@@ -20,8 +20,8 @@ enum { NARROW = 8 }; /* columns; 4 and 16 are slower */
 
 /* ---- narrow panels ---- */
 
-/* The reflector is LAPACK's larfg: H' x = (beta, 0 …), beta real, x becomes v but for its first element, alpha, and beta
- * is returned. Numbers below SAFE are scaled first, as 1 / (alpha - beta) could be infinite. The real part of
+/* The reflector is LAPACK's larfg: H' x = (beta, 0 …), beta real; x becomes v but for its first element, alpha. Returns
+ * beta. Numbers below SAFE are scaled first, as 1 / (alpha - beta) could be infinite. The real part of
  * alpha - beta is the larger one, so that its reciprocal needs no other care. */
 #define DEFINE(name, T, R, TYPE, REAL, IMAGINARY, MAKE, CONJ, HYPOT, SAFE)                                   \
   static void scale_##name(int64_t n, T factor, T *x) {                                                      \

@@ -18,9 +18,9 @@ typedef struct dvt_geqrf {
 
 davit_status dvt_geqrf_host(const dvt_site *site, const void *geqrf);
 
-/* Prepares k reflectors as geqrf leaves them, m × k with m >= k, for products by whole matrices: the k × k square at the
- * top is copied to `top`, and `a` becomes V, with 1 on the diagonal and 0 above it. `t` becomes the T of LAPACK's larft
- * (forward, columnwise), upper triangular with 0 below its diagonal: H1 H2 … Hk = I - V T V'. `top` and `t` are
+/* Prepares k reflectors as geqrf leaves them, m × k with m >= k, for products by whole matrices: the k × k square at
+ * the top is copied to `top`, and `a` becomes V, with 1 on the diagonal and 0 above it. `t` becomes the T of LAPACK's
+ * larft (forward, columnwise), upper triangular with 0 below its diagonal: H1 H2 … Hk = I - V T V'. `top` and `t` are
  * k × k and dense. tau may be 0: H is I. */
 typedef struct dvt_reflect {
   davit_type type;

@@ -80,8 +80,8 @@ typedef struct problem {
   number *r;      /* once it is factored: R, m × n, with zeros */
 } problem;
 
-/* Columns may be multiplied by powers of 10: GRADED is where squares underflow or overflow, TINY with subnormal numbers,
- * too, whose reciprocals overflow. */
+/* Columns may be multiplied by powers of 10: GRADED is where squares underflow or overflow, TINY with subnormal
+ * numbers, too, whose reciprocals overflow. */
 typedef enum grade { EVEN, GRADED, TINY } grade;
 
 static int random_power(davit_type type, grade how, uint64_t *seed) {
@@ -222,8 +222,8 @@ static double error_of_q(const problem *p, const number *q) {
   return m == 0 ? 0 : most / ((double)m * epsilon_of(p->type));
 }
 
-/* The largest ‖a - Q r‖ / (max(m, n) eps ‖a‖) of a column: columns do not depend on each other's size. Subnormal numbers
- * have an error of their own. */
+/* The largest ‖a - Q r‖ / (max(m, n) eps ‖a‖) of a column: columns do not depend on each other's size. Subnormal
+ * numbers have an error of their own. */
 static double error_of_columns(const problem *p, const number *q) {
   const int64_t m = p->m;
   number *rest = kept((size_t)(m + 1) * sizeof *rest);
