@@ -19,7 +19,7 @@ typedef struct systems {
   int64_t m, n, nrhs;
   void *a;
   int64_t lda;
-  int *ipiv;
+  void *ipiv;
   void *b;
   int64_t ldb;
   int steps;
@@ -86,20 +86,17 @@ static dvt_level3 half_of(const systems *s, bool second) {
 
 /* Rows of B as LU has exchanged those of A, where B lies. */
 static davit_status exchange(dvt_plain *p, const systems *s) {
-  void *b = s->b, *lists;
+  void *lists;
   const size_t n = (size_t)s->n;
   const bool back = s->trans != 'N';
+  const int place = dvt_place_of(s->b), home = dvt_place_is_host(place) ? DAVIT_HOST : place;
   dvt_lent ipiv;
-  void *pivots = s->ipiv;
-  DVT_TRY(dvt_plain_mapped(p, "b", &b));
-  DVT_TRY(dvt_plain_mapped(p, "ipiv", &pivots));
-  const int place = dvt_place_of(b), home = dvt_place_is_host(place) ? DAVIT_HOST : place;
-  DVT_TRY(dvt_lend(pivots, n * sizeof(int), DAVIT_HOST, true, &ipiv));
+  DVT_TRY(dvt_lend(s->ipiv, n * sizeof(int), DAVIT_HOST, true, &ipiv));
   davit_status status = dvt_malloc(5 * n * sizeof(int), DAVIT_PINNED, &lists);
   if (status == DAVIT_SUCCESS) {
     int *scratch = lists, *to = scratch + n, *from = to + 2 * n;
     const int64_t count = dvt_pivots_to_rows(ipiv.pointer, 0, 0, s->n, s->n, scratch, to, from);
-    const dvt_permute permute = {s->type, s->nrhs, b, s->ldb, count, back ? from : to, back ? to : from};
+    const dvt_permute permute = {s->type, s->nrhs, s->b, s->ldb, count, back ? from : to, back ? to : from};
     p->report.written = true;
     status = dvt_operation_now(home, &dvt_permute_operation, &permute, 0);
     davit_free(lists);
@@ -156,26 +153,20 @@ static davit_status failure(dvt_plain *p, const systems *s, int info) {
 
 static davit_status factor(dvt_plain *p, const systems *s) {
   const double m = (double)s->m, n = (double)s->n, least = m < n ? m : n;
-  void *ipiv = s->ipiv;
+  dvt_factor_call *c = &p->call;
   int info = 0;
-  p->call = (dvt_factor_call){.rule = s->cholesky ? &dvt_cholesky_rule : &dvt_lu_rule,
-                              .work = DVT_FACTOR,
-                              .type = s->type,
-                              .uplo = s->uplo,
-                              .side = 'L',
-                              .trans = s->trans,
-                              .a = {.a = s->a, .rows = s->m, .cols = s->n, .ld = s->lda}};
+  c->rule = s->cholesky ? &dvt_cholesky_rule : &dvt_lu_rule;
+  c->work = DVT_FACTOR;
+  c->type = s->type;
+  c->uplo = s->uplo;
+  c->side = 'L';
+  c->trans = s->trans;
+  c->a = (dvt_dense){.a = s->a, .rows = s->m, .cols = s->n, .ld = s->lda};
+  c->ipiv = s->ipiv;
+  if (s->steps & SOLVE && s->nrhs > 0)
+    c->b = (dvt_dense){.a = s->b, .rows = s->n, .cols = s->nrhs, .ld = s->ldb};
   p->flops = s->cholesky ? n * n * n / 3 : least * least * ((m > n ? m : n) - least / 3);
   p->elements = s->cholesky ? n * n / 2 : m * n;
-  DVT_TRY(dvt_plain_begin(p));
-  if (s->m == 0 || s->n == 0)
-    return DAVIT_SUCCESS;
-  if (s->steps & SOLVE && s->nrhs > 0)
-    p->call.b = (dvt_dense){.a = s->b, .rows = s->n, .cols = s->nrhs, .ld = s->ldb};
-  DVT_TRY(dvt_plain_mapped(p, "a", &p->call.a.a));
-  DVT_TRY(dvt_plain_mapped(p, "b", &p->call.b.a));
-  DVT_TRY(dvt_plain_mapped(p, "ipiv", &ipiv));
-  p->call.ipiv = ipiv;
   DVT_TRY(dvt_plain_is_at_home(p) ? factor_here(p, s, &info) : factor_blocks(p, s, &info));
   return failure(p, s, info);
 }
@@ -186,9 +177,17 @@ static davit_status run_steps(dvt_plain *p, systems *s) {
   if (p->given)
     DVT_TRY(DVT_CHECK_OPTIONS(p->given));
   DVT_TRY(check(s));
+  DVT_TRY(dvt_plain_begin(p));
+  const bool solves = s->steps & SOLVE && s->nrhs > 0;
+  if (s->m == 0 || s->n == 0 || (s->steps == SOLVE && !solves))
+    return DAVIT_SUCCESS;
+  DVT_TRY(dvt_plain_mapped(p, "a", &s->a));
+  DVT_TRY(dvt_plain_mapped(p, "ipiv", &s->ipiv));
+  if (solves)
+    DVT_TRY(dvt_plain_mapped(p, "b", &s->b));
   if (s->steps & FACTOR)
     DVT_TRY(factor(p, s));
-  return s->steps & SOLVE && !p->call.solved && s->n > 0 && s->nrhs > 0 ? solve(p, s) : DAVIT_SUCCESS;
+  return solves && !p->call.solved ? solve(p, s) : DAVIT_SUCCESS;
 }
 
 static davit_status run(systems s, const davit_solve_options *options) {

@@ -152,7 +152,7 @@ static void expect_all(problem *p, int place, const davit_solve_options *options
     return;
   expect_products(p, q, 9, place, options);
   expect_columns(p, p->k, p->k, place, options);
-  expect_columns(p, p->m, p->k / 2, place, options);
+  expect_columns(p, (p->k + p->m) / 2, p->k / 2, place, options);
   expect_columns(p, p->k, 0, place, options);
 }
 

@@ -91,9 +91,9 @@ davit_status dvt_plain_level3(dvt_plain *p, dvt_level3 *g) {
   davit_level3_options options = {.report = &done};
   davit_solve_report *report = &p->report;
   if (p->given) {
-    options.devices = p->given->devices;
-    options.device_count = p->given->device_count;
-    options.mapped = p->given->mapped;
+    const bool mapped = p->given->mapped; /* what is, is the device's already */
+    options.devices = mapped ? p->call.devices : p->given->devices;
+    options.device_count = mapped ? 1 : p->given->device_count;
     options.cache_bytes = p->given->cache_bytes;
     options.separate_memory = p->given->separate_memory;
   }
