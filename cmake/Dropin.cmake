@@ -24,7 +24,8 @@ foreach(bits "" 64)
   target_link_libraries(${name}_objects PRIVATE davit_compile)
   target_include_directories(${name}_objects SYSTEM PRIVATE ${BLIS_INCLUDE_DIR})
   target_compile_definitions(${name}_objects PRIVATE DVT_DROPIN_BLIS="${blis${bits}_soname}"
-                             DVT_DROPIN_DAVIT="libdavit.so.${soversion}" $<$<STREQUAL:${bits},64>:DVT_DROPIN_ILP64>)
+                             DVT_DROPIN_DAVIT="libdavit.so.${soversion}"
+                             DVT_DROPIN_LAPACK="liblapack${bits}.so.3" $<$<STREQUAL:${bits},64>:DVT_DROPIN_ILP64>)
   # One library by its own name, and one by the name of Debian's alternative.
   foreach(kind ${name} ${name}_alternative)
     add_library(${kind} SHARED $<TARGET_OBJECTS:${name}_objects>)

@@ -5,6 +5,8 @@
  *   fortran.c     the routines of level 3, which may go to devices
  *   cblas.c       the same for CBLAS: row-major calls become column-major ones
  *   extra.c       what BLIS adds to level 3
+ *   lapack.c      routines of LAPACK, which may go to devices
+ *   lapack.inc    a row for each
  *   supplement.c  names that BLIS lacks, and xerbla_
  *   route.c       decides where a call is computed
  *   device.c      starts the devices when the first call goes there
@@ -13,7 +15,7 @@
  *   library.c     loads libdavit and calls it
  *   call.inc      a call as one of a typed function, for these two
  *   care.c        calls that BLIS would answer wrongly
- *   barrier.c        what fork() waits for
+ *   barrier.c     what fork() waits for
  *   fork.c        children
  *   log.c         DAVIT_BLAS_LOG
  *
@@ -52,6 +54,11 @@ typedef int dvt_int;
 #define DVT_COMPLEX_ROUTINES(DO, t) DVT_REAL_ROUTINES(DO, t) DO(t, hemm) DO(t, herk) DO(t, her2k)
 #define DVT_ALL_ROUTINES(DO)                                                                                 \
   DVT_REAL_ROUTINES(DO, s) DVT_REAL_ROUTINES(DO, d) DVT_COMPLEX_ROUTINES(DO, c) DVT_COMPLEX_ROUTINES(DO, z)
+
+/* DO(t, name) for each routine of LAPACK in a type. */
+#define DVT_LAPACK_ROUTINES(DO, t) DO(t, potrf) DO(t, potrs) DO(t, posv)
+#define DVT_ALL_LAPACK(DO)                                                                                   \
+  DVT_LAPACK_ROUTINES(DO, s) DVT_LAPACK_ROUTINES(DO, d) DVT_LAPACK_ROUTINES(DO, c) DVT_LAPACK_ROUTINES(DO, z)
 
 #define DVT_EXPORT __attribute__((visibility("default")))
 
@@ -202,18 +209,69 @@ static inline bool dvt_is_large_or_small(int64_t m, int64_t n, int64_t k) {
   return product >= least || product <= most;
 }
 
+static inline bool dvt_is_large(double product) {
+  double least;
+  __atomic_load(&dvt_dropin_least, &least, __ATOMIC_RELAXED);
+  return product >= least;
+}
+
 /* Whether a call needs dvt_route(); else BLIS has it as it came. */
 static inline bool dvt_to_route(int64_t m, int64_t n, int64_t k) {
   return dvt_is_large_or_small(m, n, k) || !__libc_single_threaded;
 }
 
-/* What is known of a call that BLIS computes. */
+/* A call that may go to devices, as the decision sees it. */
+typedef struct dvt_work {
+  const dvt_call
+      *calls; /* the call of level 3 itself, or those that take about as long as a routine of LAPACK */
+  int count;
+  double product; /* m n k, at least DAVIT_BLAS_FROM cubed */
+  int threads; /* of BLIS: with so many it computes the calls in the time that the work takes on the host */
+  bool
+      by_calls; /* on the host it is done by calls of level 3, which may come by here and count for themselves */
+  const char *never; /* why devices have nothing to do; NULL: they have */
+} dvt_work;
+
+typedef struct dvt_decision {
+  bool devices;
+  double host, device; /* seconds that are predicted; 0: none are */
+  int64_t given_ns;    /* what the host has had to do, with this call */
+  const char *why;     /* of calls that stay on the host */
+} dvt_decision;
+
+dvt_decision dvt_decide(const dvt_work *work);
+
+/* After work of `by_calls` that the host has done: it counts, if its calls have not. */
+void dvt_count_work(const dvt_decision *decision);
+
+/* What is known of a call that the host computes. */
 typedef struct dvt_host_call {
-  const char *why;     /* for the log; NULL: nothing is logged. Lives as long as BLIS's call */
+  const char *why;     /* for the log; NULL: nothing is logged. Lives as long as the call */
   int64_t begin_ns;    /* dvt_now_ns(), where there is a log */
   double host, device; /* seconds that were predicted; 0: none were */
   bool entered;        /* the barrier */
 } dvt_host_call;
+
+dvt_host_call dvt_host_begin(const dvt_decision *decision);
+
+/* Lines of the log; `text` is the routine with its letters and sizes. */
+void dvt_log_host(const char *text, const dvt_host_call *host);
+void dvt_log_devices(const char *text, const dvt_decision *decision, double seconds);
+
+/* Says, once, that devices have failed; ends the process if the outputs may be half written. */
+void dvt_say_failed(const char *text, bool broken, const char *sentence);
+
+static inline bool dvt_one_of(char letter, const char *letters) {
+  for (; *letters; letters++)
+    if (letter == *letters)
+      return true;
+  return false;
+}
+
+/* Whether a leading dimension is enough for so many rows. */
+static inline bool dvt_holds(int64_t ld, int64_t rows) {
+  return ld >= 1 && ld >= rows;
+}
 
 /* Whether BLIS will find nothing wrong with the arguments. gemmt is a gemm with uplo. */
 bool dvt_is_right(const dvt_call *call);
@@ -276,10 +334,9 @@ bool dvt_dropin_devices_started(void);
 /* Once they are started: how many of them are GPUs. Others are the CPU itself, and never sooner than BLIS. */
 int dvt_dropin_devices_gpus(void);
 
-/* Whether the devices are predicted to do a call sooner than BLIS on so many threads, and the seconds of both. Else
- * *why says why not. */
-bool dvt_dropin_devices_are_faster(const dvt_call *call, int threads, double *host, double *device,
-                                   const char **why);
+/* Whether the devices are predicted to do the calls sooner than BLIS, and the seconds of both. Else *why says why not.
+ */
+bool dvt_dropin_devices_are_faster(const dvt_work *work, double *host, double *device, const char **why);
 
 typedef enum dvt_outcome {
   DVT_DONE,

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* LAPACK: routines that may go to devices as a whole. Any other call of them goes, as it came, to the LAPACK that
+ * would have been called without this library. That one reports what is wrong, and its calls of level 3 come by here.
+ *
+ * It is the next of the name: behind this library in the order in which the dynamic linker searches, if the library is
+ * preloaded or linked in front; or in what the caller was loaded with, as modules of Python and R are; else in
+ * liblapack.so.3, which is then loaded. It is looked for by the first call that the host computes, and stays loaded. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "src/base/clock.h"
+#include "src/dropin/dropin.h"
+#include "src/dropin/library.h"
+
+/* LAPACK has small steps between its calls of level 3, so that of many threads a part is busy: it takes as long as
+ * products on a third of them (docs/notes/dropin.md). */
+enum { SHARE = 3, TEXT = 128 };
+
+/* A call: sizes and letters for the log, and calls of level 3 that together take as long. */
+typedef struct dvt_lapack {
+  const char *routine;
+  char type, letters[3];
+  int64_t sizes[3];
+  size_t size_count, like_count;
+  double product;
+  dvt_call like[3];
+  davit_solve_options options;
+  davit_solve_report report;
+  dvt_decision decision;
+  dvt_host_call host;
+  dvt_arithmetic arithmetic; /* of the calling thread */
+  int64_t begin_ns;
+} dvt_lapack;
+
+/* ---- the next LAPACK ---- */
+
+static bool is_own(const void *symbol) {
+  Dl_info found, self;
+  return dladdr(symbol, &found) && dladdr(&dvt_library, &self) && found.dli_fbase == self.dli_fbase;
+}
+
+/* By a library with those that it was loaded with; NULL: it has none but this library's. Afterwards it stays. */
+static void *find_in(const char *library, int flags, const char *name) {
+  void *handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE | flags);
+  void *symbol = handle ? dlsym(handle, name) : NULL;
+  return symbol && !is_own(symbol) ? symbol : NULL;
+}
+
+/* Not dlsym() alone: what this library was loaded with need not have LAPACK, and the caller's may have come later. */
+static void *find(const char *name, const void *caller) {
+  Dl_info where;
+  void *symbol = dlsym(RTLD_NEXT, name);
+  if (symbol && !is_own(symbol)) {
+    if (dladdr(symbol, &where))
+      (void)dlopen(where.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    return symbol;
+  }
+  symbol = dladdr(caller, &where) ? find_in(where.dli_fname, RTLD_NOLOAD, name) : NULL;
+  if (!symbol)
+    symbol = find_in(DVT_DROPIN_LAPACK, 0, name);
+  if (!symbol) {
+    fprintf(stderr, DVT_DROPIN_LIBRARY ": no LAPACK has %s: there is no " DVT_DROPIN_LAPACK "\n", name);
+    abort();
+  }
+  return symbol;
+}
+
+static void *find_next(void **next, const char *name, const void *caller) {
+  if (!__atomic_load_n(next, __ATOMIC_ACQUIRE)) {
+    dvt_starting_lock(); /* no process is forked in the midst of it */
+    __atomic_store_n(next, find(name, caller), __ATOMIC_RELEASE);
+    dvt_starting_unlock();
+  }
+  return *next;
+}
+
+/* ---- where ---- */
+
+/* "dpotrs L 8192 100" */
+static const char *describe(const dvt_lapack *call, char *text, size_t size) {
+  int length = snprintf(text, size, "%s %s", call->routine, call->letters);
+  for (size_t i = 0; i < call->size_count; i++)
+    length += snprintf(text + length, size - (size_t)length, " %lld", (long long)call->sizes[i]);
+  return text;
+}
+
+static void hand_over(dvt_lapack *call) {
+  const char *why;
+  call->options.device_count = dvt_dropin_devices(&call->options.devices, &why);
+  call->options.report = &call->report;
+  call->begin_ns = dvt_now_ns();
+  call->arithmetic = dvt_arithmetic_hold();
+  dvt_barrier_enter_devices();
+}
+
+/* True: libdavit has to be called, and is_done() says whether it has done it. False: the host has to do the call, and
+ * end_on_host() comes after it. A wrong call is logged at once, as xerbla may end the program. */
+static bool route(dvt_lapack *call, bool right) {
+  char text[TEXT];
+  dvt_dropin_bind();
+  if (!right) {
+    if (dvt_log_on())
+      dvt_log("%s: host, nothing to compute, or a wrong argument", describe(call, text, sizeof text));
+    return false;
+  }
+  call->decision = dvt_decide(&(dvt_work){.calls = call->like,
+                                          .count = (int)call->like_count,
+                                          .product = call->product,
+                                          .threads = (dvt_dropin_threads() + SHARE - 1) / SHARE,
+                                          .by_calls = true});
+  call->host = dvt_host_begin(&call->decision);
+  if (call->decision.devices)
+    hand_over(call);
+  return call->decision.devices;
+}
+
+/* Takes over from libdavit. True: report.failed is LAPACK's info; a matrix that cannot be factored is a result. */
+static bool is_done(dvt_lapack *call, davit_status status) {
+  char text[TEXT];
+  dvt_barrier_leave_devices();
+  dvt_arithmetic_release(&call->arithmetic);
+  describe(call, text, sizeof text);
+  if (status == DAVIT_SUCCESS || call->report.failed) {
+    if (dvt_log_on())
+      dvt_log_devices(text, &call->decision, 1e-9 * (double)(dvt_now_ns() - call->begin_ns));
+    return true;
+  }
+  call->host = dvt_host_begin(&(dvt_decision){.why = dvt_library.davit_last_error()});
+  dvt_say_failed(text, call->report.written, call->host.why);
+  return false;
+}
+
+static void end_on_host(const dvt_lapack *call) {
+  char text[TEXT];
+  dvt_count_work(&call->decision);
+  if (call->host.why && dvt_log_on())
+    dvt_log_host(describe(call, text, sizeof text), &call->host);
+}
+
+/* ---- what the rows are written in ---- */
+
+static bool is_half(const char *uplo) {
+  return dvt_one_of(dvt_capital(uplo), "UL");
+}
+
+static double cube(int64_t m, int64_t n, int64_t k) {
+  return (double)m * (double)n * (double)k;
+}
+
+static const void *one(char type) {
+  static const float one_float[2] = {1, 0};
+  static const double one_double[2] = {1, 0};
+  return dvt_single(type) ? (const void *)one_float : one_double;
+}
+
+/* Cholesky's factorisation as an update of the half by n / 3 columns. A prediction reads none of them, so they may be
+ * anywhere behind it. */
+static dvt_call factor_half(char type, const char *uplo, int64_t n, void *a, int64_t lda) {
+  const size_t element = (dvt_single(type) ? sizeof(float) : sizeof(double)) * (dvt_complex(type) ? 2 : 1);
+  const int64_t k = n < 3 ? 1 : n / 3;
+  return (dvt_call){.routine = dvt_complex(type) ? DVT_HERK : DVT_SYRK,
+                    .type = type,
+                    .uplo = dvt_capital(uplo),
+                    .transa = 'N',
+                    .m = n,
+                    .n = n,
+                    .k = k,
+                    .alpha = one(type),
+                    .a = (const void *)((uintptr_t)a + (size_t)n * (size_t)lda * element),
+                    .lda = lda,
+                    .beta = one(type),
+                    .c = a,
+                    .ldc = lda};
+}
+
+static dvt_call solve_triangle(char type, const char *uplo, int64_t n, int64_t nrhs, const void *a,
+                               int64_t lda, void *b, int64_t ldb) {
+  return (dvt_call){.routine = DVT_TRSM,
+                    .type = type,
+                    .side = 'L',
+                    .uplo = dvt_capital(uplo),
+                    .transa = 'N',
+                    .diag = 'N',
+                    .m = n,
+                    .n = nrhs,
+                    .k = n,
+                    .alpha = one(type),
+                    .a = a,
+                    .lda = lda,
+                    .c = b,
+                    .ldc = ldb};
+}
+
+#define UNPACK(...) __VA_ARGS__
+#define STRING(name) STRING_OF(name)
+#define STRING_OF(name) #name
+#define TYPES_1 , size_t
+#define VALUES_1 , 1
+#define LETTERS(letter) .letters = {dvt_capital(letter)}
+#define SIZES(...) .sizes = {__VA_ARGS__}, .size_count = sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)
+#define LIKE(...) .like = {__VA_ARGS__}, .like_count = sizeof((dvt_call[]){__VA_ARGS__}) / sizeof(dvt_call)
+
+#define INT dvt_int
+#define NAME(name) name
+#include "src/dropin/lapack.inc"

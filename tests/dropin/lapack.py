@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""LAPACK's names that the drop-in exports, under programs that know nothing of davit.
+
+    lapack.py FOLDER PROGRAMS [CASE...]     (ctest runs it as `dropin_lapack`)
+
+As programs.py, whose cases are those of BLAS.
+"""
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from programs import DEVICES, Failed, Programs, main
+
+
+class Systems(Programs):
+    def systems(self):
+        """LAPACK's names that the drop-in exports: C programs, which find LAPACK by it, and with 64-bit integers."""
+        plain, own = self.programs / "dropin_program", self.programs / "dropin_program_xerbla"
+        program64, none = self.programs / "dropin_program64", {"DAVIT_BLAS_DEVICES": ""}
+        devices = {**DEVICES, "DAVIT_BLAS_FROM": "12"}    # 48 * 48 * 1 is more
+        if self.reference():
+            library = {"LD_LIBRARY_PATH": str(self.reference().parent)}
+            for program in plain, own:
+                for more, where in ((none, "host, DAVIT_BLAS_DEVICES names none; "),
+                                    (devices, "devices 0,1, DAVIT_BLAS_FROM; ")):
+                    _, log = self.run([program, "lapack"], library, more)
+                    for count, call in (9, "dpotrf [LU] 48"), (8, "dpotrs [LU] 48 1"), (13, "dposv [LU] 48 1"):
+                        self.expect(log, f": {call}: {where}", count)
+            for call in "dpotrf . 48", "dpotrf L 48", "dpotrs U 48 48", "dposv U 48 -1":
+                self.expect(log, f": {call}: host, nothing to compute, or a wrong argument$")
+        blis64 = list(Path("/usr/lib").glob("*/blis64-*/libblis64.so.4"))
+        if blis64:
+            _, log = self.run([program64, "lapack"], devices)
+            self.expect(log, r"^libdavit_blas64 \d+: dposv [LU] 48 1: devices 0,1", 10)
+        if blis64 and not list(Path("/usr/lib").glob("*/liblapack64.so.3")):
+            output, _ = self.run([program64, "lapack"], none, status=-6)
+            self.expect(output.splitlines(), "^libdavit_blas64: no LAPACK has dpotrf_: there is no liblapack64.so.3")
+
+    def next_lapack(self):
+        """The host's LAPACK is the one that the program would have called: behind the drop-in, or a module's."""
+        compiler, build = shutil.which("cc") or shutil.which("clang-19"), ["-shared", "-fPIC", "-w", "-o"]
+        for number in "77", "78":
+            (self.work / "other.c").write_text(
+                f"void dpotrf_(char *u, int *n, double *a, int *l, int *info) {{ *info = {number}; }}")
+            subprocess.run([compiler, *build, self.work / f"liblapack{number}.so", self.work / "other.c"], check=True)
+        (self.work / "module.c").write_text("""
+            extern void dpotrf_(char *, int *, double *, int *, int *, long);
+            int call(void) {
+              int n = 1, info = 0;
+              double a = 4;
+              dpotrf_("L", &n, &a, &n, &info, 1);
+              return info;
+            }
+            """)
+        subprocess.run([compiler, *build, self.work / "module.so", self.work / "module.c", self.work / "liblapack77.so",
+                        f"-Wl,-rpath,{self.work}"], check=True)
+        program = f'import ctypes; print(ctypes.CDLL("{self.work}/module.so").call())'
+        for devices in {"DAVIT_BLAS_DEVICES": ""}, DEVICES:
+            for preload, expected in ([], "77"), ([self.work / "liblapack78.so"], "78"):
+                libraries = {"LD_PRELOAD": ":".join(map(str, [self.preload["LD_PRELOAD"], *preload]))}
+                output, log = self.run([sys.executable, "-c", program], libraries, devices)
+                if output.split() != [expected]:
+                    raise Failed(output)
+                self.expect(log, "dpotrf L 1: host, ")
+
+    def lapacke(self):
+        """LAPACKE, in both layouts, calls the Fortran names."""
+        output, log = self.python("""
+            import ctypes, sys
+            try:
+                lapacke = ctypes.CDLL("liblapacke.so.3")
+            except OSError:
+                print("no liblapacke.so.3")
+                sys.exit(0)
+            s = matrix(50, 50, "D")
+            s = product(s, s.conj().T) + 50 * np.eye(50)
+            for layout, order in (101, "C"), (102, "F"):
+                half = s.copy(order)
+                pointer = ctypes.c_void_p(half.ctypes.data)
+                assert lapacke.LAPACKE_zpotrf(layout, ctypes.c_char(b"L"), 50, pointer, 50) == 0
+                half = np.tril(half)
+                close(product(half, half.conj().T), s)
+            """, self.preload, DEVICES)
+        if "no liblapacke" not in output:
+            self.expect(log, "zpotrf L 50: devices 0,1", 2)
+
+    def linalg(self):
+        """NumPy's and SciPy's linalg, whose LAPACK is loaded by their modules."""
+        program = """
+            from scipy import linalg
+            for dtype in "fdFD":
+                for n in 20, 130:
+                    x, b = matrix(n, n, dtype), matrix(n, 50, dtype)
+                    s = product(x, x.conj().T) + n * np.eye(n, dtype=dtype)
+                    s = ((s + s.conj().T) / 2).astype(dtype)
+                    for lower in False, True:
+                        factor, _ = linalg.cho_factor(s, lower)
+                        half = np.tril(factor) if lower else np.triu(factor).conj().T
+                        close(product(half, half.conj().T), s, 4)
+                        close(np.where(half != 0, 0, np.tril(factor if lower else factor.T)), 0 * s)
+                        close(product(s, linalg.cho_solve((factor, lower), b)), b, 40)
+                        close(product(s, linalg.solve(s, b, lower=lower, assume_a="pos")), b, 40)
+                    half = np.linalg.cholesky(s)
+                    close(product(half, half.conj().T), s, 4)
+                    for value in -1, np.nan:
+                        wrong = s.copy()
+                        wrong[11, 11] = value
+                        potrf, posv = linalg.get_lapack_funcs(("potrf", "posv"), (s,))
+                        for lower in 0, 1:
+                            assert potrf(wrong, lower=lower)[1] == 12
+                            _, x, info = posv(wrong, b, lower=lower)
+                            assert info == 12 and (x == b).all()
+                        try:
+                            np.linalg.cholesky(wrong)
+                            assert False
+                        except np.linalg.LinAlgError:
+                            pass
+            """
+        for devices in {"DAVIT_BLAS_DEVICES": ""}, DEVICES:
+            _, log = self.python(program, self.preload, devices)
+            where = "devices 0,1, DAVIT_BLAS_FROM" if devices == DEVICES else "host, DAVIT_BLAS_DEVICES names none"
+            for call in "potrf [UL] 130", "potrs [UL] 130 50", "posv [UL] 130 50":
+                for t in "sdcz":
+                    self.expect(log, f": {t}{call}: {where}; ", 2)
+        self.expect(log, ": dpotrf [UL] 20: host, smaller than DAVIT_BLAS_FROM; ", 2)
+        _, log = self.python("""
+            import os
+            from concurrent.futures import ThreadPoolExecutor
+            s = matrix(60, 60)
+            s = product(s, s.T) + 60 * np.eye(60)
+            def task(_):
+                half = np.linalg.cholesky(s)
+                close(product(half, half.T), s)
+            with ThreadPoolExecutor(8) as pool:
+                list(pool.map(task, range(32)))
+            child = os.fork()
+            task(None)
+            if child == 0:
+                os._exit(0)
+            assert os.waitpid(child, 0)[1] == 0
+            """, self.preload, DEVICES)
+        self.expect(log, "dpotrf L 60: devices 0,1", 33)
+        self.expect(log, "dpotrf L 60: host, a child of fork.. has no devices", 1)
+
+    def predicted(self):
+        """A factorisation goes by the prediction of an update with as much arithmetic."""
+        self.false_library("""
+            #include <davit/level3.h>
+            davit_status davit_device_describe(int device, davit_device_info *info) {
+              info->kind = DAVIT_DEVICE_NVIDIA;
+              return 0;
+            }
+            """)
+        program = """
+            from scipy.linalg import lapack
+            s = np.asfortranarray(np.full((1000, 1000), 0.25) + 300 * np.eye(1000))
+            print([lapack.dpotrf(s, lower=1)[1] for _ in range(30)])
+            """
+        name, start = "dpotrf L 1000: ", {"DAVIT_BLAS_DEVICES": "0,1", "LD_LIBRARY_PATH": str(self.work)}
+        here, started = name + "host, ", 24    # calls of 21 ms in half a second
+        for seconds, more, line in (
+                ("0.3", {}, name + "devices 0,1, sooner there; [0-9.e-]+ ms, predicted 300 ms, host 686 ms$"),
+                ("0.3", {"STATUS": "15", "FAILED": "7", "WRITTEN": "1"}, name + "devices 0,1, sooner there; "),
+                ("0.3", {"STATUS": "9"}, here + "out of order; "),
+                ("0.7", {}, here + "sooner there; .*, predicted 686 ms, devices 700 ms$"),
+                ("-1", {}, here + "out of order; [0-9.e+-]+ ms$")):
+            output, log = self.python(program, self.preload, start, {"SECONDS": seconds, "STATUS": "0", **more})
+            self.expect(log, here + "devices are not started for so little; [0-9.e+-]+ ms$", 1)
+            self.expect(log, line, 30 - started)
+            if (", 7]" in output) != ("FAILED" in more):
+                raise Failed(output)
+        output, _ = self.python(program, self.preload, start, {**DEVICES, "STATUS": "9", "WRITTEN": "1"}, status=-6)
+        self.expect(output.splitlines(), name + "the result is lost: out of order")
+
+
+CASES = ["systems", "next_lapack", "lapacke", "linalg", "predicted"]
+
+if __name__ == "__main__":
+    sys.exit(main(Systems, CASES))
