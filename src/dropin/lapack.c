@@ -16,7 +16,7 @@
 #include "src/dropin/dropin.h"
 #include "src/dropin/library.h"
 
-/* LAPACK has small steps between its calls of level 3, so that of many threads a part is busy: it takes as long as
+/* LAPACK has small steps between its calls of level 3, so of many threads it keeps a part busy: it is as fast as
  * products on a third of them (docs/notes/dropin.md). */
 enum { SHARE = 3, TEXT = 128 };
 

@@ -716,6 +716,7 @@ class Programs:
             raise Failed(output)
         self.expect(log, "dgemm NN 60 50 80: devices 0,1")
         self.expect(log, "zgemm NN 60 50 80: devices 0,1")
+        self.expect(log, "dpotrf [LU] 80: devices 0,1")
 
 
 CASES = ["numpy", "small", "prediction", "wrong_environment", "predicted", "failures", "threads", "cores", "alone",
