@@ -51,7 +51,7 @@ static bool runs(const char *command) {
   return system(line) == 0;
 }
 
-/* With a NumPy that takes the system's BLAS: wheels bring one along, under names that nothing replaces. */
+/* With a NumPy that takes the system's BLAS: wheels bring one along, under other names. */
 static void find_python(void) {
   static const char *const candidates[] = {"/usr/bin/python3", "python3"};
   static const char program[] = "import numpy, os, sys\n"

@@ -6,7 +6,7 @@
  *   cblas.c       the same for CBLAS: row-major calls become column-major ones
  *   extra.c       what BLIS adds to level 3
  *   lapack.c      routines of LAPACK, which may go to devices
- *   lapack.inc    a row for each
+ *   next.c        the host's routine of a name that BLIS does not have
  *   supplement.c  names that BLIS lacks, and xerbla_
  *   route.c       decides where a call is computed
  *   device.c      starts the devices when the first call goes there
@@ -36,7 +36,8 @@
 
 #include "src/base/routine.h"
 
-/* The same sources make libdavit_blas (LP64) and libdavit_blas64 (ILP64). */
+/* The same sources make libdavit_blas (LP64) and libdavit_blas64 (ILP64). fortran.c, cblas.c and lapack.c are compiled
+ * again for the names of the OpenBLAS in wheels of NumPy and SciPy, with DVT_DROPIN_WHEEL, the suffix of the names. */
 #ifdef DVT_DROPIN_ILP64
 typedef int64_t dvt_int;
 #define DVT_DROPIN_LIBRARY "libdavit_blas64"
@@ -87,6 +88,31 @@ extern void *dvt_dropin_slots[DVT_NAMES];
 /* Loads BLIS, reads the environment; any number of times, from any thread. Ends the process with a
  * sentence if there is no BLIS. */
 void dvt_dropin_bind(void);
+
+/* The next routine of a name behind this library, which is kept in *next. Without one the process ends with a sentence.
+ * `caller`: an address in who calls; NULL: not known. */
+void *dvt_next(void **next, const char *name, const void *caller);
+
+/* A name as it is exported, the host's routine of that name, and how a call of level 3 comes to devices or there. */
+#define DVT_STRING(name) DVT_STRING_OF(name)
+#define DVT_STRING_OF(name) #name
+#ifdef DVT_DROPIN_WHEEL
+#define DVT_NAMED(name) DVT_JOINED(scipy_, name, DVT_DROPIN_WHEEL)
+#define DVT_JOINED(prefix, name, suffix) DVT_JOINED_OF(prefix, name, suffix)
+#define DVT_JOINED_OF(prefix, name, suffix) prefix##name##suffix
+#define DVT_HOST(name)                                                                                       \
+  (*({                                                                                                       \
+    static void *next;                                                                                       \
+    (__typeof__(&DVT_NAMED(name)))(uintptr_t)dvt_next(&next, DVT_STRING(DVT_NAMED(name)), NULL);             \
+  }))
+#define DVT_ROUTE dvt_route_elsewhere
+#define DVT_TO_ROUTE(m, n, k, care) dvt_is_large((double)(m) * (double)(n) * (double)(k))
+#else
+#define DVT_NAMED(name) name
+#define DVT_HOST(name) DVT_BLIS(name)
+#define DVT_ROUTE dvt_route
+#define DVT_TO_ROUTE(m, n, k, care) (dvt_to_route(m, n, k) || (care))
+#endif
 
 /* ---- the barrier: what fork() waits for ---- */
 
@@ -222,13 +248,11 @@ static inline bool dvt_to_route(int64_t m, int64_t n, int64_t k) {
 
 /* A call that may go to devices, as the decision sees it. */
 typedef struct dvt_work {
-  const dvt_call
-      *calls; /* the call of level 3 itself, or those that take about as long as a routine of LAPACK */
+  const dvt_call *calls; /* the call of level 3 itself, or those that take as long as a routine of LAPACK */
   int count;
-  double product; /* m n k, at least DAVIT_BLAS_FROM cubed */
-  int threads; /* of BLIS: with so many it computes the calls in the time that the work takes on the host */
-  bool
-      by_calls; /* on the host it is done by calls of level 3, which may come by here and count for themselves */
+  double product;    /* m n k, which is compared with DAVIT_BLAS_FROM cubed */
+  int threads;       /* with so many BLIS does the calls in the time of the work on the host */
+  bool by_calls;     /* calls of level 3 do it on the host; those that come by here count for themselves */
   const char *never; /* why devices have nothing to do; NULL: they have */
 } dvt_work;
 
@@ -282,6 +306,9 @@ bool dvt_keeps_diagonal(const dvt_call *call);
 
 /* True: the call is done. False: BLIS has to do it, and dvt_route_end() comes after it. */
 bool dvt_route(const dvt_call *call, dvt_host_call *host);
+
+/* The same for a call that the host leaves to another BLAS. */
+bool dvt_route_elsewhere(const dvt_call *call, dvt_host_call *host);
 void dvt_route_end(const dvt_call *call, const dvt_host_call *host);
 
 /* ---- calls that BLIS would answer wrongly ---- */

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LAPACK: routines that may go to devices as a whole. Any other call of them goes, as it came, to the LAPACK that
- * would have been called without this library. That one reports what is wrong, and its calls of level 3 come by here.
+/* LAPACK: routines that may go to devices as a whole, a row for each. Any other call of them goes, as it came, to the
+ * LAPACK that would have been called without this library (next.c). That one reports what is wrong, and its calls of
+ * level 3 come by here.
  *
- * It is the next of the name: behind this library in the order in which the dynamic linker searches, if the library is
- * preloaded or linked in front; or in what the caller was loaded with, as modules of Python and R are; else in
- * liblapack.so.3, which is then loaded. It is looked for by the first call that the host computes, and stays loaded. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-#include <dlfcn.h>
+ * Hidden lengths of the letters are not declared, as callers from C may pass none. The host's routine gets a 1 for
+ * each, behind the arguments, as gfortran passes them. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "src/base/clock.h"
 #include "src/dropin/dropin.h"
@@ -35,48 +30,6 @@ typedef struct dvt_lapack {
   dvt_arithmetic arithmetic; /* of the calling thread */
   int64_t begin_ns;
 } dvt_lapack;
-
-/* ---- the next LAPACK ---- */
-
-static bool is_own(const void *symbol) {
-  Dl_info found, self;
-  return dladdr(symbol, &found) && dladdr(&dvt_library, &self) && found.dli_fbase == self.dli_fbase;
-}
-
-/* By a library with those that it was loaded with; NULL: it has none but this library's. Afterwards it stays. */
-static void *find_in(const char *library, int flags, const char *name) {
-  void *handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE | flags);
-  void *symbol = handle ? dlsym(handle, name) : NULL;
-  return symbol && !is_own(symbol) ? symbol : NULL;
-}
-
-/* Not dlsym() alone: what this library was loaded with need not have LAPACK, and the caller's may have come later. */
-static void *find(const char *name, const void *caller) {
-  Dl_info where;
-  void *symbol = dlsym(RTLD_NEXT, name);
-  if (symbol && !is_own(symbol)) {
-    if (dladdr(symbol, &where))
-      (void)dlopen(where.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-    return symbol;
-  }
-  symbol = dladdr(caller, &where) ? find_in(where.dli_fname, RTLD_NOLOAD, name) : NULL;
-  if (!symbol)
-    symbol = find_in(DVT_DROPIN_LAPACK, 0, name);
-  if (!symbol) {
-    fprintf(stderr, DVT_DROPIN_LIBRARY ": no LAPACK has %s: there is no " DVT_DROPIN_LAPACK "\n", name);
-    abort();
-  }
-  return symbol;
-}
-
-static void *find_next(void **next, const char *name, const void *caller) {
-  if (!__atomic_load_n(next, __ATOMIC_ACQUIRE)) {
-    dvt_starting_lock(); /* no process is forked in the midst of it */
-    __atomic_store_n(next, find(name, caller), __ATOMIC_RELEASE);
-    dvt_starting_unlock();
-  }
-  return *next;
-}
 
 /* ---- where ---- */
 
@@ -141,7 +94,7 @@ static void end_on_host(const dvt_lapack *call) {
     dvt_log_host(describe(call, text, sizeof text), &call->host);
 }
 
-/* ---- what the rows are written in ---- */
+/* ---- rows ---- */
 
 static bool is_half(const char *uplo) {
   return dvt_one_of(dvt_capital(uplo), "UL");
@@ -196,14 +149,68 @@ static dvt_call solve_triangle(char type, const char *uplo, int64_t n, int64_t n
 }
 
 #define UNPACK(...) __VA_ARGS__
-#define STRING(name) STRING_OF(name)
-#define STRING_OF(name) #name
 #define TYPES_1 , size_t
 #define VALUES_1 , 1
 #define LETTERS(letter) .letters = {dvt_capital(letter)}
 #define SIZES(...) .sizes = {__VA_ARGS__}, .size_count = sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)
 #define LIKE(...) .like = {__VA_ARGS__}, .like_count = sizeof((dvt_call[]){__VA_ARGS__}) / sizeof(dvt_call)
 
-#define INT dvt_int
-#define NAME(name) name
-#include "src/dropin/lapack.inc"
+/* LENGTHS: how many hidden lengths there are. RIGHT: no argument is wrong, and there is something to compute. PRODUCT
+ * is compared with DAVIT_BLAS_FROM cubed; no type has more than 8 times as many flops. LIBRARY: the arguments of
+ * libdavit's function, without the options. The rest of the line initialises the dvt_lapack. */
+#define ROUTINE(t, name, PARAMETERS, ARGUMENTS, LENGTHS, RIGHT, PRODUCT, LIBRARY, ...)                       \
+  DVT_EXPORT void DVT_NAMED(t##name##_) PARAMETERS;                                                          \
+  static void host_##t##name(const void *caller, UNPACK PARAMETERS) {                                        \
+    static void *next;                                                                                       \
+    void (*const routine)(UNPACK PARAMETERS TYPES_##LENGTHS) =                                               \
+        (void (*)(UNPACK PARAMETERS TYPES_##LENGTHS))(uintptr_t)dvt_next(                                    \
+            &next, DVT_STRING(DVT_NAMED(t##name##_)), caller);                                               \
+    routine(UNPACK ARGUMENTS VALUES_##LENGTHS);                                                              \
+  }                                                                                                          \
+  static void routed_##t##name(const void *caller, UNPACK PARAMETERS) {                                      \
+    dvt_lapack call = {.routine = #t #name, .type = #t[0], .product = (PRODUCT), __VA_ARGS__};               \
+    if (route(&call, RIGHT) && is_done(&call, dvt_library.t##name(UNPACK LIBRARY, &call.options))) {         \
+      *info = (dvt_int)call.report.failed;                                                                   \
+      return;                                                                                                \
+    }                                                                                                        \
+    host_##t##name(caller, UNPACK ARGUMENTS);                                                                \
+    end_on_host(&call);                                                                                      \
+  }                                                                                                          \
+  void DVT_NAMED(t##name##_) PARAMETERS {                                                                    \
+    (dvt_is_large(PRODUCT) ? routed_##t##name : host_##t##name)(__builtin_return_address(0),                 \
+                                                                UNPACK ARGUMENTS);                           \
+  }
+
+#define POTRF(t)                                                                                             \
+  ROUTINE(t, potrf, (const char *uplo, const dvt_int *n, void *a, const dvt_int *lda, dvt_int *info),        \
+          (uplo, n, a, lda, info), 1, is_half(uplo) && *n > 0 && dvt_holds(*lda, *n), cube(*n, *n, *n),      \
+          (*uplo, *n, a, *lda), LETTERS(uplo), SIZES(*n), LIKE(factor_half(#t[0], uplo, *n, a, *lda)))
+
+#define POTRS(t)                                                                                             \
+  ROUTINE(t, potrs,                                                                                          \
+          (const char *uplo, const dvt_int *n, const dvt_int *nrhs, const void *a, const dvt_int *lda,       \
+           void *b, const dvt_int *ldb, dvt_int *info),                                                      \
+          (uplo, n, nrhs, a, lda, b, ldb, info), 1,                                                          \
+          is_half(uplo) && *n > 0 && *nrhs > 0 && dvt_holds(*lda, *n) && dvt_holds(*ldb, *n),                \
+          cube(*n, *n, *nrhs), (*uplo, *n, *nrhs, a, *lda, b, *ldb), LETTERS(uplo), SIZES(*n, *nrhs),        \
+          LIKE(SOLVES_OF_HALF(#t[0])))
+
+#define POSV(t)                                                                                              \
+  ROUTINE(t, posv,                                                                                           \
+          (const char *uplo, const dvt_int *n, const dvt_int *nrhs, void *a, const dvt_int *lda, void *b,    \
+           const dvt_int *ldb, dvt_int *info),                                                               \
+          (uplo, n, nrhs, a, lda, b, ldb, info), 1,                                                          \
+          is_half(uplo) && *n > 0 && *nrhs > 0 && dvt_holds(*lda, *n) && dvt_holds(*ldb, *n),                \
+          cube(*n, *n, *n) + cube(*n, *n, *nrhs), (*uplo, *n, *nrhs, a, *lda, b, *ldb), LETTERS(uplo),       \
+          SIZES(*n, *nrhs), LIKE(factor_half(#t[0], uplo, *n, a, *lda), SOLVES_OF_HALF(#t[0])))
+
+/* A triangle and its adjoint. */
+#define SOLVES_OF_HALF(type)                                                                                 \
+  solve_triangle(type, uplo, *n, *nrhs, a, *lda, b, *ldb),                                                   \
+      solve_triangle(type, uplo, *n, *nrhs, a, *lda, b, *ldb)
+
+/* clang-format off */
+POTRF(s) POTRF(d) POTRF(c) POTRF(z)
+POTRS(s) POTRS(d) POTRS(c) POTRS(z)
+POSV(s) POSV(d) POSV(c) POSV(z)
+    /* clang-format on */

@@ -281,16 +281,36 @@ static bool run_on_devices(const dvt_call *call, const dvt_decision *d, const ch
   return outcome == DVT_DONE;
 }
 
-bool dvt_route(const dvt_call *call, dvt_host_call *host) {
+/* Said at once, as xerbla may end the program. */
+static void log_idle(const dvt_call *call) {
   char text[TEXT];
+  if (dvt_log_on())
+    dvt_log("%s: host, nothing to compute, or a wrong argument", describe(call, text, sizeof text));
+}
+
+bool dvt_route_elsewhere(const dvt_call *call, dvt_host_call *host) {
+  *host = (dvt_host_call){.why = NULL};
+  dvt_dropin_bind();
+  if (!dvt_is_right(call) || call->m == 0 || call->n == 0 || call->k == 0) {
+    log_idle(call);
+    return false;
+  }
+  const dvt_decision d = decide(call);
+  const char *sentence = d.why;
+  if (d.devices && (with_care(call) || run_on_devices(call, &d, &sentence)))
+    return true;
+  *host = dvt_host_begin(d.devices ? &(dvt_decision){.why = sentence} : &d);
+  return false;
+}
+
+bool dvt_route(const dvt_call *call, dvt_host_call *host) {
   *host = (dvt_host_call){.why = NULL};
   dvt_dropin_bind();
   const bool right = dvt_is_right(call), writes = call->m > 0 && call->n > 0;
   if (right && writes && with_care(call))
     return true;
-  if (!right || !writes || call->k == 0) { /* said at once, as xerbla may end the program */
-    if (dvt_log_on())
-      dvt_log("%s: host, nothing to compute, or a wrong argument", describe(call, text, sizeof text));
+  if (!right || !writes || call->k == 0) {
+    log_idle(call);
     host->entered = right && dvt_barrier_enter();
     return false;
   }

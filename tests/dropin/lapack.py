@@ -65,6 +65,77 @@ class Systems(Programs):
                     raise Failed(output)
                 self.expect(log, "dpotrf L 1: host, ")
 
+    def wheels(self):
+        """The names of the OpenBLAS in wheels: a library with prefix and suffix, needed by a module, as theirs is."""
+        (self.work / "openblas.c").write_text("""
+            void NAME(dgemm_)(char *ta, char *tb, INT *m, INT *n, INT *k, double *alpha, double *a, INT *lda, double *b,
+                              INT *ldb, double *beta, double *c, INT *ldc) {
+              for (INT j = 0; j < *n; j++)
+                for (INT i = 0; i < *m; i++) {
+                  c[i + j * *ldc] = 0;
+                  for (INT l = 0; l < *k; l++)
+                    c[i + j * *ldc] += a[i + l * *lda] * b[l + j * *ldb];
+                }
+            }
+            void NAME(cblas_dgemm)(int layout, int ta, int tb, INT m, INT n, INT k, double alpha, double *a, INT lda,
+                                   double *b, INT ldb, double beta, double *c, INT ldc) { c[0] = -77; }
+            void NAME(dpotrf_)(char *uplo, INT *n, double *a, INT *lda, INT *info) { *info = 77; }
+            """)
+        (self.work / "module.c").write_text("""
+            #include <string.h>
+            extern void NAME(dgemm_)(char *, char *, INT *, INT *, INT *, double *, double *, INT *, double *, INT *,
+                                     double *, double *, INT *, long, long);
+            extern void NAME(cblas_dgemm)(int, int, int, INT, INT, INT, double, double *, INT, double *, INT, double,
+                                          double *, INT);
+            extern void NAME(dpotrf_)(char *, INT *, double *, INT *, INT *, long);
+            static double a[60 * 60], b[60 * 60], c[60 * 60], d[60 * 60];
+            int products(void) {
+              INT n = 60;
+              double one = 1, zero = 0;
+              for (int i = 0; i < 3600; i++) {
+                a[i] = i * 7 % 11;
+                b[i] = i * 5 % 13;
+              }
+              NAME(dgemm_)("N", "N", &n, &n, &n, &one, a, &n, b, &n, &zero, c, &n, 1, 1);
+              NAME(cblas_dgemm)(101, 111, 111, n, n, n, 1, b, n, a, n, 0, d, n);
+              double sum = 0;
+              for (int l = 0; l < 60; l++)
+                sum += a[3 + 60 * l] * b[l + 60 * 5];
+              return c[3 + 60 * 5] == sum && memcmp(c, d, sizeof c) == 0;
+            }
+            int unknown_layout(void) {
+              NAME(cblas_dgemm)(7, 111, 111, 60, 60, 60, 1, a, 60, b, 60, 0, c, 60);
+              return (int)c[0];
+            }
+            int factor(void) {
+              INT n = 60, info[2] = {-1, 5};
+              memset(a, 0, sizeof a);
+              for (int i = 0; i < 3600; i += 61)
+                a[i] = i < 50 * 61 ? 4 : -1;
+              NAME(dpotrf_)("L", &n, a, &n, info, 1);
+              return info[1] == 5 ? (int)info[0] : -2;
+            }
+            """)
+        compiler, build = shutil.which("cc") or shutil.which("clang-19"), ["-shared", "-fPIC", "-w"]
+        for integers, suffix in ("int", ""), ("long", "64_"):
+            names = [f"-DINT={integers}", f"-DNAME(name)=scipy_##name{suffix and '##' + suffix}"]
+            library, module = (self.work / f"{name}{suffix}.so" for name in ("openblas", "module"))
+            subprocess.run([compiler, *build, *names, "-o", library, self.work / "openblas.c"], check=True)
+            subprocess.run([compiler, *build, *names, "-o", module, self.work / "module.c", library,
+                            f"-Wl,-rpath,{self.work}"], check=True)
+            program = f"""
+                import ctypes
+                module = ctypes.CDLL("{module}")
+                print(module.products(), module.unknown_layout(), module.factor())
+                """
+            for devices, factor in ({"DAVIT_BLAS_DEVICES": ""}, "77"), (DEVICES, "51"):
+                output, log = self.python(program, self.preload, devices)
+                if output.split() != ["1", "-77", factor]:
+                    raise Failed(output)
+                where = "devices 0,1" if devices == DEVICES else "host, DAVIT_BLAS_DEVICES names none; "
+                self.expect(log, f": dgemm NN 60 60 60: {where}", 2)
+                self.expect(log, f": dpotrf L 60: {where}")
+
     def lapacke(self):
         """LAPACKE, in both layouts, calls the Fortran names."""
         output, log = self.python("""
@@ -175,7 +246,7 @@ class Systems(Programs):
         self.expect(output.splitlines(), name + "the result is lost: out of order")
 
 
-CASES = ["systems", "next_lapack", "lapacke", "linalg", "predicted"]
+CASES = ["systems", "next_lapack", "wheels", "lapacke", "linalg", "predicted"]
 
 if __name__ == "__main__":
     sys.exit(main(Systems, CASES))
