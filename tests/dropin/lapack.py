@@ -41,10 +41,6 @@ class Systems(Programs):
     def next_lapack(self):
         """The host's LAPACK is the one that the program would have called: behind the drop-in, or a module's."""
         compiler, build = shutil.which("cc") or shutil.which("clang-19"), ["-shared", "-fPIC", "-w", "-o"]
-        for number in "77", "78":
-            (self.work / "other.c").write_text(
-                f"void dpotrf_(char *u, int *n, double *a, int *l, int *info) {{ *info = {number}; }}")
-            subprocess.run([compiler, *build, self.work / f"liblapack{number}.so", self.work / "other.c"], check=True)
         (self.work / "module.c").write_text("""
             extern void dpotrf_(char *, int *, double *, int *, int *, long);
             int call(void) {
@@ -54,13 +50,22 @@ class Systems(Programs):
               return info;
             }
             """)
-        subprocess.run([compiler, *build, self.work / "module.so", self.work / "module.c", self.work / "liblapack77.so",
-                        f"-Wl,-rpath,{self.work}"], check=True)
-        program = f'import ctypes; print(ctypes.CDLL("{self.work}/module.so").call())'
+        for number in "77", "78", "79":
+            (self.work / "other.c").write_text(
+                f"void dpotrf_(char *u, int *n, double *a, int *l, int *info) {{ *info = {number}; }}")
+            library = self.work / f"liblapack{number}.so"
+            subprocess.run([compiler, *build, library, self.work / "other.c"], check=True)
+            subprocess.run([compiler, *build, self.work / f"module{number}.so", self.work / "module.c", library,
+                            f"-Wl,-rpath,{self.work}"], check=True)
+        program = f"""
+            import ctypes
+            first, second = (ctypes.CDLL("{self.work}/module%d.so" % number) for number in (77, 79))
+            print(second.call())
+            """
         for devices in {"DAVIT_BLAS_DEVICES": ""}, DEVICES:
-            for preload, expected in ([], "77"), ([self.work / "liblapack78.so"], "78"):
+            for preload, expected in ([], "79"), ([self.work / "liblapack78.so"], "78"):
                 libraries = {"LD_PRELOAD": ":".join(map(str, [self.preload["LD_PRELOAD"], *preload]))}
-                output, log = self.run([sys.executable, "-c", program], libraries, devices)
+                output, log = self.python(program, libraries, devices)
                 if output.split() != [expected]:
                     raise Failed(output)
                 self.expect(log, "dpotrf L 1: host, ")
@@ -234,11 +239,12 @@ class Systems(Programs):
         for seconds, more, line in (
                 ("0.3", {}, name + "devices 0,1, sooner there; [0-9.e-]+ ms, predicted 300 ms, host 686 ms$"),
                 ("0.3", {"STATUS": "15", "FAILED": "7", "WRITTEN": "1"}, name + "devices 0,1, sooner there; "),
+                ("0.3", {"BLIS_NUM_THREADS": "2"}, name + "devices 0,1, sooner there; .*, host 686 ms$"),
                 ("0.3", {"STATUS": "9"}, here + "out of order; "),
                 ("0.7", {}, here + "sooner there; .*, predicted 686 ms, devices 700 ms$"),
                 ("-1", {}, here + "out of order; [0-9.e+-]+ ms$")):
             output, log = self.python(program, self.preload, start, {"SECONDS": seconds, "STATUS": "0", **more})
-            self.expect(log, here + "devices are not started for so little; [0-9.e+-]+ ms$", 1)
+            self.expect(log, here + "devices are not started for so little; [0-9.e+-]+ ms$", started - 1)
             self.expect(log, line, 30 - started)
             if (", 7]" in output) != ("FAILED" in more):
                 raise Failed(output)
