@@ -70,7 +70,8 @@ static void *find(const char *name, const void *caller) {
   if (!symbol)
     symbol = find_in(DVT_DROPIN_LAPACK, 0, name);
   if (!symbol) {
-    fprintf(stderr, DVT_DROPIN_LIBRARY ": no LAPACK has %s: there is no " DVT_DROPIN_LAPACK "\n", name);
+    fprintf(stderr, DVT_DROPIN_LIBRARY ": no library of the process has %s, nor has " DVT_DROPIN_LAPACK "\n",
+            name);
     abort();
   }
   return symbol;

@@ -36,7 +36,7 @@ class Systems(Programs):
             self.expect(log, r"^libdavit_blas64 \d+: dposv [LU] 48 1: devices 0,1", 10)
         if blis64 and not list(Path("/usr/lib").glob("*/liblapack64.so.3")):
             output, _ = self.run([program64, "lapack"], none, status=-6)
-            self.expect(output.splitlines(), "^libdavit_blas64: no LAPACK has dpotrf_: there is no liblapack64.so.3")
+            self.expect(output.splitlines(), "^libdavit_blas64: no library of the process has dpotrf_, nor has liblapack64.so.3")
 
     def next_lapack(self):
         """The host's LAPACK is the one that the program would have called: behind the drop-in, or a module's."""
