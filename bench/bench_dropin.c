@@ -5,8 +5,8 @@
  * has one that takes the system's BLAS.
  *
  *   --sizes LIST      orders (500,1000,2000,4096,8192,16384; without a GPU 500,1000,2000; 0: none)
- *   --routines LIST   of gemm, symm, syrk, trsm and LAPACK's potrf with the letter of a type, separated by
- *                     commas (dgemm)
+ *   --routines LIST   of gemm, symm, syrk, trsm and potrf with the letter of a type, separated by commas (dgemm);
+ *                     dpotrf_of_lapack: the reference LAPACK's own, on the level 3 of each
  *   --devices LIST    how many GPUs (1,2,4, those that are there)
  *   --repeats N       calls that count, after the first (5)
  *   --threads N       of BLIS, in all three (the processors); 0: BLIS_NUM_THREADS is not set
@@ -51,7 +51,7 @@ static bool runs(const char *command) {
   return system(line) == 0;
 }
 
-/* With a NumPy that takes the system's BLAS: wheels bring one along, under names that nothing replaces. */
+/* With a NumPy that takes the system's BLAS: wheels bring one along, under other names. */
 static void find_python(void) {
   static const char *const candidates[] = {"/usr/bin/python3", "python3"};
   static const char program[] = "import numpy, os, sys\n"
@@ -123,7 +123,7 @@ static void small_calls(const peer *blis, const peer *davit) {
 }
 
 static double flops(const char *routine, double n) {
-  if (strcmp(routine + 1, "potrf") == 0)
+  if (strncmp(routine + 1, "potrf", 5) == 0)
     return n * n * n / 3;
   const double product = n * n * n * (routine[0] == 'z' || routine[0] == 'c' ? 4 : 1);
   return strcmp(routine + 1, "syrk") == 0 || strcmp(routine + 1, "trsm") == 0 ? product : 2 * product;

@@ -16,6 +16,14 @@ endif()
 string(REPLACE libblis libblis64 blis64_soname ${blis_soname})
 cmake_path(GET BLIS_LIBRARY PARENT_PATH blis_dir)
 
+# The names of the OpenBLAS in wheels of NumPy and SciPy, with 32 and 64 bits.
+foreach(suffix "" 64_)
+  add_library(davit_blas_wheel${suffix} OBJECT src/dropin/fortran.c src/dropin/cblas.c src/dropin/lapack.c)
+  target_link_libraries(davit_blas_wheel${suffix} PRIVATE davit_compile)
+  target_compile_definitions(davit_blas_wheel${suffix} PRIVATE DVT_DROPIN_WHEEL=${suffix}
+                             $<$<STREQUAL:${suffix},64_>:DVT_DROPIN_ILP64>)
+endforeach()
+
 add_custom_target(dropin)
 foreach(bits "" 64)
   set(name davit_blas${bits})
@@ -24,10 +32,14 @@ foreach(bits "" 64)
   target_link_libraries(${name}_objects PRIVATE davit_compile)
   target_include_directories(${name}_objects SYSTEM PRIVATE ${BLIS_INCLUDE_DIR})
   target_compile_definitions(${name}_objects PRIVATE DVT_DROPIN_BLIS="${blis${bits}_soname}"
-                             DVT_DROPIN_DAVIT="libdavit.so.${soversion}" $<$<STREQUAL:${bits},64>:DVT_DROPIN_ILP64>)
+                             DVT_DROPIN_DAVIT="libdavit.so.${soversion}"
+                             DVT_DROPIN_LAPACK="liblapack${bits}.so.3" $<$<STREQUAL:${bits},64>:DVT_DROPIN_ILP64>)
   # One library by its own name, and one by the name of Debian's alternative.
   foreach(kind ${name} ${name}_alternative)
     add_library(${kind} SHARED $<TARGET_OBJECTS:${name}_objects>)
+    if(NOT bits)
+      target_sources(${kind} PRIVATE $<TARGET_OBJECTS:davit_blas_wheel> $<TARGET_OBJECTS:davit_blas_wheel64_>)
+    endif()
     # The handlers of fork() and of the process's end stay in its code.
     target_link_options(${kind} PRIVATE LINKER:-z,nodelete LINKER:-z,defs LINKER:-z,now)
     target_link_libraries(${kind} PRIVATE -lpthread -ldl)

@@ -4,7 +4,8 @@
  *   program calls                       nanoseconds of small calls: "NAME-ORDER NS" a line
  *   program ROUTINE REPEATS N...        seconds of gemm, symm, syrk, trsm or potrf of order N in the type that the
  *                                       first letter names, in memory of malloc(): "N SECONDS SECONDS..." a line,
- *                                       the first call first; potrf is that of Debian's reference LAPACK */
+ *                                       the first call first. potrf is the name that programs find; potrf_of_lapack that of
+ *                                       Debian's reference LAPACK, whatever else exports the name */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -36,8 +37,14 @@ static void *find_lapack(const char *name) {
   return NULL;
 }
 
+static bool is_potrf(const char *routine) {
+  return strncmp(routine + 1, "potrf", 5) == 0;
+}
+
 static void *find(const char *name) {
-  void *symbol = strstr(name, "potrf") ? find_lapack(name) : dlsym(RTLD_DEFAULT, name);
+  void *symbol = dlsym(RTLD_DEFAULT, name);
+  if (!symbol && is_potrf(name))
+    symbol = find_lapack(name);
   if (!symbol) {
     fprintf(stderr, "there is no %s\n", name);
     exit(1);
@@ -164,8 +171,13 @@ static void copy_definite(const problem *p, bool single, bool pairs) {
 
 static void large_calls(const char *name, int repeats, int n) {
   char symbol[16];
-  snprintf(symbol, sizeof symbol, "%s_", name);
-  blas *routine = (blas *)find(symbol);
+  const bool of_lapack = strcmp(name + 1, "potrf_of_lapack") == 0;
+  snprintf(symbol, sizeof symbol, "%.*s_", (int)strcspn(name, "_"), name);
+  blas *routine = (blas *)(of_lapack ? find_lapack(symbol) : find(symbol));
+  if (!routine) {
+    fputs("there is no LAPACK\n", stderr);
+    exit(1);
+  }
   const bool single = name[0] == 's' || name[0] == 'c';
   const bool pairs = name[0] == 'z' || name[0] == 'c';
   problem p = {.routine = name, .element = (single ? 4U : 8U) * (pairs ? 2U : 1U), .n = n};
@@ -182,7 +194,7 @@ static void large_calls(const char *name, int repeats, int n) {
   fill(p.c, bytes, single, 1);
   printf("%d", n);
   for (int i = 0; i <= repeats; i++) {
-    if (strcmp(name + 1, "potrf") == 0)
+    if (is_potrf(name))
       copy_definite(&p, single, pairs);
     const double begin = now();
     call_routine(&p, routine);

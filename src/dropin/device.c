@@ -169,20 +169,24 @@ int dvt_dropin_devices(const int **numbers, const char **why) {
 
 /* ---- calls ---- */
 
-bool dvt_dropin_devices_are_faster(const dvt_call *call, int threads, double *host, double *device,
-                                   const char **why) {
-  davit_level3_explanation predicted = {0};
-  const davit_level3_options options = {
-      .devices = devices, .device_count = count, .explanation = &predicted, .predict_threads = threads};
-  const davit_status status = dvt_library_call(call, &options);
-  if (status != DAVIT_SUCCESS) {
-    *why = dvt_library.davit_last_error();
-    return false;
+bool dvt_dropin_devices_are_faster(const dvt_work *work, double *host, double *device, const char **why) {
+  *host = *device = 0;
+  for (int i = 0; i < work->count; i++) {
+    davit_level3_explanation predicted = {0};
+    const davit_level3_options options = {.devices = devices,
+                                          .device_count = count,
+                                          .explanation = &predicted,
+                                          .predict_threads = work->threads};
+    if (dvt_library_call(&work->calls[i], &options) != DAVIT_SUCCESS) {
+      *host = *device = 0;
+      *why = dvt_library.davit_last_error();
+      return false;
+    }
+    *host += predicted.host;
+    *device += predicted.seconds;
   }
   *why = "sooner there";
-  *host = predicted.host;
-  *device = predicted.seconds;
-  return predicted.seconds < predicted.host;
+  return *device < *host;
 }
 
 /* beta of the Hermitian updates is real. */

@@ -5,6 +5,8 @@
  *   fortran.c     the routines of level 3, which may go to devices
  *   cblas.c       the same for CBLAS: row-major calls become column-major ones
  *   extra.c       what BLIS adds to level 3
+ *   lapack.c      routines of LAPACK, which may go to devices
+ *   next.c        the host's routine of a name that BLIS does not have
  *   supplement.c  names that BLIS lacks, and xerbla_
  *   route.c       decides where a call is computed
  *   device.c      starts the devices when the first call goes there
@@ -13,7 +15,7 @@
  *   library.c     loads libdavit and calls it
  *   call.inc      a call as one of a typed function, for these two
  *   care.c        calls that BLIS would answer wrongly
- *   barrier.c        what fork() waits for
+ *   barrier.c     what fork() waits for
  *   fork.c        children
  *   log.c         DAVIT_BLAS_LOG
  *
@@ -34,7 +36,8 @@
 
 #include "src/base/routine.h"
 
-/* The same sources make libdavit_blas (LP64) and libdavit_blas64 (ILP64). */
+/* The same sources make libdavit_blas (LP64) and libdavit_blas64 (ILP64). fortran.c, cblas.c and lapack.c are compiled
+ * again for the names of the OpenBLAS in wheels of NumPy and SciPy, with DVT_DROPIN_WHEEL, the suffix of the names. */
 #ifdef DVT_DROPIN_ILP64
 typedef int64_t dvt_int;
 #define DVT_DROPIN_LIBRARY "libdavit_blas64"
@@ -52,6 +55,11 @@ typedef int dvt_int;
 #define DVT_COMPLEX_ROUTINES(DO, t) DVT_REAL_ROUTINES(DO, t) DO(t, hemm) DO(t, herk) DO(t, her2k)
 #define DVT_ALL_ROUTINES(DO)                                                                                 \
   DVT_REAL_ROUTINES(DO, s) DVT_REAL_ROUTINES(DO, d) DVT_COMPLEX_ROUTINES(DO, c) DVT_COMPLEX_ROUTINES(DO, z)
+
+/* DO(t, name) for each routine of LAPACK in a type. */
+#define DVT_LAPACK_ROUTINES(DO, t) DO(t, potrf) DO(t, potrs) DO(t, posv)
+#define DVT_ALL_LAPACK(DO)                                                                                   \
+  DVT_LAPACK_ROUTINES(DO, s) DVT_LAPACK_ROUTINES(DO, d) DVT_LAPACK_ROUTINES(DO, c) DVT_LAPACK_ROUTINES(DO, z)
 
 #define DVT_EXPORT __attribute__((visibility("default")))
 
@@ -80,6 +88,31 @@ extern void *dvt_dropin_slots[DVT_NAMES];
 /* Loads BLIS, reads the environment; any number of times, from any thread. Ends the process with a
  * sentence if there is no BLIS. */
 void dvt_dropin_bind(void);
+
+/* The next routine of a name behind this library, which is kept in *next. Without one the process ends with a sentence.
+ * `caller`: an address in who calls; NULL: not known. */
+void *dvt_next(void **next, const char *name, const void *caller);
+
+/* A name as it is exported, the host's routine of that name, and how a call of level 3 comes to devices or there. */
+#define DVT_STRING(name) DVT_STRING_OF(name)
+#define DVT_STRING_OF(name) #name
+#ifdef DVT_DROPIN_WHEEL
+#define DVT_NAMED(name) DVT_JOINED(scipy_, name, DVT_DROPIN_WHEEL)
+#define DVT_JOINED(prefix, name, suffix) DVT_JOINED_OF(prefix, name, suffix)
+#define DVT_JOINED_OF(prefix, name, suffix) prefix##name##suffix
+#define DVT_HOST(name)                                                                                       \
+  (*({                                                                                                       \
+    static void *next;                                                                                       \
+    (__typeof__(&DVT_NAMED(name)))(uintptr_t)dvt_next(&next, DVT_STRING(DVT_NAMED(name)), NULL);             \
+  }))
+#define DVT_ROUTE dvt_route_elsewhere
+#define DVT_TO_ROUTE(m, n, k, care) dvt_is_large((double)(m) * (double)(n) * (double)(k))
+#else
+#define DVT_NAMED(name) name
+#define DVT_HOST(name) DVT_BLIS(name)
+#define DVT_ROUTE dvt_route
+#define DVT_TO_ROUTE(m, n, k, care) (dvt_to_route(m, n, k) || (care))
+#endif
 
 /* ---- the barrier: what fork() waits for ---- */
 
@@ -202,18 +235,67 @@ static inline bool dvt_is_large_or_small(int64_t m, int64_t n, int64_t k) {
   return product >= least || product <= most;
 }
 
+static inline bool dvt_is_large(double product) {
+  double least;
+  __atomic_load(&dvt_dropin_least, &least, __ATOMIC_RELAXED);
+  return product >= least;
+}
+
 /* Whether a call needs dvt_route(); else BLIS has it as it came. */
 static inline bool dvt_to_route(int64_t m, int64_t n, int64_t k) {
   return dvt_is_large_or_small(m, n, k) || !__libc_single_threaded;
 }
 
-/* What is known of a call that BLIS computes. */
+/* A call that may go to devices, as the decision sees it. */
+typedef struct dvt_work {
+  const dvt_call *calls; /* the call of level 3 itself, or those that take as long as a routine of LAPACK */
+  int count;
+  double product;    /* m n k, which is compared with DAVIT_BLAS_FROM cubed */
+  int threads;       /* with so many BLIS does the calls in the time of the work on the host */
+  bool by_calls;     /* calls of level 3 do it on the host; those that come by here count for themselves */
+  const char *never; /* why devices have nothing to do; NULL: they have */
+} dvt_work;
+
+typedef struct dvt_decision {
+  bool devices;
+  double host, device; /* seconds that are predicted; 0: none are */
+  int64_t given_ns;    /* what the host has had to do, with this call */
+  const char *why;     /* of calls that stay on the host */
+} dvt_decision;
+
+dvt_decision dvt_decide(const dvt_work *work);
+
+/* After work of `by_calls` that the host has done: it counts, if its calls have not. */
+void dvt_count_work(const dvt_decision *decision);
+
+/* What is known of a call that the host computes. */
 typedef struct dvt_host_call {
-  const char *why;     /* for the log; NULL: nothing is logged. Lives as long as BLIS's call */
+  const char *why;     /* for the log; NULL: nothing is logged. Lives as long as the call */
   int64_t begin_ns;    /* dvt_now_ns(), where there is a log */
   double host, device; /* seconds that were predicted; 0: none were */
   bool entered;        /* the barrier */
 } dvt_host_call;
+
+dvt_host_call dvt_host_begin(const dvt_decision *decision);
+
+/* Lines of the log; `text` is the routine with its letters and sizes. */
+void dvt_log_host(const char *text, const dvt_host_call *host);
+void dvt_log_devices(const char *text, const dvt_decision *decision, double seconds);
+
+/* Says, once, that devices have failed; ends the process if the outputs may be half written. */
+void dvt_say_failed(const char *text, bool broken, const char *sentence);
+
+static inline bool dvt_one_of(char letter, const char *letters) {
+  for (; *letters; letters++)
+    if (letter == *letters)
+      return true;
+  return false;
+}
+
+/* Whether a leading dimension is enough for so many rows. */
+static inline bool dvt_holds(int64_t ld, int64_t rows) {
+  return ld >= 1 && ld >= rows;
+}
 
 /* Whether BLIS will find nothing wrong with the arguments. gemmt is a gemm with uplo. */
 bool dvt_is_right(const dvt_call *call);
@@ -224,6 +306,9 @@ bool dvt_keeps_diagonal(const dvt_call *call);
 
 /* True: the call is done. False: BLIS has to do it, and dvt_route_end() comes after it. */
 bool dvt_route(const dvt_call *call, dvt_host_call *host);
+
+/* The same for a call that the host leaves to another BLAS. */
+bool dvt_route_elsewhere(const dvt_call *call, dvt_host_call *host);
 void dvt_route_end(const dvt_call *call, const dvt_host_call *host);
 
 /* ---- calls that BLIS would answer wrongly ---- */
@@ -276,10 +361,9 @@ bool dvt_dropin_devices_started(void);
 /* Once they are started: how many of them are GPUs. Others are the CPU itself, and never sooner than BLIS. */
 int dvt_dropin_devices_gpus(void);
 
-/* Whether the devices are predicted to do a call sooner than BLIS on so many threads, and the seconds of both. Else
- * *why says why not. */
-bool dvt_dropin_devices_are_faster(const dvt_call *call, int threads, double *host, double *device,
-                                   const char **why);
+/* Whether the devices are predicted to do the calls sooner than BLIS, and the seconds of both. Else *why says why not.
+ */
+bool dvt_dropin_devices_are_faster(const dvt_work *work, double *host, double *device, const char **why);
 
 typedef enum dvt_outcome {
   DVT_DONE,

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The Fortran names of level 3. A call that can only go to BLIS is passed on by a jump; another one is described and
- * routed. Scalars and matrices are passed by address for every type, so one text serves all four. Hidden
- * lengths of the letters are not declared: BLIS does not read them, and the jump leaves the caller's stack
+/* The Fortran names of level 3. A call that can only go to the host is passed on by a jump; another one is described
+ * and routed. Scalars and matrices are passed by address for every type, so one text serves all four. Hidden
+ * lengths of the letters are not declared: no BLAS reads them, and the jump leaves the caller's stack
  * as it is. */
 #include "src/dropin/dropin.h"
 
 /* Defines t##name##_; CARE says that dvt_care() has to see the call, M, N and K give the product's sizes, and the
  * rest of the line initialises the dvt_call. */
 #define ROUTINE(t, name, PARAMETERS, ARGUMENTS, CARE, M, N, K, ...)                                          \
-  DVT_EXPORT void t##name##_ PARAMETERS;                                                                     \
+  DVT_EXPORT void DVT_NAMED(t##name##_) PARAMETERS;                                                          \
   static void routed_##t##name PARAMETERS {                                                                  \
     const dvt_call call = {.type = #t[0], .m = (M), .n = (N), .k = (K), __VA_ARGS__};                        \
     dvt_host_call host;                                                                                      \
-    if (dvt_route(&call, &host))                                                                             \
+    if (DVT_ROUTE(&call, &host))                                                                             \
       return;                                                                                                \
-    DVT_BLIS(t##name##_) ARGUMENTS;                                                                          \
+    DVT_HOST(t##name##_) ARGUMENTS;                                                                          \
     dvt_route_end(&call, &host);                                                                             \
   }                                                                                                          \
-  void t##name##_ PARAMETERS {                                                                               \
-    (dvt_to_route((M), (N), (K)) || (CARE) ? routed_##t##name : DVT_BLIS(t##name##_)) ARGUMENTS;             \
+  void DVT_NAMED(t##name##_) PARAMETERS {                                                                    \
+    (DVT_TO_ROUTE((M), (N), (K), CARE) ? routed_##t##name : DVT_HOST(t##name##_)) ARGUMENTS;                 \
   }
 
 /* Whether a scalar is NaN, in a call that writes. */

@@ -17,6 +17,7 @@ const char *dvt_library_load(void) {
 #define FIND_ROUTINE(t, name) FIND(t##name, davit_##t##name)
   DVT_LIBRARY(FIND_NAME)
   DVT_ALL_ROUTINES(FIND_ROUTINE)
+  DVT_ALL_LAPACK(FIND_ROUTINE)
 #undef FIND
 #undef FIND_NAME
 #undef FIND_ROUTINE

@@ -16,6 +16,7 @@ typedef struct dvt_library_functions {
 #define DVT_ROUTINE(t, name) __typeof__(davit_##t##name) *t##name;
   DVT_LIBRARY(DVT_NAME)
   DVT_ALL_ROUTINES(DVT_ROUTINE)
+  DVT_ALL_LAPACK(DVT_ROUTINE)
 #undef DVT_NAME
 #undef DVT_ROUTINE
 } dvt_library_functions;

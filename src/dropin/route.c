@@ -69,85 +69,90 @@ static bool prepare(const char **why) {
   return true;
 }
 
-/* Whether the call is long enough for devices, and these are started, or shall be now. */
-static bool is_enough(const dvt_call *call, const char **why) {
-  const double seconds =
-      dvt_flops(call) / (thread_flops * (dvt_single(call->type) ? 2 : 1) * dvt_dropin_threads());
-  *why = "too short for devices";
+/* Whether the work is long enough for devices, and these are started, or shall be now. */
+static bool is_enough(const dvt_work *work, dvt_decision *d) {
+  double flops = 0;
+  for (int i = 0; i < work->count; i++)
+    flops += dvt_flops(&work->calls[i]);
+  const double seconds = flops / (thread_flops * (dvt_single(work->calls->type) ? 2 : 1) * work->threads);
+  d->why = "too short for devices";
   if (seconds < call_seconds)
     return false;
-  *why = "devices are not started for so little";
+  d->why = "devices are not started for so little";
   const int64_t ns = (int64_t)(1e9 * fmin(seconds, start_seconds));
-  return dvt_dropin_devices_started() ||
-         __atomic_add_fetch(&given_ns, ns, __ATOMIC_RELAXED) >= (int64_t)(1e9 * start_seconds);
+  if (dvt_dropin_devices_started())
+    return true;
+  d->given_ns = work->by_calls ? __atomic_load_n(&given_ns, __ATOMIC_RELAXED) + ns
+                               : __atomic_add_fetch(&given_ns, ns, __ATOMIC_RELAXED);
+  return d->given_ns >= (int64_t)(1e9 * start_seconds);
 }
 
-typedef struct decision {
-  bool devices;
-  double host, device; /* seconds that are predicted; 0: none are */
-  const char *why;     /* of calls that stay on the host */
-} decision;
+void dvt_count_work(const dvt_decision *d) {
+  int64_t now = __atomic_load_n(&given_ns, __ATOMIC_RELAXED);
+  while (now < d->given_ns &&
+         !__atomic_compare_exchange_n(&given_ns, &now, d->given_ns, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    ;
+}
 
-/* Of a right call that may be worth devices. */
-static decision decide(const dvt_call *call) {
-  decision d = {0};
+dvt_decision dvt_decide(const dvt_work *work) {
+  dvt_decision d = {0};
   const int *numbers;
   if (!prepare(&d.why))
     return d;
-  d.why = "nothing is added";
-  if (dvt_keeps_diagonal(call))
+  d.why = work->never;
+  if (d.why)
     return d;
   d.why = "smaller than DAVIT_BLAS_FROM";
-  if (from > 0 ? (double)call->m * (double)call->n * (double)call->k < from : !is_enough(call, &d.why))
+  if (from > 0 ? work->product < from : !is_enough(work, &d))
     return d;
   dvt_dropin_devices(&numbers, &d.why); /* now that they are started, what they are is known */
   if (prepare(&d.why))
-    d.devices =
-        from > 0 || dvt_dropin_devices_are_faster(call, dvt_dropin_threads(), &d.host, &d.device, &d.why);
+    d.devices = from > 0 || dvt_dropin_devices_are_faster(work, &d.host, &d.device, &d.why);
   return d;
+}
+
+/* Of a right call that may be worth devices. */
+static dvt_decision decide(const dvt_call *call) {
+  return dvt_decide(&(dvt_work){.calls = call,
+                                .count = 1,
+                                .product = (double)call->m * (double)call->n * (double)call->k,
+                                .threads = dvt_dropin_threads(),
+                                .never = dvt_keeps_diagonal(call) ? "nothing is added" : NULL});
 }
 
 /* ---- wrong arguments, which BLIS reports ---- */
 
-static bool one_of(char letter, const char *letters) {
-  for (; *letters; letters++)
-    if (letter == *letters)
-      return true;
-  return false;
-}
-
-/* A leading dimension for so many rows. */
-static bool holds(int64_t ld, int64_t rows) {
-  return ld >= 1 && ld >= rows;
-}
-
 bool dvt_is_right(const dvt_call *g) {
   const bool hermitian = g->routine == DVT_HERK || g->routine == DVT_HER2K;
   const int64_t rows_a = g->transa == 'N' ? g->m : g->k;
-  if (g->m < 0 || g->n < 0 || g->k < 0 || (g->uplo && !one_of(g->uplo, "UL")))
+  if (g->m < 0 || g->n < 0 || g->k < 0 || (g->uplo && !dvt_one_of(g->uplo, "UL")))
     return false;
   switch (g->routine) {
   case DVT_GEMM:
-    return one_of(g->transa, "NTC") && one_of(g->transb, "NTC") && holds(g->lda, rows_a) &&
-           holds(g->ldb, g->transb == 'N' ? g->k : g->n) && holds(g->ldc, g->m);
+    return dvt_one_of(g->transa, "NTC") && dvt_one_of(g->transb, "NTC") && dvt_holds(g->lda, rows_a) &&
+           dvt_holds(g->ldb, g->transb == 'N' ? g->k : g->n) && dvt_holds(g->ldc, g->m);
   case DVT_SYMM:
   case DVT_HEMM:
-    return one_of(g->side, "LR") && holds(g->lda, g->k) && holds(g->ldb, g->m) && holds(g->ldc, g->m);
+    return dvt_one_of(g->side, "LR") && dvt_holds(g->lda, g->k) && dvt_holds(g->ldb, g->m) &&
+           dvt_holds(g->ldc, g->m);
   case DVT_SYRK:
   case DVT_HERK:
   case DVT_SYR2K:
   case DVT_HER2K:
-    return one_of(g->transa, hermitian              ? "NC"
-                             : dvt_complex(g->type) ? "NT"
-                                                    : "NTC") &&
-           holds(g->lda, rows_a) && (g->routine < DVT_SYR2K || holds(g->ldb, rows_a)) && holds(g->ldc, g->n);
+    return dvt_one_of(g->transa, hermitian              ? "NC"
+                                 : dvt_complex(g->type) ? "NT"
+                                                        : "NTC") &&
+           dvt_holds(g->lda, rows_a) && (g->routine < DVT_SYR2K || dvt_holds(g->ldb, rows_a)) &&
+           dvt_holds(g->ldc, g->n);
   default:
-    return one_of(g->side, "LR") && one_of(g->transa, "NTC") && one_of(g->diag, "NU") &&
-           holds(g->lda, g->k) && holds(g->ldc, g->m);
+    return dvt_one_of(g->side, "LR") && dvt_one_of(g->transa, "NTC") && dvt_one_of(g->diag, "NU") &&
+           dvt_holds(g->lda, g->k) && dvt_holds(g->ldc, g->m);
   }
 }
 
 /* ---- carrying it out ---- */
+
+enum { TEXT = 128 };
 
 /* "dgemm NT 8192 8192 8192" */
 static const char *describe(const dvt_call *call, char *text, size_t size) {
@@ -180,12 +185,8 @@ static int64_t begin(void) {
   return dvt_log_on() ? dvt_now_ns() : 0;
 }
 
-static void log_host(const dvt_call *call, const dvt_host_call *host) {
-  char text[128];
-  if (!host->why || !dvt_log_on())
-    return;
+void dvt_log_host(const char *text, const dvt_host_call *host) {
   const double seconds = seconds_since(host->begin_ns);
-  describe(call, text, sizeof text);
   if (host->host > 0)
     dvt_log("%s: host, %s; %.3g ms, predicted %.3g ms, devices %.3g ms", text, host->why, 1e3 * seconds,
             1e3 * host->host, 1e3 * host->device);
@@ -193,16 +194,19 @@ static void log_host(const dvt_call *call, const dvt_host_call *host) {
     dvt_log("%s: host, %s; %.3g ms", text, host->why, 1e3 * seconds);
 }
 
-static void log_devices(const dvt_call *call, const decision *d, double seconds) {
-  char text[128], list[64] = "";
+static void log_host(const dvt_call *call, const dvt_host_call *host) {
+  char text[TEXT];
+  if (host->why && dvt_log_on())
+    dvt_log_host(describe(call, text, sizeof text), host);
+}
+
+void dvt_log_devices(const char *text, const dvt_decision *d, double seconds) {
+  char list[64] = "";
   const int *numbers;
   const char *why;
-  if (!dvt_log_on())
-    return;
   const int count = dvt_dropin_devices(&numbers, &why);
   for (int i = 0, length = 0; i < count && length < (int)sizeof list - 12; i++)
     length += snprintf(list + length, sizeof list - (size_t)length, i ? ",%d" : "%d", numbers[i]);
-  describe(call, text, sizeof text);
   if (from > 0)
     dvt_log("%s: devices %s, DAVIT_BLAS_FROM; %.3g ms", text, list, 1e3 * seconds);
   else
@@ -228,9 +232,14 @@ static bool alone(const dvt_call *call) {
   return done;
 }
 
+dvt_host_call dvt_host_begin(const dvt_decision *d) {
+  return (dvt_host_call){d->why, begin(), d->host, d->device, false};
+}
+
 /* Leaves a right call to BLIS. */
-static bool on_host(const decision *d, dvt_host_call *host) {
-  *host = (dvt_host_call){d->why, begin(), d->host, d->device, dvt_barrier_enter()};
+static bool on_host(const dvt_decision *d, dvt_host_call *host) {
+  *host = dvt_host_begin(d);
+  host->entered = dvt_barrier_enter();
   return false;
 }
 
@@ -247,43 +256,69 @@ static bool with_care(const dvt_call *call) {
   return host.why;
 }
 
-static dvt_outcome run_on_devices(const dvt_call *call, const decision *d, const char **sentence) {
+void dvt_say_failed(const char *text, bool broken, const char *sentence) {
+  static bool said_untouched, said_broken;
+  if (!broken) {
+    dvt_complain(&said_untouched, "%s: computed on the host, as devices cannot: %s", text, sentence);
+    return;
+  }
+  /* BLAS has no way to report it, and the program must not compute with this. */
+  dvt_complain(&said_broken, "%s: the result is lost: %s", text, sentence);
+  abort();
+}
+
+static bool run_on_devices(const dvt_call *call, const dvt_decision *d, const char **sentence) {
+  char text[TEXT];
   const int64_t begin_ns = dvt_now_ns();
   dvt_barrier_enter_devices();
   const dvt_outcome outcome = dvt_dropin_devices_run(call, sentence);
   dvt_barrier_leave_devices();
-  static bool said_untouched, said_broken;
-  char text[128];
-  if (outcome == DVT_DONE) {
-    log_devices(call, d, seconds_since(begin_ns));
-  } else if (outcome == DVT_UNTOUCHED) {
-    dvt_complain(&said_untouched, "%s: computed on the host, as devices cannot: %s",
-                 describe(call, text, sizeof text), *sentence);
-  } else { /* BLAS has no way to report it, and the program must not compute with this */
-    dvt_complain(&said_broken, "%s: the result is lost: %s", describe(call, text, sizeof text), *sentence);
-    abort();
+  describe(call, text, sizeof text);
+  if (outcome != DVT_DONE)
+    dvt_say_failed(text, outcome == DVT_BROKEN, *sentence);
+  else if (dvt_log_on())
+    dvt_log_devices(text, d, seconds_since(begin_ns));
+  return outcome == DVT_DONE;
+}
+
+/* Said at once, as xerbla may end the program. */
+static void log_idle(const dvt_call *call) {
+  char text[TEXT];
+  if (dvt_log_on())
+    dvt_log("%s: host, nothing to compute, or a wrong argument", describe(call, text, sizeof text));
+}
+
+bool dvt_route_elsewhere(const dvt_call *call, dvt_host_call *host) {
+  *host = (dvt_host_call){.why = NULL};
+  dvt_dropin_bind();
+  if (!dvt_is_right(call) || call->m == 0 || call->n == 0 || call->k == 0) {
+    log_idle(call);
+    return false;
   }
-  return outcome;
+  const dvt_decision d = decide(call);
+  const char *sentence = d.why;
+  if (d.devices && (with_care(call) || run_on_devices(call, &d, &sentence)))
+    return true;
+  *host = dvt_host_begin(d.devices ? &(dvt_decision){.why = sentence} : &d);
+  return false;
 }
 
 bool dvt_route(const dvt_call *call, dvt_host_call *host) {
-  char text[128];
   *host = (dvt_host_call){.why = NULL};
   dvt_dropin_bind();
   const bool right = dvt_is_right(call), writes = call->m > 0 && call->n > 0;
   if (right && writes && with_care(call))
     return true;
-  if (!right || !writes || call->k == 0) { /* said at once, as xerbla may end the program */
-    if (dvt_log_on())
-      dvt_log("%s: host, nothing to compute, or a wrong argument", describe(call, text, sizeof text));
+  if (!right || !writes || call->k == 0) {
+    log_idle(call);
     host->entered = right && dvt_barrier_enter();
     return false;
   }
   if (!dvt_is_large_or_small(call->m, call->n, call->k))
-    return (dvt_dropin_threads_are_given() && alone(call)) || on_host(&(decision){.why = NULL}, host);
-  const decision d = decide(call);
+    return (dvt_dropin_threads_are_given() && alone(call)) || on_host(&(dvt_decision){.why = NULL}, host);
+  const dvt_decision d = decide(call);
   if (!d.devices)
     return alone(call) || on_host(&d, host);
   const char *sentence;
-  return run_on_devices(call, &d, &sentence) == DVT_DONE || on_host(&(decision){.why = sentence}, host);
+  return run_on_devices(call, &d, &sentence) || on_host(&(dvt_decision){.why = sentence}, host);
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The drop-in exports what Debian's BLAS libraries export, and nothing else.
+"""The drop-in exports what Debian's BLAS libraries export, some routines of LAPACK, and nothing else.
 
     exports.py NM FOLDER [DEBIAN_LIBRARY...]     (ctest runs it as `dropin_exports`)
 
@@ -13,6 +13,11 @@ import subprocess
 import sys
 
 OURS = ["libdavit_blas.so", "davit/libblas.so.3", "libdavit_blas64.so", "davit/libblas64.so.3"]
+LAPACK = {f"{t}{routine}_" for t in "sdcz" for routine in ("potrf", "potrs", "posv")}
+LEVEL_3 = {f"{t}{routine}" for t in "sdcz" for routine in ("gemm", "symm", "syrk", "syr2k", "trmm", "trsm")}
+LEVEL_3 |= {f"{t}{routine}" for t in "cz" for routine in ("hemm", "herk", "her2k")}
+WHEELS = {f"scipy_{name}{suffix}" for suffix in ("", "64_")
+          for name in LAPACK | {f"{name}_" for name in LEVEL_3} | {f"cblas_{name}" for name in LEVEL_3}}
 SONAMES = ["libdavit_blas.so.0", "libblas.so.3", "libdavit_blas64.so.0", "libblas64.so.3"]
 
 
@@ -34,10 +39,14 @@ def main():
     for library in theirs:
         wanted.update(names(nm, library))
         print(f"{library}: {len(names(nm, library))} names")
+    wanted.update(dict.fromkeys(LAPACK, False))
     wrong = []
     for file, soname in zip(OURS, SONAMES):
         library = f"{folder}/{file}"
         ours = names(nm, library)
+        for name in set() if "64" in file else WHEELS:
+            if ours.pop(name, True):
+                wrong.append(f"{file} has no function {name}")
         wrong += [f"{file} lacks {name}" for name in sorted(wanted.keys() - ours.keys())]
         wrong += [f"{file} exports {name}" for name in sorted(ours.keys() - wanted.keys()) if len(theirs) > 1]
         wrong += [f"{file} has another kind of {name}" for name in ours.keys() & wanted.keys()

@@ -5,6 +5,7 @@
  *   program stop        a wrong call ends the program (built without an xerbla_ of its own)
  *   program openmp      products inside a parallel region
  *   program exit        products in a handler of atexit()
+ *   program lapack      positive definite systems, in a parallel region too; info; wrong calls where xerbla_ is its own
  *   program ilp64       (built with 64-bit integers) products, and errors by their number
  *
  * Says what is wrong and exits 1, or exits 0. */
@@ -30,6 +31,11 @@ void dtrsm_(const char *, const char *, const char *, const char *, const intege
             size_t, size_t);
 void cblas_dgemm(int, int, int, integer, integer, integer, double, const double *, integer, const double *,
                  integer, double, double *, integer);
+void dpotrf_(const char *, const integer *, double *, const integer *, integer *, size_t);
+void dpotrs_(const char *, const integer *, const integer *, const double *, const integer *, double *,
+             const integer *, integer *, size_t);
+void dposv_(const char *, const integer *, const integer *, double *, const integer *, double *,
+            const integer *, integer *, size_t);
 double ddot_(const integer *, const double *, const integer *, const double *, const integer *);
 
 enum { N = 48 };
@@ -139,6 +145,91 @@ static void errors(void) {
 }
 #endif
 
+/* ---- systems ---- */
+
+/* A symmetric matrix with a large diagonal, and its product with a vector of ones. Both halves differ from what they
+ * are if they are written. */
+static void make_system(double *s, double *sums) {
+  for (int j = 0; j < N; j++)
+    sums[j] = 0;
+  for (int j = 0; j < N; j++)
+    for (int i = 0; i < N; i++)
+      sums[i] += s[i + j * N] = i == j ? 400 : a[i * j % (N * N)];
+}
+
+static bool are_ones(const double *x) {
+  for (int i = 0; i < N; i++)
+    if (!(x[i] - 1 < 1e-12 && x[i] - 1 > -1e-12))
+      return false;
+  return true;
+}
+
+static bool solve(const char *uplo, bool at_once) {
+  const integer n = N, one = 1;
+  integer info = 77, info_of_factor = 0;
+  double *s = malloc(sizeof(double[N * N])), x[N];
+  make_system(s, x);
+  const double above = s[N], below = s[1];
+  if (at_once) {
+    dposv_(uplo, &n, &one, s, &n, x, &n, &info, 1);
+  } else {
+    dpotrf_(uplo, &n, s, &n, &info_of_factor, 1);
+    dpotrs_(uplo, &n, &one, s, &n, x, &n, &info, 1);
+  }
+  const bool lower = *uplo == 'l';
+  const bool right =
+      info == 0 && info_of_factor == 0 && are_ones(x) && (lower ? s[N] == above : s[1] == below);
+  free(s);
+  return right;
+}
+
+static void is_indefinite(void) {
+  const integer n = N, one = 1;
+  integer info[2] = {77, 77};
+  double s[N * N], x[N];
+  make_system(s, x);
+  const double before = x[30];
+  s[20 + 20 * N] = -1;
+  dposv_("U", &n, &one, s, &n, x, &n, &info[0], 1);
+  check(info[0] == 21 && x[30] == before, "dposv of an indefinite matrix");
+  make_system(s, x);
+  s[20 + 20 * N] = -1;
+  dpotrf_("L", &n, s, &n, &info[0], 1);
+  check(info[0] == 21 && info[1] == 77, "dpotrf of an indefinite matrix");
+}
+
+static void wrong_systems(void) {
+#ifdef PROGRAM_XERBLA
+  const integer n = N, minus = -1, small = N - 1;
+  integer info = 0;
+  double s[1] = {3};
+  dpotrf_("X", &n, s, &n, &info, 1);
+  check(info == -1, "info of a wrong letter");
+  expect(1, "DPOTRF");
+  dpotrf_("L", &n, s, &small, &info, 1);
+  check(info == -4, "info of a wrong leading dimension");
+  expect(4, "DPOTRF");
+  dpotrs_("U", &n, &n, s, &n, s, &small, &info, 1);
+  check(info == -7, "info of a wrong ldb");
+  expect(7, "DPOTRS");
+  dposv_("U", &n, &minus, s, &n, s, &n, &info, 1);
+  check(info == -3, "info of a wrong nrhs");
+  expect(3, "DPOSV ");
+  check(s[0] == 3, "a wrong call has written");
+#endif
+}
+
+static void lapack(void) {
+  int right = 0;
+  check(solve("l", false) && solve("U", false) && solve("l", true) && solve("U", true), "the systems");
+  is_indefinite();
+  wrong_systems();
+#pragma omp parallel for num_threads(4) reduction(+ : right)
+  for (int i = 0; i < 16; i++)
+    right += solve(i % 2 ? "l" : "U", i % 3);
+  check(right == 16, "systems in a parallel region");
+}
+
 /* ---- regions, the end, 64 bits ---- */
 
 static void openmp(void) {
@@ -188,7 +279,9 @@ int main(int count, char **words) {
     atexit(at_exit); /* before devices are started, and after */
     check(multiply(), "the product");
     atexit(at_exit);
-  } else if (strcmp(what, "ilp64") == 0)
+  } else if (strcmp(what, "lapack") == 0)
+    lapack();
+  else if (strcmp(what, "ilp64") == 0)
     ilp64();
   else
     return 2;

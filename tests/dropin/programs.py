@@ -159,21 +159,35 @@ class Programs:
     def false_library(self, source):
         """Whose routines compute nothing and return $STATUS."""
         names = [f"davit_{t}{r}" for t in "sdcz" for r in ("gemm", "symm", "syrk", "syr2k", "trmm", "trsm")
-                 if t + r != "dgemm"]
+                 if t + r not in ("dgemm", "dsyrk")]
         names += [f"davit_{t}{r}" for t in "cz" for r in ("hemm", "herk", "her2k")]
+        names += [f"davit_{t}{r}" for t in "sdcz" for r in ("potrf", "potrs", "posv") if t + r != "dpotrf"]
         routines = "".join(f"int {name}() {{ return atoi(getenv(\"STATUS\")); }}\n" for name in names)
         self.compile(source, "#include <stdlib.h>\n" + routines, """
             #include <davit/level3.h>
+            #include <davit/solve.h>
             #include <stdlib.h>
+            static davit_status predict(const davit_level3_options *options) {
+              options->explanation->seconds = atof(getenv("SECONDS"));
+              options->explanation->host = 0.686 / options->predict_threads;
+              return options->explanation->seconds < 0 ? DAVIT_OUT_OF_HOST_MEMORY : DAVIT_SUCCESS;
+            }
+            davit_status davit_dsyrk(char uplo, char trans, int64_t n, int64_t k, double alpha, const double *a,
+                                     int64_t lda, double beta, double *c, int64_t ldc, const davit_level3_options *options) {
+              return options->predict_threads > 0 ? predict(options) : atoi(getenv("STATUS"));
+            }
+            davit_status davit_dpotrf(char uplo, int64_t n, double *a, int64_t lda, const davit_solve_options *options) {
+              const char *written = getenv("WRITTEN"), *failed = getenv("FAILED");
+              options->report->written = written && atoi(written);
+              options->report->failed = failed ? atoi(failed) : 0;
+              return options->device_count == 2 ? atoi(getenv("STATUS")) : DAVIT_INTERNAL_ERROR;
+            }
             davit_status davit_dgemm(char ta, char tb, int64_t m, int64_t n, int64_t k, double alpha, const double *a,
                                      int64_t lda, const double *b, int64_t ldb, double beta, double *c, int64_t ldc,
                                      const davit_level3_options *options) {
               const char *written = getenv("WRITTEN");
-              if (options->predict_threads > 0) {
-                options->explanation->seconds = atof(getenv("SECONDS"));
-                options->explanation->host = 0.686 / options->predict_threads;
-                return options->explanation->seconds < 0 ? DAVIT_OUT_OF_HOST_MEMORY : DAVIT_SUCCESS;
-              }
+              if (options->predict_threads > 0)
+                return predict(options);
               options->report->written = written && atoi(written);
               if (options->report->written)
                 for (int64_t j = 0; j < n; j++)
@@ -631,9 +645,14 @@ class Programs:
 
     # ---- LAPACK, Octave ----
 
+    @staticmethod
+    def reference():
+        "Debian's reference LAPACK; None: it is not installed"
+        return next(iter(sorted(Path("/usr/lib").glob("*/lapack/liblapack.so.3"))), None)
+
     def lapack(self):
         """Debian's reference LAPACK on the drop-in as libblas.so.3: residuals of its factorisations."""
-        reference = next(iter(sorted(Path("/usr/lib").glob("*/lapack/liblapack.so.3"))), None)
+        reference = self.reference()
         if reference is None:
             print("no reference LAPACK (liblapack3)")
             return
@@ -697,17 +716,18 @@ class Programs:
             raise Failed(output)
         self.expect(log, "dgemm NN 60 50 80: devices 0,1")
         self.expect(log, "zgemm NN 60 50 80: devices 0,1")
+        self.expect(log, "dpotrf [LU] 80: devices 0,1")
 
 
 CASES = ["numpy", "small", "prediction", "wrong_environment", "predicted", "failures", "threads", "cores", "alone",
          "not_a_number", "added", "fork", "processes", "log_files", "at_exit", "c", "gomp", "fortran", "ilp64", "lapack"]
 
 
-def main():
+def main(kind, cases):
     failures = 0
     with tempfile.TemporaryDirectory() as work:
-        programs = Programs(sys.argv[1], sys.argv[2], work)
-        for case in sys.argv[3:] or CASES:
+        programs = kind(sys.argv[1], sys.argv[2], work)
+        for case in sys.argv[3:] or cases:
             try:
                 getattr(programs, case)()
                 print(f"{case}: right")
@@ -718,4 +738,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(Programs, CASES))

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The host's routine of a name, where that is not BLIS's: the one that would have been called without this library.
+ *
+ * It is the next of the name: behind this library in the order in which the dynamic linker searches, if the library is
+ * preloaded or linked in front; or in what the caller was loaded with, as modules of Python and R are; or elsewhere in
+ * the process; else in liblapack.so.3, which is then loaded. It is looked for by the first call that the host computes,
+ * and stays loaded. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "src/dropin/dropin.h"
+
+enum { MOST = 1024 };
+
+static bool is_own(const void *symbol) {
+  Dl_info found, self;
+  return dladdr(symbol, &found) && dladdr(&dvt_dropin_least, &self) && found.dli_fbase == self.dli_fbase;
+}
+
+/* In a library, and what it was loaded with; NULL: there is none but this library's. Afterwards it stays. */
+static void *find_in(const char *library, int flags, const char *name) {
+  void *handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL | flags);
+  void *symbol = handle ? dlsym(handle, name) : NULL;
+  if (!symbol || is_own(symbol))
+    return NULL;
+  (void)dlopen(library, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+  return symbol;
+}
+
+typedef struct loaded {
+  int count;
+  char *libraries[MOST];
+} loaded;
+
+static int note(struct dl_phdr_info *object, size_t size, void *list) {
+  loaded *all = list;
+  (void)size;
+  if (*object->dlpi_name && all->count < MOST)
+    all->libraries[all->count++] = strdup(object->dlpi_name);
+  return 0;
+}
+
+/* In all libraries, after a list of them was made: while it is, nothing can be loaded. */
+static void *find_anywhere(const char *name) {
+  loaded all = {.count = 0};
+  void *symbol = NULL;
+  dl_iterate_phdr(note, &all);
+  for (int i = 0; i < all.count; i++) {
+    if (!symbol && all.libraries[i])
+      symbol = find_in(all.libraries[i], RTLD_NOLOAD, name);
+    free(all.libraries[i]);
+  }
+  return symbol;
+}
+
+static void *find(const char *name, const void *caller) {
+  Dl_info where;
+  void *symbol = dlsym(RTLD_NEXT, name);
+  if (symbol && !is_own(symbol) && dladdr(symbol, &where))
+    symbol = find_in(where.dli_fname, RTLD_NOLOAD, name);
+  if (!symbol && dladdr(caller, &where))
+    symbol = find_in(where.dli_fname, RTLD_NOLOAD, name);
+  if (!symbol)
+    symbol = find_anywhere(name);
+  if (!symbol)
+    symbol = find_in(DVT_DROPIN_LAPACK, 0, name);
+  if (!symbol) {
+    fprintf(stderr, DVT_DROPIN_LIBRARY ": no library of the process has %s, nor has " DVT_DROPIN_LAPACK "\n",
+            name);
+    abort();
+  }
+  return symbol;
+}
+
+void *dvt_next(void **next, const char *name, const void *caller) {
+  if (!__atomic_load_n(next, __ATOMIC_ACQUIRE)) {
+    dvt_starting_lock(); /* no process is forked in the midst of it */
+    __atomic_store_n(next, find(name, caller), __ATOMIC_RELEASE);
+    dvt_starting_unlock();
+  }
+  return *next;
+}

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Runs netlib's testers of LAPACK's linear equations (Debian's package liblapack-test) on the drop-in, with devices: the
+# routines that may go there, four types, error exits included.
+#
+#   netlib_lapack.sh DROPIN [TESTERS]      (ctest runs it as `dropin_netlib_lapack`)
+#
+# DROPIN is libdavit_blas.so, TESTERS the folder of xlintstd. Exits 77 if the package is not installed.
+# SPDX-License-Identifier: Apache-2.0
+set -euo pipefail
+[ $# -ge 1 ] || { sed -n '2,8p' "$0" >&2; exit 2; }
+library=$1 kinds=(PO)
+testers=${2:-$(dirname "$(ls /usr/lib/*/lapack/xlintstd 2>/dev/null | head -1)")}
+[ -x "$testers/xlintstd" ] || { echo "liblapack-test is not installed"; exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+for type in s d c z; do
+  # Without the list of kinds at its end, which begin with the letters of a routine.
+  sed '/^[A-Z][A-Z0-9][A-Z0-9] /d' "$testers/${type}test.in" >input
+  printf '%s   9    List types on next line\n' "${kinds[@]/#/${type^^}}" >>input
+  env LD_PRELOAD="$library" DAVIT_BLAS_DEVICES=0,1 DAVIT_BLAS_FROM=3 BLIS_NUM_THREADS=1 KMP_BLOCKTIME=0 \
+    DAVIT_BLAS_LOG="$work/calls" "$testers/xlintst$type" <input >"$type.log" 2>&1 ||
+    { echo "xlintst$type failed"; tail -20 "$type.log"; exit 1; }
+  if grep -iE 'fail|\*\*\*|did not|suspect' "$type.log"; then
+    exit 1
+  fi
+  for kind in "${kinds[@]}"; do
+    for what in 'routines passed the tests of the error exits' 'drivers passed the tests of the error exits'; do
+      grep -q " ${type^^}$kind $what" "$type.log" || { echo "${type^^}$kind: not \"$what\""; exit 1; }
+    done
+    [ "$(grep -cE "All tests for ${type^^}$kind (routines|drivers) +passed the threshold" "$type.log")" -eq 2 ] ||
+      { echo "${type^^}$kind: not all tests passed"; exit 1; }
+  done
+done
+for routine in {s,d,c,z}{potrf,potrs,posv}; do
+  count=$(grep -c ": $routine .*: devices 0,1" calls || true)
+  [ "$count" -ge 50 ] || { echo "$count calls of $routine on devices"; exit 1; }
+done
+echo "$(grep -cE ": .po(trf|trs|sv) .*: devices 0,1" calls) calls on devices, of $(grep -cE ': .po(trf|trs|sv) ' calls)"
