@@ -4,6 +4,7 @@
 
 #include "src/base/clock.h"
 #include "src/factor/plain.h"
+#include "src/factor/refine.h"
 #include "src/level3/arguments.h"
 #include "src/runtime/memory.h"
 #include "src/runtime/place.h"
@@ -151,6 +152,11 @@ static davit_status failure(dvt_plain *p, const systems *s, int info) {
                        : davit_fail(DAVIT_SINGULAR, "the matrix is singular: U(%d, %d) is 0", info, info);
 }
 
+static bool refines(const dvt_plain *p, const systems *s) {
+  return p->call.options->arithmetic == DAVIT_ARITHMETIC_MIXED && s->steps & SOLVE && s->nrhs > 0 &&
+         (s->type == DAVIT_DOUBLE || s->type == DAVIT_COMPLEX_DOUBLE);
+}
+
 static davit_status factor(dvt_plain *p, const systems *s) {
   const double m = (double)s->m, n = (double)s->n, least = m < n ? m : n;
   dvt_factor_call *c = &p->call;
@@ -167,7 +173,12 @@ static davit_status factor(dvt_plain *p, const systems *s) {
     c->b = (dvt_dense){.a = s->b, .rows = s->n, .cols = s->nrhs, .ld = s->ldb};
   p->flops = s->cholesky ? n * n * n / 3 : least * least * ((m > n ? m : n) - least / 3);
   p->elements = s->cholesky ? n * n / 2 : m * n;
-  DVT_TRY(dvt_plain_is_at_home(p) ? factor_here(p, s, &info) : factor_blocks(p, s, &info));
+  const bool at_home = dvt_plain_is_at_home(p);
+  if (refines(p, s))
+    DVT_TRY(dvt_plain_refine(p, s->cholesky ? s->uplo : 0, at_home, &c->solved));
+  if (c->solved)
+    return DAVIT_SUCCESS;
+  DVT_TRY(at_home ? factor_here(p, s, &info) : factor_blocks(p, s, &info));
   return failure(p, s, info);
 }
 

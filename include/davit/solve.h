@@ -26,6 +26,11 @@ extern "C" {
 
 typedef struct davit_solve_report davit_solve_report;
 
+/* How posv and gesv of d and z compute; the other calls do not read it. NATIVE: in the type of the operands. MIXED: factor
+ * in a shorter type, and refine the solution in the operands' own until its backward error is what the native solution's
+ * is. Where that does not converge, or is not faster, the native form is computed. */
+typedef enum davit_arithmetic { DAVIT_ARITHMETIC_NATIVE = 0, DAVIT_ARITHMETIC_MIXED } davit_arithmetic;
+
 typedef struct davit_solve_options {
   const int *devices; /* device numbers, DAVIT_HOST allowed; NULL: davit_device_defaults() */
   int device_count;   /* 0 with devices = NULL */
@@ -36,7 +41,8 @@ typedef struct davit_solve_options {
                                  unknown, and less if the device refuses to give as much */
   bool separate_memory; /* treat host-offload devices as if they had memory of their own, as GPUs have */
   davit_solve_report *report; /* filled whatever the status; NULL: not wanted */
-  uint64_t reserved[4];       /* 0 */
+  davit_arithmetic arithmetic;
+  uint64_t reserved[3]; /* 0 */
 } davit_solve_options;
 
 /* What a call did. Bytes are sums over all devices. Where there were no blocks, `block` is n. */
@@ -45,11 +51,13 @@ struct davit_solve_report {
   int64_t failed; /* LAPACK's info: what was not positive definite, or exactly 0; 0: nothing was */
   int64_t block;
   int device_count;
-  bool written;             /* an output may have been written */
-  int64_t bytes_from_host;  /* host to devices */
-  int64_t bytes_to_host;    /* devices to host */
-  int64_t bytes_from_peers; /* device to device */
-  uint64_t reserved[4];     /* 0 */
+  bool written;                /* an output may have been written */
+  int64_t bytes_from_host;     /* host to devices */
+  int64_t bytes_to_host;       /* devices to host */
+  int64_t bytes_from_peers;    /* device to device */
+  int64_t iterations;          /* of a refinement */
+  davit_arithmetic arithmetic; /* of what gave the solution */
+  uint64_t reserved[2];        /* 0 */
 };
 
 /* ---- Cholesky ---- */
@@ -110,7 +118,7 @@ DAVIT_API davit_status davit_queue_cpotrs(davit_queue *queue, char uplo, int64_t
                                           int64_t ldb, const davit_solve_options *options);
 
 /* Solves A X = B: potrf and potrs. A becomes the factor, B the solution; where A is not positive definite B is as it
- * was. The queue form writes *info as potrf does; where that is not 0, B is undefined. */
+ * was. With mixed arithmetic that was refined A is as it was (report->arithmetic says so). The queue form writes *info as potrf does; where that is not 0, B is undefined. */
 DAVIT_API davit_status davit_dposv(char uplo, int64_t n, int64_t nrhs, double *a, int64_t lda, double *b,
                                    int64_t ldb, const davit_solve_options *options);
 DAVIT_API davit_status davit_sposv(char uplo, int64_t n, int64_t nrhs, float *a, int64_t lda, float *b,
@@ -191,7 +199,11 @@ DAVIT_API davit_status davit_queue_cgetrs(davit_queue *queue, char trans, int64_
                                           davit_complex_float *b, int64_t ldb,
                                           const davit_solve_options *options);
 
-/* Solves A X = B: getrf and getrs. B becomes the solution; where A is singular B is as it was. The queue form writes
+/* Solves A X = B: getrf and getrs. B becomes the solution; where A is singular B is as it was. With mixed arithmetic that
+ * was refined A is as it was, and ipiv is undefined (report->arithmetic says so). One device computes it: the CPU, or a
+ * GPU that holds A and its copy; cuSOLVER factors in TF32 and refines by GMRES, the CPU factors in single precision
+ * (LAPACK's dsgesv; Langou et al., "Exploiting the performance of 32 bit floating point arithmetic in obtaining 64 bit
+ * accuracy", SC 2006). The queue form writes
  * *info as getrf does; where that is not 0, B is undefined. */
 DAVIT_API davit_status davit_dgesv(int64_t n, int64_t nrhs, double *a, int64_t lda, int *ipiv, double *b,
                                    int64_t ldb, const davit_solve_options *options);

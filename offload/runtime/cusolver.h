@@ -63,7 +63,17 @@ void dvt_cusolver_destroy(void *handle);
   X(Zungqr)                                                                                                  \
   X(Cungqr)                                                                                                  \
   X(Xlarft_bufferSize)                                                                                       \
-  X(Xlarft)
+  X(Xlarft)                                                                                                  \
+  X(IRSParamsCreate)                                                                                         \
+  X(IRSParamsDestroy)                                                                                        \
+  X(IRSParamsSetSolverPrecisions)                                                                            \
+  X(IRSParamsSetRefinementSolver)                                                                            \
+  X(IRSParamsSetMaxIters)                                                                                    \
+  X(IRSParamsDisableFallback)                                                                                \
+  X(IRSInfosCreate)                                                                                          \
+  X(IRSInfosDestroy)                                                                                         \
+  X(IRSXgesv_bufferSize)                                                                                     \
+  X(IRSXgesv)
 
 #define DVT_CUSOLVER_NUMBER(name) DVT_CUSOLVER_##name,
 enum dvt_cusolver_number { DVT_CUSOLVER_FUNCTIONS(DVT_CUSOLVER_NUMBER) DVT_CUSOLVER_COUNT };

@@ -20,6 +20,8 @@ davit_status dvt_plain_begin(dvt_plain *p) {
   p->call.report = &p->report;
   p->any_device = !where.devices && !where.mapped;
   DVT_TRY(dvt_check_length("options->block", p->call.options->block));
+  if ((unsigned)p->call.options->arithmetic > DAVIT_ARITHMETIC_MIXED)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "options->arithmetic is %d", (int)p->call.options->arithmetic);
   return dvt_choose_devices(where, p->call.devices, &p->call.count);
 }
 
@@ -157,6 +159,7 @@ davit_status dvt_queue_options(const davit_solve_options *options) {
                        : options->cache_bytes     ? "cache_bytes"
                        : options->separate_memory ? "separate_memory"
                        : options->report          ? "report"
+                       : options->arithmetic      ? "arithmetic"
                                                   : NULL;
   return member ? davit_fail(DAVIT_INVALID_ARGUMENT,
                              "options->%s is set, but a queue does one system as a whole", member)

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/factor/refine.h"
+
+#include "src/base/ending.h"
+#include "src/runtime/lane.h"
+#include "src/runtime/memory.h"
+#include "src/runtime/place.h"
+#include "src/runtime/split.h"
+
+static const dvt_operation refine_operation = {.name = "refine",
+                                               .bytes = DVT_BYTES_OF(dvt_refine),
+                                               .stream = dvt_refine_stream,
+                                               .host = dvt_refine_host,
+                                               .region = dvt_refine_host,
+                                               .prepare = dvt_solve_prepare,
+                                               .order = DVT_WHOLE};
+
+/* On the device: A where it is not changed or not kept, X, and where they do not lie there A and B. */
+typedef struct room {
+  int device, place;
+  void *a, *b, *x;
+} room;
+
+static davit_status carry(const dvt_dense *m, size_t element, void *dense, int place, bool back) {
+  const size_t rows = (size_t)m->rows * element, pitch = (size_t)m->ld * element;
+  const dvt_copy copy = {.destination = back ? m->a : dense,
+                         .source = back ? dense : m->a,
+                         .destination_pitch = back ? pitch : rows,
+                         .source_pitch = back ? rows : pitch,
+                         .row_bytes = rows,
+                         .cols = (size_t)m->cols,
+                         .destination_place = back ? m->place : place,
+                         .source_place = back ? place : m->place};
+  return dvt_copy_now(&copy);
+}
+
+static davit_status find_room(const dvt_plain *p, room *r, bool host) {
+  const dvt_dense *a = &p->call.a, *b = &p->call.b;
+  const size_t element = davit_type_bytes(p->call.type), sides = (size_t)(b->rows * b->cols) * element;
+  DVT_TRY(dvt_malloc(sides, r->place, &r->x));
+  if (host)
+    return DAVIT_SUCCESS;
+  DVT_TRY(dvt_malloc((size_t)(a->rows * a->cols) * element, r->place, &r->a));
+  DVT_TRY(dvt_malloc(sides, r->place, &r->b));
+  DVT_TRY(carry(a, element, r->a, r->place, false));
+  return carry(b, element, r->b, r->place, false);
+}
+
+static davit_status run(dvt_plain *p, char uplo, room *r, bool host, bool *solved) {
+  const dvt_dense *a = &p->call.a, *b = &p->call.b;
+  const int64_t n = a->rows;
+  int steps = -1;
+  DVT_TRY(find_room(p, r, host));
+  const dvt_refine refine = {.type = p->call.type,
+                             .uplo = uplo,
+                             .n = n,
+                             .nrhs = b->cols,
+                             .a = host ? a->a : r->a,
+                             .lda = host ? a->ld : n,
+                             .b = host ? b->a : r->b,
+                             .ldb = host ? b->ld : n,
+                             .x = r->x,
+                             .ldx = n,
+                             .iterations = &steps};
+  DVT_TRY(dvt_operation_now(r->device, &refine_operation, &refine, 0));
+  p->report.iterations = steps < 0 ? -steps : steps;
+  if (steps < 0)
+    return DAVIT_SUCCESS;
+  p->report.written = true;
+  DVT_TRY(carry(b, davit_type_bytes(p->call.type), r->x, r->place, true));
+  const int64_t element = (int64_t)davit_type_bytes(p->call.type), sides = n * b->cols * element;
+  if (!host && dvt_place_is_host(a->place)) {
+    p->report.bytes_from_host += n * n * element + sides;
+    p->report.bytes_to_host += sides;
+  }
+  p->report.arithmetic = DAVIT_ARITHMETIC_MIXED;
+  p->report.block = n;
+  p->report.device_count = 1;
+  *solved = true;
+  return DAVIT_SUCCESS;
+}
+
+/* A device that computes in LU's shorter type by a library, or the host. */
+davit_status dvt_plain_refine(dvt_plain *p, char uplo, bool at_home, bool *solved) {
+  room r = {.device = at_home ? p->home : p->call.devices[0]};
+  const bool streams = dvt_lane_has_stream(r.device),
+             host = !streams && at_home && dvt_place_is_host(p->call.a.place);
+  *solved = false;
+  if (!host && (uplo || !streams))
+    return DAVIT_SUCCESS;
+  r.place = host ? DAVIT_PAGEABLE : dvt_place_for(r.device);
+  DVT_TRY(dvt_may_wait());
+  DVT_INSIDE_IF(!host);
+  davit_status status = run(p, uplo, &r, host, solved);
+  davit_free(r.a);
+  davit_free(r.b);
+  davit_free(r.x);
+  if (!*solved && (status == DAVIT_OUT_OF_DEVICE_MEMORY || status == DAVIT_OUT_OF_HOST_MEMORY)) {
+    dvt_error_clear();
+    status = DAVIT_SUCCESS;
+  }
+  return status;
+}
