@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Streams without a GPU: stands in for offload/runtime/stream.c in the one test program that includes it, and
- * gives DAVIT_HOST streams. A thread for each stream runs its work, one item after another, a little later.
+ * gives DAVIT_HOST streams. A thread for each stream runs its work, one item after another, every fourth a little later.
  *
  * The device has a clock of its own: the host's, CLOCK_AHEAD_MS ahead, as marks note it. */
 #ifndef DAVIT_TESTS_STREAM_H
@@ -50,7 +50,8 @@ static struct device_calls {
 } device_calls;
 
 static _Thread_local bool in_callback;
-static pthread_mutex_t streams_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t streams_lock = PTHREAD_MUTEX_INITIALIZER, marks_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t mark_reached = PTHREAD_COND_INITIALIZER;
 static dvt_stream *free_streams;
 
 static void count_call(void) {
@@ -89,17 +90,31 @@ static void push(dvt_stream *s, item made) {
   pthread_mutex_unlock(&s->lock);
 }
 
+/* Sleeps: with few processors threads that yield take most of the time of a test. */
+static void await(const dvt_device_event *mark) {
+  pthread_mutex_lock(&marks_lock);
+  while (!atomic_load(&mark->reached))
+    pthread_cond_wait(&mark_reached, &marks_lock);
+  pthread_mutex_unlock(&marks_lock);
+}
+
+static void reach(dvt_device_event *mark) {
+  pthread_mutex_lock(&marks_lock);
+  mark->ms = now_ms() + CLOCK_AHEAD_MS;
+  atomic_store(&mark->reached, true);
+  pthread_cond_broadcast(&mark_reached);
+  pthread_mutex_unlock(&marks_lock);
+}
+
 static void run_item(item *one) {
   if (one->run)
     one->run(one->argument);
   if (one->awaited) {
-    while (!atomic_load(&one->awaited->reached))
-      sched_yield();
+    await(one->awaited);
     dvt_device_event_free(one->awaited);
   }
   if (one->reached) {
-    one->reached->ms = now_ms() + CLOCK_AHEAD_MS;
-    atomic_store(&one->reached->reached, true);
+    reach(one->reached);
     dvt_device_event_free(one->reached);
   }
   if (one->notify) {
@@ -122,7 +137,7 @@ static void *run_stream(void *argument) {
     if (!s->first)
       s->end = &s->first;
     pthread_mutex_unlock(&s->lock);
-    for (int i = random_below(&random, 20); i > 0; i--)
+    for (int i = random_below(&random, 4) ? 0 : random_below(&random, 20); i > 0; i--)
       sched_yield();
     run_item(one);
     pthread_mutex_lock(&s->lock);
@@ -245,8 +260,7 @@ davit_status dvt_device_event_query(dvt_device_event *mark, bool *reached) {
 }
 
 davit_status dvt_device_event_wait(dvt_device_event *mark) {
-  while (!atomic_load(&mark->reached))
-    sched_yield();
+  await(mark);
   return device_call();
 }
 

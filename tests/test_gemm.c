@@ -169,8 +169,7 @@ CASE(test_prediction_of_updates) {
 
 /* The report has the tiles of the choice that was taken, and no two choices read alike. */
 CASE(test_report_of_tiles) {
-  static const int64_t shapes[][3] = {
-      {1500, 1500, 1500}, {2000, 300, 1100}, {700, 1900, 800}, {900, 900, 2500}};
+  static const int64_t shapes[][3] = {{700, 700, 700}, {1000, 150, 550}, {350, 950, 400}, {450, 450, 1250}};
   for (int s = 0; s < COUNT(shapes); s++) {
     davit_level3_explanation e = {.count = -1};
     davit_level3_report report;

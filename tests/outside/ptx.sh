@@ -47,6 +47,15 @@ align_wavefront wavefront_region_[0-9]* shared load store'
 work=$build/ptx
 rm -rf "$work"
 mkdir -p "$work"
+# The text is all that is wanted; what the assembler makes of it the build has shown.
+cat >"$work/ptxas" <<'END'
+#!/bin/sh
+while [ $# -gt 1 ]; do
+  [ "$1" != --output-file ] || : >"$2"
+  shift
+done
+END
+chmod +x "$work/ptxas"
 
 # The words of the command that compiled offload/FILE.c, in the array `words`.
 command_of() {
@@ -70,7 +79,7 @@ compile() { # FILE
     esac
   done
   # The text on its way to the object: with -S alone the OpenMP runtime's own code is left out, and what it does to a kernel.
-  (cd "$work" && "${flags[@]}" -g0 --offload-device-only -save-temps=cwd -c -o "$1.o")
+  (cd "$work" && "${flags[@]}" -g0 --offload-device-only --ptxas-path="$work/ptxas" -save-temps=cwd -c -o "$1.o")
   mv "$work/$1-openmp-nvptx64-nvidia-cuda-$architecture.s" "$work/$1.ptx"
   rm -f "$work/$1"-* "$work/$1".{bc,i,s,o}
   echo "offload/$1.c for $architecture"
