@@ -59,6 +59,7 @@ static davit_status run_form(const dvt_site *site, const void *arguments) {
   const size_t bytes = dvt_inverse_scratch(&p, DVT_INVERSE_COLUMNS);
   int info = 0;
   p.info = &info;
+  p.scratch = NULL; /* of the caller, where this is a part */
   if (bytes > 0)
     DVT_TRY(dvt_malloc(bytes, dvt_place_for(site->device), &p.scratch));
   const davit_status status = dvt_operation_run(site, &operations[p.kind], &p);
