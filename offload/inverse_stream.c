@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inverses on an NVIDIA stream: triangles on the diagonal by cuSOLVER, the rest by level 3. */
+/* Inverses on an NVIDIA stream: triangles on the diagonal by cuSOLVER, the rest by level 3. A build without CUDA has no
+ * streams but those of tests, whose triangles the host inverts. */
 #include "offload/inverse.h"
 
-#ifdef DAVIT_WITH_CUDA
-#include <cuda_runtime_api.h>
-#include <cusolverDn.h>
-#include <limits.h>
-#include <stdlib.h>
-
 #include "offload/blas.h"
-#include "offload/runtime/cusolver.h"
 #include "offload/runtime/stream.h"
-#include "src/base/allocate.h"
-
-enum { BLOCK = 4096, INFO_BYTES = 256 /* as cudaMalloc() aligns */ };
 
 static dvt_stream *stream_of(const dvt_inverter *on) {
   return ((const dvt_site *)on->context)->stream;
@@ -28,6 +19,17 @@ static davit_status copy(const dvt_inverter *on, dvt_inverse_way way, void *to, 
   DVT_TRY(dvt_stream_copy(stream_of(on), to, to_pitch, from, from_pitch, row_bytes, cols));
   return way == DVT_WITHIN ? DAVIT_SUCCESS : dvt_stream_synchronize(stream_of(on));
 }
+
+#ifdef DAVIT_WITH_CUDA
+#include <cuda_runtime_api.h>
+#include <cusolverDn.h>
+#include <limits.h>
+#include <stdlib.h>
+
+#include "offload/runtime/cusolver.h"
+#include "src/base/allocate.h"
+
+enum { BLOCK = 4096, INFO_BYTES = 256 /* as cudaMalloc() aligns */ };
 
 /* Scratch memory of a routine, behind a number that it writes; the diagonal has no 0, so that it is not read. */
 static davit_status take_workspace(const dvt_inverter *on, size_t bytes, int **info, void **memory) {
@@ -94,17 +96,18 @@ static davit_status small(const dvt_inverter *on, const dvt_inverse *block) {
   return block->kind == DVT_TRTRI ? invert(on, block, handle) : square(on, block, handle);
 }
 
+#else
+
+enum { BLOCK = 48 };
+
+static davit_status small(const dvt_inverter *on, const dvt_inverse *block) {
+  return dvt_inverse_fetched(on, block);
+}
+#endif
+
 davit_status dvt_inverse_stream(const dvt_site *site, const void *inverse) {
   dvt_site own = *site;
   const dvt_inverter device = {&own, BLOCK, DVT_INVERSE_COLUMNS, level3, small, copy};
   DVT_TRY(dvt_inverse_by(&device, inverse));
   return dvt_stream_synchronize(site->stream);
 }
-
-#else
-
-davit_status dvt_inverse_stream(const dvt_site *site, const void *inverse) {
-  (void)site, (void)inverse;
-  return davit_fail(DAVIT_UNSUPPORTED, "inverse: this build has no CUDA");
-}
-#endif

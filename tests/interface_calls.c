@@ -15,7 +15,7 @@ static struct arena {
   uint16_t order[64];
   int32_t scores[8];
   int64_t starts[8], count;
-  int counted, device;
+  int counted, device, pivots[2];
   size_t bytes[2];
   char text[64];
   davit_reduce_part reduce[2];
@@ -61,6 +61,7 @@ static void fill_arena(void) {
     a.symbols[i] = i % 3 == 0;
   a.flags[0] = a.flags[3] = 1;
   a.starts[1] = 3;
+  a.pivots[0] = a.pivots[1] = 2;
   for (int i = 0; i < 2; i++) {
     a.reduce[i] = (davit_reduce_part){.n = 4, .x = a.f + 4 * i};
     a.scan[i] = (davit_scan_part){.n = 4, .x = a.f + 4 * i, .y = a.g + 4 * i};
@@ -390,6 +391,18 @@ SOLVE(d, a.x, a.y)
 SOLVE(s, a.f, a.g)
 SOLVE(z, a.x + 6, a.y)
 SOLVE(c, a.f + 6, a.g)
+
+#define INVERSE(p, x)                                                                                        \
+  CALL(davit_##p##trtri, L('L'), L('N'), N(2), P(x), N(4), O(davit_solve_options))                           \
+  CALL(davit_queue_##p##trtri, Q, L('L'), L('U'), N(2), P(x), N(4), P(&a.counted), O(davit_solve_options))   \
+  CALL(davit_##p##potri, L('U'), N(2), P(x), N(4), O(davit_solve_options))                                   \
+  CALL(davit_queue_##p##potri, Q, L('L'), N(2), P(x), N(4), P(&a.counted), O(davit_solve_options))           \
+  CALL(davit_##p##getri, N(2), P(x), N(4), P(a.pivots), O(davit_solve_options))                              \
+  CALL(davit_queue_##p##getri, Q, N(2), P(x), N(4), P(a.pivots), P(&a.counted), O(davit_solve_options))
+INVERSE(d, a.x)
+INVERSE(s, a.f)
+INVERSE(z, a.x)
+INVERSE(c, a.f)
 
 BOTH(reduce, OP, TYPE, N(8), P(a.f), P(a.h), O(davit_reduce_options))
 CALL(davit_reduce_parts, OP, TYPE, C(2), P(a.reduce), P(a.h))

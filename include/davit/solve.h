@@ -44,7 +44,7 @@ typedef struct davit_solve_options {
 /* What a call did. Bytes are sums over all devices. Where there were no blocks, `block` is n. */
 struct davit_solve_report {
   double seconds;
-  int64_t failed; /* order of the first minor that is not positive definite, number of a diagonal's 0; else 0 */
+  int64_t failed; /* order of the first minor that is not positive definite, or number of a diagonal's 0 */
   int64_t block;
   int device_count;
   bool written;             /* an output may have been written */
