@@ -334,6 +334,13 @@ CASE(test_singular) {
   }
 }
 
+/* A diagonal of ones is not looked at. */
+CASE(test_zeros_that_are_not_stored) {
+  double a[] = {0, 3, 7, 0};
+  CHECK(davit_dtrtri('L', 'U', 2, a, 2, NULL));
+  assert_true(a[0] == 0 && a[1] == -3 && a[2] == 7 && a[3] == 0);
+}
+
 /* ---- queues ---- */
 
 static void drop_queue(void *queue) {
