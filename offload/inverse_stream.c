@@ -108,6 +108,6 @@ static davit_status small(const dvt_inverter *on, const dvt_inverse *block) {
 davit_status dvt_inverse_stream(const dvt_site *site, const void *inverse) {
   dvt_site own = *site;
   const dvt_inverter device = {&own, BLOCK, DVT_INVERSE_COLUMNS, level3, small, copy};
-  DVT_TRY(dvt_inverse_by(&device, inverse));
-  return dvt_stream_synchronize(site->stream);
+  const davit_status status = dvt_inverse_by(&device, inverse), end = dvt_stream_synchronize(site->stream);
+  return status != DAVIT_SUCCESS ? status : end; /* either way nothing uses the scratch memory any more */
 }

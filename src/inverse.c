@@ -87,6 +87,10 @@ typedef struct call {
   davit_solve_report *report;
 } call;
 
+static size_t bytes_of(const dvt_inverse *p) {
+  return (size_t)(p->n * p->n) * davit_type_bytes(p->type);
+}
+
 /* A short matrix of the host's is inverted by the calling thread. */
 static davit_status invert_in_place(const call *c, int device) {
   const dvt_inverse *p = c->arguments;
@@ -100,7 +104,7 @@ static davit_status invert_in_place(const call *c, int device) {
     const size_t bytes = dvt_inverse_scratch(p, DVT_INVERSE_COLUMNS), few = 32 << 10;
     if (bytes > 0 && !(own.scratch = dvt_allocate_raw(bytes)))
       return DAVIT_OUT_OF_HOST_MEMORY;
-    const bool is_short = (size_t)(p->n * p->n) * davit_type_bytes(p->type) <= few;
+    const bool is_short = bytes_of(p) <= few;
     const davit_status status = dvt_operation_run_here(device, operation, &own, is_short ? DVT_ALONE : 0);
     free(own.scratch);
     return status;
@@ -158,7 +162,7 @@ static davit_status invert_elsewhere(call *c, const dvt_inverse *p) {
   const int device = c->devices[0];
   dvt_lane *lane;
   void *copy;
-  DVT_TRY(dvt_malloc((size_t)(p->n * p->n) * davit_type_bytes(p->type), dvt_place_for(device), &copy));
+  DVT_TRY(dvt_malloc(bytes_of(p), dvt_place_for(device), &copy));
   davit_status status = dvt_lane_open(device, &lane);
   if (status == DAVIT_SUCCESS)
     status = dvt_lane_end(lane, invert_copy(c, lane, p, copy));
@@ -264,14 +268,19 @@ static bool find_home(const call *c, bool any_device, int *home) {
   return any_device && !c->options->separate_memory && !c->options->block && host_is_faster(c);
 }
 
+/* To ask a GPU takes some 40 µs, and any has 1 GiB. */
 static davit_status find_bytes(call *c) {
-  c->bytes = c->options->cache_bytes ? c->options->cache_bytes : SIZE_MAX;
-  for (int i = 0; i < c->count && c->options->cache_bytes == 0; i++) {
+  const size_t unknown = (size_t)1 << 30;
+  c->bytes = c->options->cache_bytes ? c->options->cache_bytes : unknown;
+  if (c->options->cache_bytes || 2 * bytes_of(c->arguments) <= unknown)
+    return DAVIT_SUCCESS;
+  c->bytes = SIZE_MAX;
+  for (int i = 0; i < c->count; i++) {
     size_t bytes, total;
     const davit_status status = davit_device_memory(c->devices[i], &bytes, &total);
     if (status != DAVIT_SUCCESS && status != DAVIT_UNSUPPORTED)
       return status;
-    bytes = status == DAVIT_SUCCESS ? bytes / 10 * 8 : (size_t)1 << 30;
+    bytes = status == DAVIT_SUCCESS ? bytes / 10 * 8 : unknown;
     c->bytes = bytes < c->bytes ? bytes : c->bytes;
   }
   return DAVIT_SUCCESS;
@@ -281,7 +290,7 @@ static davit_status find_bytes(call *c) {
 static davit_status invert_on_devices(call *c, bool any_device) {
   const dvt_inverse *p = c->arguments;
   DVT_TRY(find_bytes(c));
-  if ((any_device || c->count == 1) && 2 * (size_t)(p->n * p->n) * davit_type_bytes(p->type) <= c->bytes) {
+  if ((any_device || c->count == 1) && 2 * bytes_of(p) <= c->bytes) {
     c->report->block = p->n;
     c->report->device_count = 1;
     const davit_status status = invert_elsewhere(c, p);

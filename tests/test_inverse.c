@@ -274,7 +274,7 @@ CASE(test_little_memory) {
     if (left_out())
       continue;
     problem p = problem_new((kind)k, types[t], *uplo, 'N', 260, 3, DAVIT_PAGEABLE, 11);
-    try_devices(&p, 1 + t % 2, 0, (size_t)3 * 64 * 64 * davit_type_bytes(types[t]) + 100000);
+    try_devices(&p, 1 + t % 2, 0, (size_t)6 * 64 * 64 * davit_type_bytes(types[t]));
   }
 }
 
