@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-enum { ALARM_S = 60, LAST = 320 };
+enum { ALARM_S = 60, LAST = 480 };
 
 static void say(const row *r, const char *what) {
   fprintf(stderr, "%s: %s: \"%s\"\n", r->name, what, davit_last_error());
