@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inverses on devices. Arguments: ref/inverse.h; A and the scratch memory are the device's, the rest is on the host. Both
- * forms wait for the device, as they look at the diagonal first. */
+/* Inverses on devices. Arguments: ref/inverse.h; A and the scratch memory are the device's, the rest is on the host.
+ * Both forms wait for the device, as they look at the diagonal first. */
 #ifndef DAVIT_OFFLOAD_INVERSE_H
 #define DAVIT_OFFLOAD_INVERSE_H
 

@@ -16,8 +16,8 @@ typedef enum dvt_inverse_kind {
   DVT_CLEAR         /* what is below the diagonal becomes 0 */
 } dvt_inverse_kind;
 
-/* In place, as LAPACK has it. *info is 0, or the number, from 1, of the first 0 on the diagonal: then A is as it was. Of
- * a triangle the other half is not used. */
+/* In place, as LAPACK has it. *info is 0, or the number, from 1, of the first 0 on the diagonal: then A is as it was.
+ * Of a triangle the other half is not used. */
 typedef struct dvt_inverse {
   dvt_inverse_kind kind;
   davit_type type;

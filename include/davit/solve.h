@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Systems of linear equations with a positive definite matrix, by Cholesky's factorisation, and inverses, in the types d
- * (double), s (float), z (davit_complex_double) and c (davit_complex_float).
+/* Systems of linear equations with a positive definite matrix, by Cholesky's factorisation, and inverses, in the types
+ * d (double), s (float), z (davit_complex_double) and c (davit_complex_float).
  *
  * LAPACK's names, letters and order of the arguments, column-major. A is symmetric, for complex types Hermitian, of
  * order n; `uplo` names the half of it that is stored ('L' or 'U', lower case too). The other half is neither read nor
@@ -145,8 +145,8 @@ DAVIT_API davit_status davit_queue_cposv(davit_queue *queue, char uplo, int64_t 
  * Algorithm: halves, down to blocks that are inverted column by column (Du Croz and Higham, "Stability of methods for
  * matrix inversion", IMA J. Numer. Anal. 12, 1992). */
 
-/* The inverse of a triangle, the half `uplo` of A; with diag = 'U' its diagonal is 1 and is not stored. The other half is
- * neither read nor changed. n³ / 3 flops, four times that for complex types, as below. */
+/* The inverse of a triangle, the half `uplo` of A; with diag = 'U' its diagonal is 1 and is not stored. The other half
+ * is neither read nor changed. n³ / 3 flops, four times that for complex types, as below. */
 DAVIT_API davit_status davit_dtrtri(char uplo, char diag, int64_t n, double *a, int64_t lda,
                                     const davit_solve_options *options);
 DAVIT_API davit_status davit_strtri(char uplo, char diag, int64_t n, float *a, int64_t lda,
