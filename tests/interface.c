@@ -4,7 +4,7 @@
 
 #include <ctype.h>
 
-row rows[400];
+row rows[480];
 int row_count;
 turn now;
 options_choice options_mode;

@@ -413,6 +413,18 @@ REAL_Q(s, a.f, a.g)
 COMPLEX_Q(z, a.x, a.y)
 COMPLEX_Q(c, a.f, a.g)
 
+#define INVERSE(p, x)                                                                                        \
+  CALL(davit_##p##trtri, L('L'), L('N'), N(2), P(x), N(4), O(davit_solve_options))                           \
+  CALL(davit_queue_##p##trtri, Q, L('L'), L('U'), N(2), P(x), N(4), P(&a.counted), O(davit_solve_options))   \
+  CALL(davit_##p##potri, L('U'), N(2), P(x), N(4), O(davit_solve_options))                                   \
+  CALL(davit_queue_##p##potri, Q, L('L'), N(2), P(x), N(4), P(&a.counted), O(davit_solve_options))           \
+  CALL(davit_##p##getri, N(2), P(x), N(4), P(a.pivots), O(davit_solve_options))                              \
+  CALL(davit_queue_##p##getri, Q, N(2), P(x), N(4), P(a.pivots), P(&a.counted), O(davit_solve_options))
+INVERSE(d, a.x)
+INVERSE(s, a.f)
+INVERSE(z, a.x)
+INVERSE(c, a.f)
+
 BOTH(reduce, OP, TYPE, N(8), P(a.f), P(a.h), O(davit_reduce_options))
 CALL(davit_reduce_parts, OP, TYPE, C(2), P(a.reduce), P(a.h))
 BOTH(scan, OP, TYPE, KIND, N(8), P(a.f), P(a.h), O(davit_scan_options))

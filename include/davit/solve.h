@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Systems of linear equations and least squares by the factorisations of Cholesky, LU and QR, in the types d (double), s
- * (float), z (davit_complex_double) and c (davit_complex_float).
+/* Systems of linear equations, least squares and inverses by the factorisations of Cholesky, LU and QR, in the types d
+ * (double), s (float), z (davit_complex_double) and c (davit_complex_float).
  *
  * LAPACK's names, letters and order of the arguments, column-major. Letters may be lower case. Leading dimensions are at
  * least the number of rows, and 1.
@@ -324,6 +324,81 @@ DAVIT_API davit_status davit_zgels(char trans, int64_t m, int64_t n, int64_t nrh
 DAVIT_API davit_status davit_cgels(char trans, int64_t m, int64_t n, int64_t nrhs, davit_complex_float *a,
                                    int64_t lda, davit_complex_float *b, int64_t ldb,
                                    const davit_solve_options *options);
+
+/* ---- inverses ---- */
+
+/* A becomes its inverse, in place. The three read the diagonal first: where element k of it, counted from 1, is exactly
+ * 0, the plain forms return DAVIT_SINGULAR with k in report->failed, and A is as it was. The queue forms write k, or 0,
+ * to *info as potrf's does, and do not fail.
+ *
+ * One device that reaches A, or has room for two such matrices, inverts it as a whole; the stored half then crosses the
+ * link once each way, of getri all of A. Several devices that are named, or one with less room, share the products of
+ * its parts: each is a call of level 3, down to triangles of `block` rows that the first device inverts. Without blocks
+ * `block` of the report is n. NVIDIA devices run cuSOLVER for triangles on the diagonal and cuBLAS for the rest; the
+ * queue forms hold their queue until the inverse is there.
+ *
+ * Algorithm: halves, down to blocks that are inverted column by column (Du Croz and Higham, "Stability of methods for
+ * matrix inversion", IMA J. Numer. Anal. 12, 1992). */
+
+/* The inverse of a triangle, the half `uplo` of A; with diag = 'U' its diagonal is 1 and is not stored. The other half
+ * is neither read nor changed. n³ / 3 flops, four times that for complex types, as below. */
+DAVIT_API davit_status davit_dtrtri(char uplo, char diag, int64_t n, double *a, int64_t lda,
+                                    const davit_solve_options *options);
+DAVIT_API davit_status davit_strtri(char uplo, char diag, int64_t n, float *a, int64_t lda,
+                                    const davit_solve_options *options);
+DAVIT_API davit_status davit_ztrtri(char uplo, char diag, int64_t n, davit_complex_double *a, int64_t lda,
+                                    const davit_solve_options *options);
+DAVIT_API davit_status davit_ctrtri(char uplo, char diag, int64_t n, davit_complex_float *a, int64_t lda,
+                                    const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_dtrtri(davit_queue *queue, char uplo, char diag, int64_t n, double *a,
+                                          int64_t lda, int *info, const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_strtri(davit_queue *queue, char uplo, char diag, int64_t n, float *a,
+                                          int64_t lda, int *info, const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_ztrtri(davit_queue *queue, char uplo, char diag, int64_t n,
+                                          davit_complex_double *a, int64_t lda, int *info,
+                                          const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_ctrtri(davit_queue *queue, char uplo, char diag, int64_t n,
+                                          davit_complex_float *a, int64_t lda, int *info,
+                                          const davit_solve_options *options);
+
+/* The inverse of a positive definite matrix from the factor that potrf has left in `a`, of which the same half becomes
+ * that of the inverse. 2 n³ / 3 flops. */
+DAVIT_API davit_status davit_dpotri(char uplo, int64_t n, double *a, int64_t lda,
+                                    const davit_solve_options *options);
+DAVIT_API davit_status davit_spotri(char uplo, int64_t n, float *a, int64_t lda,
+                                    const davit_solve_options *options);
+DAVIT_API davit_status davit_zpotri(char uplo, int64_t n, davit_complex_double *a, int64_t lda,
+                                    const davit_solve_options *options);
+DAVIT_API davit_status davit_cpotri(char uplo, int64_t n, davit_complex_float *a, int64_t lda,
+                                    const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_dpotri(davit_queue *queue, char uplo, int64_t n, double *a, int64_t lda,
+                                          int *info, const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_spotri(davit_queue *queue, char uplo, int64_t n, float *a, int64_t lda,
+                                          int *info, const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_zpotri(davit_queue *queue, char uplo, int64_t n, davit_complex_double *a,
+                                          int64_t lda, int *info, const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_cpotri(davit_queue *queue, char uplo, int64_t n, davit_complex_float *a,
+                                          int64_t lda, int *info, const davit_solve_options *options);
+
+/* The inverse of a general matrix from what LAPACK's getrf has left: L below the diagonal, which is 1 there, U from the
+ * diagonal on, and in ipiv, which is on the host, the row that row i was exchanged with, from 1 to n. The queue form
+ * reads ipiv when the command runs. 4 n³ / 3 flops. Scratch memory: 256 columns of A. */
+DAVIT_API davit_status davit_dgetri(int64_t n, double *a, int64_t lda, const int *ipiv,
+                                    const davit_solve_options *options);
+DAVIT_API davit_status davit_sgetri(int64_t n, float *a, int64_t lda, const int *ipiv,
+                                    const davit_solve_options *options);
+DAVIT_API davit_status davit_zgetri(int64_t n, davit_complex_double *a, int64_t lda, const int *ipiv,
+                                    const davit_solve_options *options);
+DAVIT_API davit_status davit_cgetri(int64_t n, davit_complex_float *a, int64_t lda, const int *ipiv,
+                                    const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_dgetri(davit_queue *queue, int64_t n, double *a, int64_t lda,
+                                          const int *ipiv, int *info, const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_sgetri(davit_queue *queue, int64_t n, float *a, int64_t lda,
+                                          const int *ipiv, int *info, const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_zgetri(davit_queue *queue, int64_t n, davit_complex_double *a, int64_t lda,
+                                          const int *ipiv, int *info, const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_cgetri(davit_queue *queue, int64_t n, davit_complex_float *a, int64_t lda,
+                                          const int *ipiv, int *info, const davit_solve_options *options);
 
 #ifdef __cplusplus
 }

@@ -73,7 +73,17 @@ void dvt_cusolver_destroy(void *handle);
   X(IRSInfosCreate)                                                                                          \
   X(IRSInfosDestroy)                                                                                         \
   X(IRSXgesv_bufferSize)                                                                                     \
-  X(IRSXgesv)
+  X(IRSXgesv)                                                                                                \
+  X(Dlauum_bufferSize)                                                                                       \
+  X(Slauum_bufferSize)                                                                                       \
+  X(Zlauum_bufferSize)                                                                                       \
+  X(Clauum_bufferSize)                                                                                       \
+  X(Dlauum)                                                                                                  \
+  X(Slauum)                                                                                                  \
+  X(Zlauum)                                                                                                  \
+  X(Clauum)                                                                                                  \
+  X(Xtrtri_bufferSize)                                                                                       \
+  X(Xtrtri)
 
 #define DVT_CUSOLVER_NUMBER(name) DVT_CUSOLVER_##name,
 enum dvt_cusolver_number { DVT_CUSOLVER_FUNCTIONS(DVT_CUSOLVER_NUMBER) DVT_CUSOLVER_COUNT };

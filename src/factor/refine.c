@@ -80,13 +80,13 @@ static davit_status run(dvt_plain *p, char uplo, room *r, bool host, bool *solve
   return DAVIT_SUCCESS;
 }
 
-/* A device that computes in LU's shorter type by a library, or the host. */
+/* A device that computes LU in a shorter type by a library, for one right-hand side at a time, or the host. */
 davit_status dvt_plain_refine(dvt_plain *p, char uplo, bool at_home, bool *solved) {
   room r = {.device = at_home ? p->home : p->call.devices[0]};
   const bool streams = dvt_lane_has_stream(r.device),
              host = !streams && at_home && dvt_place_is_host(p->call.a.place);
   *solved = false;
-  if (!host && (uplo || !streams))
+  if (!host && (uplo || !streams || p->call.b.cols > 1))
     return DAVIT_SUCCESS;
   r.place = host ? DAVIT_PAGEABLE : dvt_place_for(r.device);
   DVT_TRY(dvt_may_wait());

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inverses: where they are computed, and the public calls.
+ *
+ * A device that reaches the matrix inverts it in place. Else one that has room for it gets it, inverts it, and gives it
+ * back. Else the recursion of ref/inverse.h runs here, over calls of level 3 on all devices, down to blocks that the
+ * first device gets, inverts, and gives back. */
+#include <davit/solve.h>
+#include <stdlib.h>
+
+#include "offload/inverse.h"
+#include "offload/runtime/device.h"
+#include "offload/solve.h"
+#include "src/base/allocate.h"
+#include "src/base/arithmetic.h"
+#include "src/base/cancel.h"
+#include "src/base/ending.h"
+#include "src/base/team.h"
+#include "src/level3/model.h"
+#include "src/level3/run.h"
+#include "src/runtime/backend.h"
+#include "src/runtime/copy.h"
+#include "src/runtime/memory.h"
+#include "src/runtime/place.h"
+
+/* ---- one lane ---- */
+
+static davit_status check(void *arguments) {
+  dvt_inverse *p = arguments;
+  DVT_TRY(dvt_check_letter("uplo", p->uplo, "UL", &p->uplo));
+  DVT_TRY(dvt_check_letter("diag", p->diag, "NU", &p->diag));
+  DVT_TRY(dvt_check_length("n", p->n));
+  DVT_TRY(dvt_check_ld("lda", p->lda, p->n, p->n));
+  if (p->n > 0)
+    DVT_TRY(dvt_check_pointer("a", p->a));
+  if (p->n > 0 && p->kind == DVT_GETRI)
+    DVT_TRY(dvt_check_pointer("ipiv", p->ipiv));
+  return dvt_check_pointer("info", p->info);
+}
+
+#define ROW(kind, title)                                                                                     \
+  [kind] = {.name = title,                                                                                   \
+            .bytes = DVT_BYTES_OF(dvt_inverse),                                                              \
+            .check = check,                                                                                  \
+            .stream = dvt_inverse_stream,                                                                    \
+            .host = dvt_inverse_host,                                                                        \
+            .region = dvt_inverse_region,                                                                    \
+            .region_on_host = true,                                                                          \
+            .prepare = dvt_solve_prepare,                                                                    \
+            .array = {DVT_ARRAY(dvt_inverse, a, DVT_MATRIX, .reads = true, .writes = true,                   \
+                                .step = offsetof(dvt_inverse, lda))},                                        \
+            .size = {offsetof(dvt_inverse, n), offsetof(dvt_inverse, n)},                                    \
+            .order = DVT_WHOLE}
+static const dvt_operation operations[] = {ROW(DVT_TRTRI, "trtri"), ROW(DVT_POTRI, "potri"),
+                                           ROW(DVT_GETRI, "getri"), ROW(DVT_LAUUM, "lauum")};
+
+/* Inside a BLOCKING command, as all forms wait. */
+static davit_status run_form(const dvt_site *site, const void *arguments) {
+  dvt_inverse p = *(const dvt_inverse *)arguments;
+  const size_t bytes = dvt_inverse_scratch(&p, DVT_INVERSE_COLUMNS);
+  int info = 0;
+  p.info = &info;
+  p.scratch = NULL; /* of the caller, where this is a part */
+  if (bytes > 0)
+    DVT_TRY(dvt_malloc(bytes, dvt_place_for(site->device), &p.scratch));
+  const davit_status status = dvt_operation_run(site, &operations[p.kind], &p);
+  davit_free(p.scratch);
+  DVT_TRY(status);
+  int *const wanted = ((const dvt_inverse *)arguments)->info;
+  const dvt_copy found = dvt_copy_bytes(sizeof info, &info, DAVIT_PAGEABLE, wanted, dvt_place_of(wanted));
+  return dvt_copy_now(&found);
+}
+
+static davit_status submit(dvt_lane *lane, const dvt_inverse *p) {
+  const dvt_work work = {
+      .form = run_form, .name = operations[p->kind].name, .stream = true, .threads = lane->threads};
+  return dvt_lane_submit_work(lane, DVT_BLOCKING, &work, p, sizeof *p);
+}
+
+/* ---- one device ---- */
+
+typedef struct call {
+  const dvt_inverse *arguments; /* checked, n > 0 */
+  const davit_solve_options *options;
+  int devices[DVT_MAX_DEVICES], count;
+  int place;    /* of the matrix */
+  size_t bytes; /* that may be used on each device */
+  davit_solve_report *report;
+} call;
+
+static size_t bytes_of(const dvt_inverse *p) {
+  return (size_t)(p->n * p->n) * davit_type_bytes(p->type);
+}
+
+/* A short matrix of the host's is inverted by the calling thread. */
+static davit_status invert_in_place(const call *c, int device) {
+  const dvt_inverse *p = c->arguments;
+  const dvt_operation *operation = &operations[p->kind];
+  dvt_lane *lane;
+  c->report->block = p->n;
+  c->report->device_count = 1;
+  c->report->written = true;
+  if (dvt_operation_runs_here(device, operation, 0)) {
+    dvt_inverse own = *p;
+    const size_t bytes = dvt_inverse_scratch(p, DVT_INVERSE_COLUMNS), few = 32 << 10;
+    if (bytes > 0 && !(own.scratch = dvt_allocate_raw(bytes)))
+      return DAVIT_OUT_OF_HOST_MEMORY;
+    const bool is_short = bytes_of(p) <= few;
+    const davit_status status = dvt_operation_run_here(device, operation, &own, is_short ? DVT_ALONE : 0);
+    free(own.scratch);
+    return status;
+  }
+  DVT_TRY(dvt_lane_open(device, &lane));
+  return dvt_lane_end(lane, submit(lane, p));
+}
+
+/* Between the matrix and its copy of leading dimension n: of triangles what lies on and beside the blocks of the
+ * diagonal. */
+static davit_status move(call *c, dvt_lane *lane, const dvt_inverse *p, char *copy, bool back) {
+  enum { COLUMNS = 512 };
+  const size_t element = davit_type_bytes(p->type), ld = (size_t)p->lda * element,
+               dense = (size_t)p->n * element;
+  const int there = dvt_place_for(lane->device);
+  const bool from_host = dvt_place_is_host(c->place), whole = p->kind == DVT_GETRI;
+  int64_t *bytes = !from_host ? &c->report->bytes_from_peers
+                   : back     ? &c->report->bytes_to_host
+                              : &c->report->bytes_from_host;
+  for (int64_t j = 0; j < p->n; j += COLUMNS) {
+    const int64_t end = dvt_at_most(j + COLUMNS, p->n), top = whole || p->uplo == 'U' ? 0 : j,
+                  bottom = whole || p->uplo == 'L' ? p->n : end;
+    char *const matrix = (char *)p->a + (size_t)top * element + (size_t)j * ld, *const own =
+                                                                                    copy +
+                                                                                    (size_t)top * element +
+                                                                                    (size_t)j * dense;
+    const dvt_copy part = {.destination = back ? matrix : own,
+                           .source = back ? own : matrix,
+                           .destination_pitch = back ? ld : dense,
+                           .source_pitch = back ? dense : ld,
+                           .row_bytes = (size_t)(bottom - top) * element,
+                           .cols = (size_t)(end - j),
+                           .destination_place = back ? c->place : there,
+                           .source_place = back ? there : c->place};
+    *bytes += (int64_t)(part.row_bytes * part.cols);
+    DVT_TRY(dvt_copy_submit(lane, &part));
+  }
+  return DAVIT_SUCCESS;
+}
+
+static davit_status invert_copy(call *c, dvt_lane *lane, const dvt_inverse *p, void *copy) {
+  dvt_inverse there = *p;
+  there.a = copy;
+  there.lda = p->n;
+  DVT_TRY(move(c, lane, p, copy, false));
+  DVT_TRY(submit(lane, &there));
+  DVT_TRY(dvt_lanes_synchronize(&lane, 1));
+  if (*p->info)
+    return DAVIT_SUCCESS;
+  c->report->written = true;
+  return move(c, lane, p, copy, true);
+}
+
+static davit_status invert_elsewhere(call *c, const dvt_inverse *p) {
+  const int device = c->devices[0];
+  dvt_lane *lane;
+  void *copy;
+  DVT_TRY(dvt_malloc(bytes_of(p), dvt_place_for(device), &copy));
+  davit_status status = dvt_lane_open(device, &lane);
+  if (status == DAVIT_SUCCESS)
+    status = dvt_lane_end(lane, invert_copy(c, lane, p, copy));
+  davit_free(copy);
+  return status;
+}
+
+/* ---- parts ---- */
+
+static davit_status level3(const dvt_inverter *on, const dvt_level3 *g) {
+  call *c = on->context;
+  davit_level3_report done = {.seconds = 0};
+  const davit_level3_options options = {.devices = c->devices,
+                                        .device_count = c->count,
+                                        .cache_bytes = c->options->cache_bytes,
+                                        .separate_memory = c->options->separate_memory,
+                                        .report = &done};
+  dvt_level3 own = *g;
+  const davit_status status = dvt_level3_call_plain(&own, &options);
+  c->report->written |= done.written;
+  DVT_TRY(status);
+  c->report->bytes_from_host += done.bytes_from_host;
+  c->report->bytes_to_host += done.bytes_to_host;
+  c->report->bytes_from_peers += done.bytes_from_peers;
+  c->report->device_count = (int)dvt_at_least(c->report->device_count, done.device_count);
+  return DAVIT_SUCCESS;
+}
+
+static davit_status small(const dvt_inverter *on, const dvt_inverse *block) {
+  call *c = on->context;
+  if (block->kind != DVT_CLEAR)
+    return invert_elsewhere(c, block);
+  c->report->written = true;
+  return dvt_inverse_fetched(on, block);
+}
+
+static davit_status copy(const dvt_inverter *on, dvt_inverse_way way, void *to, size_t to_pitch,
+                         const void *from, size_t from_pitch, size_t row_bytes, size_t cols) {
+  (void)on, (void)way;
+  const dvt_copy part = {to,        from, to_pitch,         from_pitch,
+                         row_bytes, cols, dvt_place_of(to), dvt_place_of(from)};
+  return dvt_copy_now(&part);
+}
+
+/* So long that a device is fast, and so short that the others do not wait for it for long. */
+static int64_t choose_block(const call *c) {
+  const int64_t shortest = 64, longest = 4096, eighth = (c->arguments->n / 8 + 63) / 64 * 64;
+  int64_t block = dvt_at_most(dvt_at_least(eighth, shortest), longest);
+  while (block > 1 && 2 * (size_t)(block * block) * davit_type_bytes(c->arguments->type) > c->bytes)
+    block /= 2;
+  return c->options->block ? c->options->block : block;
+}
+
+static davit_status invert_parts(call *c) {
+  dvt_inverse p = *c->arguments;
+  const int64_t block = choose_block(c);
+  const dvt_inverter parts = {c, block, block, level3, small, copy};
+  const size_t bytes = dvt_inverse_scratch(&p, block);
+  c->report->block = block;
+  c->report->device_count = 1;
+  if (bytes > 0)
+    DVT_TRY(dvt_malloc(bytes, DAVIT_PAGEABLE, &p.scratch));
+  const davit_status status = dvt_inverse_by(&parts, &p);
+  davit_free(p.scratch);
+  return status;
+}
+
+/* ---- where ---- */
+
+static bool computes_in_place(const call *c, int device) {
+  return dvt_place_reached(device, c->place) &&
+         !(c->options->separate_memory && dvt_device_find(device)->shares_host_memory);
+}
+
+/* Whether the host would be done before the first device, which has the matrix to fetch. */
+static bool host_is_faster(const call *c) {
+  const dvt_inverse *p = c->arguments;
+  const double n = (double)p->n, whole = n * n * (double)davit_type_bytes(p->type),
+               bytes = p->kind == DVT_GETRI ? whole : whole / 2,
+               sixths = p->kind == DVT_TRTRI   ? 1
+                        : p->kind == DVT_POTRI ? 2
+                                               : 4; /* of a product's flops */
+  dvt_model model;
+  dvt_model_of(c->devices, c->count, p->type, &model);
+  const dvt_model_device *d = &model.device[0], host = dvt_model_host(dvt_threads(), p->type);
+  const double there = model.start + bytes / d->up + bytes / d->down + n * d->solve +
+                       dvt_model_product(d, n, n, n * sixths / 6);
+  return dvt_model_product(&host, n, n, n * sixths / 6) < there;
+}
+
+/* The device that inverts the matrix where it lies, DAVIT_HOST for the host; false: it has to travel. */
+static bool find_home(const call *c, bool any_device, int *home) {
+  const bool host = dvt_place_is_host(c->place);
+  if (any_device && !host) {
+    *home = c->place;
+    return true;
+  }
+  if ((host || c->count == 1) && computes_in_place(c, c->devices[0])) {
+    *home = c->count > 1 ? DAVIT_HOST : c->devices[0];
+    return true;
+  }
+  *home = DAVIT_HOST;
+  return any_device && !c->options->separate_memory && !c->options->block && host_is_faster(c);
+}
+
+/* To ask a GPU takes some 40 µs, and any has 1 GiB. */
+static davit_status find_bytes(call *c) {
+  const size_t unknown = (size_t)1 << 30;
+  c->bytes = c->options->cache_bytes ? c->options->cache_bytes : unknown;
+  if (c->options->cache_bytes || 2 * bytes_of(c->arguments) <= unknown)
+    return DAVIT_SUCCESS;
+  c->bytes = SIZE_MAX;
+  for (int i = 0; i < c->count; i++) {
+    size_t bytes, total;
+    const davit_status status = davit_device_memory(c->devices[i], &bytes, &total);
+    if (status != DAVIT_SUCCESS && status != DAVIT_UNSUPPORTED)
+      return status;
+    bytes = status == DAVIT_SUCCESS ? bytes / 10 * 8 : unknown;
+    c->bytes = bytes < c->bytes ? bytes : c->bytes;
+  }
+  return DAVIT_SUCCESS;
+}
+
+/* The matrix, and as much beside it, which is more than libraries ask for. A device that refuses it gets parts. */
+static davit_status invert_on_devices(call *c, bool any_device) {
+  const dvt_inverse *p = c->arguments;
+  DVT_TRY(find_bytes(c));
+  if ((any_device || c->count == 1) && 2 * bytes_of(p) <= c->bytes) {
+    c->report->block = p->n;
+    c->report->device_count = 1;
+    const davit_status status = invert_elsewhere(c, p);
+    if (status != DAVIT_OUT_OF_DEVICE_MEMORY || c->report->written || c->options->cache_bytes)
+      return status;
+    c->bytes /= 4;
+  }
+  return invert_parts(c);
+}
+
+static davit_status travel(call *c, bool any_device) {
+  DVT_UNCANCELLED;
+  DVT_TRY(dvt_may_wait());
+  dvt_backend_hold();
+  DVT_INSIDE_IF(dvt_place_any_gpu(c->devices, c->count));
+  const davit_status status = invert_on_devices(c, any_device);
+  dvt_backend_drop();
+  return status;
+}
+
+/* ---- plain forms ---- */
+
+static davit_status invert(dvt_inverse *p, const davit_solve_options *given, davit_solve_report *report) {
+  static const davit_solve_options defaults;
+  const dvt_where where = DVT_WHERE(given);
+  call c = {.arguments = p, .options = given ? given : &defaults, .report = report};
+  int info = 0, home;
+  p->info = &info;
+  DVT_TRY(where.status);
+  DVT_TRY(check(p));
+  DVT_TRY(dvt_check_length("options->block", c.options->block));
+  DVT_TRY(dvt_choose_devices(where, c.devices, &c.count));
+  if (where.mapped)
+    DVT_TRY(dvt_use_mapped(c.devices[0], "a", &p->a));
+  if (p->n == 0)
+    return DAVIT_SUCCESS;
+  c.place = dvt_place_of(p->a);
+  const bool any_device = !where.devices && !where.mapped;
+  DVT_TRY(find_home(&c, any_device, &home) ? invert_in_place(&c, home) : travel(&c, any_device));
+  report->failed = info;
+  if (info == 0)
+    return DAVIT_SUCCESS;
+  report->written = false;
+  return davit_fail(DAVIT_SINGULAR, "element %d of the diagonal is 0", info);
+}
+
+static davit_status run(dvt_inverse *p, const davit_solve_options *options) {
+  const int64_t begin = dvt_now_ns();
+  davit_solve_report report = {.seconds = 0};
+  const davit_status status = invert(p, options, &report);
+  report.seconds = 1e-9 * (double)(dvt_now_ns() - begin);
+  if (options && options->report)
+    *options->report = report;
+  return status;
+}
+
+/* ---- queue forms ---- */
+
+static const char *member_of_blocks(const davit_solve_options *options) {
+  return options->block             ? "block"
+         : options->cache_bytes     ? "cache_bytes"
+         : options->separate_memory ? "separate_memory"
+         : options->report          ? "report"
+                                    : NULL;
+}
+
+static davit_status enqueue(davit_queue *queue, dvt_inverse *p, const davit_solve_options *options) {
+  const char *member = options ? member_of_blocks(options) : NULL;
+  const dvt_where where = DVT_WHERE(options);
+  dvt_lane *lane;
+  if (member)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "options->%s is set, but a queue does one inverse as a whole",
+                      member);
+  DVT_TRY(dvt_choose_lane(queue, where, &lane));
+  DVT_TRY(check(p));
+  if (where.mapped)
+    DVT_TRY(dvt_operation_use_mapped(&operations[p->kind], p, lane->device));
+  return submit(lane, p);
+}
+
+/* ---- the calls ---- */
+
+/* Both forms of a call: its parameters, and what they give. */
+#define CALL(p, name, PARAMETERS, ...)                                                                       \
+  davit_status davit_##p##name(DVT_UNPACK PARAMETERS, const davit_solve_options *options) {                  \
+    return run(&(dvt_inverse){__VA_ARGS__}, options);                                                        \
+  }                                                                                                          \
+  davit_status davit_queue_##p##name(davit_queue *queue, DVT_UNPACK PARAMETERS, int *info,                   \
+                                     const davit_solve_options *options) {                                   \
+    return enqueue(queue, &(dvt_inverse){__VA_ARGS__, .info = info}, options);                               \
+  }
+#define DVT_UNPACK(...) __VA_ARGS__
+
+#define MATRIX .n = n, .a = a, .lda = lda
+#define CALLS(p, T, TYPE)                                                                                    \
+  CALL(p, trtri, (char uplo, char diag, int64_t n, T *a, int64_t lda), .kind = DVT_TRTRI, .type = TYPE,      \
+       .uplo = uplo, .diag = diag, MATRIX)                                                                   \
+  CALL(p, potri, (char uplo, int64_t n, T *a, int64_t lda), .kind = DVT_POTRI, .type = TYPE, .uplo = uplo,   \
+       .diag = 'N', MATRIX)                                                                                  \
+  CALL(p, getri, (int64_t n, T *a, int64_t lda, const int *ipiv), .kind = DVT_GETRI, .type = TYPE,           \
+       .uplo = 'U', .diag = 'N', MATRIX, .ipiv = ipiv)
+CALLS(d, double, DAVIT_DOUBLE)
+CALLS(s, float, DAVIT_FLOAT)
+CALLS(z, davit_complex_double, DAVIT_COMPLEX_DOUBLE)
+CALLS(c, davit_complex_float, DAVIT_COMPLEX_FLOAT)
