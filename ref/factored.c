@@ -36,9 +36,10 @@ davit_status dvt_getrs_host(const dvt_site *site, const void *getrs) {
   const bool plain = s->trans == 'N';
   const dvt_level3 first = triangle_of(s, plain ? 'L' : 'U'), second = triangle_of(s, plain ? 'U' : 'L');
   const size_t n = (size_t)s->n;
-  int *lists = dvt_allocate_raw((5 * n + 1) * sizeof *lists), *to = lists + n, *from = to + 2 * n;
+  int *lists = dvt_allocate_raw((5 * n + 1) * sizeof *lists);
   if (!lists)
     return DAVIT_OUT_OF_HOST_MEMORY;
+  int *to = lists + n, *from = to + 2 * n;
   const int64_t count = dvt_pivots_to_rows(s->ipiv, 0, 0, s->n, s->n, lists, to, from);
   const dvt_permute permute = {s->type, s->nrhs, s->b, s->ldb, count, plain ? to : from, plain ? from : to};
   davit_status status = plain ? dvt_permute_host(site, &permute) : DAVIT_SUCCESS;

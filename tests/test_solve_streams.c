@@ -6,6 +6,7 @@
 #include "offload/factored.h"
 #include "offload/solve.h"
 #include "src/base/arithmetic.h"
+#include "src/base/inject.h"
 
 /* ---- stands in for what enqueues on a GPU: the host form, a little later ---- */
 
@@ -16,10 +17,13 @@ typedef struct work {
   _Alignas(16) char arguments[DVT_ARGUMENT_BYTES];
 } work;
 
+static atomic_bool starved; /* a host form had no memory, which a GPU would not have asked for */
+
 static void run_work(void *argument) {
   const dvt_site site = {.device = DAVIT_HOST, .threads = 1};
   work *w = argument;
-  w->form(&site, w->arguments);
+  if (w->form(&site, w->arguments) != DAVIT_SUCCESS)
+    atomic_store(&starved, true);
   free(w);
 }
 
@@ -255,7 +259,100 @@ CASE(test_qr) {
 }
 
 CASE(test_least_squares) {
-  repeat(try_least_squares, 100);
+  repeat(try_least_squares, 50);
+}
+
+/* ---- failures ---- */
+
+enum { ORDER = 24, SIDES = 3 };
+
+static davit_status factor_in_slabs(double *a, double *b, const davit_solve_options *o) {
+  int pivots[ORDER];
+  davit_solve_options slabs = *o;
+  (void)b;
+  slabs.cache_bytes = 4 * one_block(ORDER, o->block, beside_lu(o->block));
+  slabs.device_count = 1;
+  return davit_dgetrf(ORDER, ORDER, a, ORDER, pivots, &slabs);
+}
+
+static davit_status solve_with_lu(double *a, double *b, const davit_solve_options *o) {
+  int pivots[ORDER];
+  return davit_dgesv(ORDER, SIDES, a, ORDER, pivots, b, ORDER, o);
+}
+
+static davit_status solve_with_qr(double *a, double *b, const davit_solve_options *o) {
+  return davit_dgels('N', ORDER, ORDER, SIDES, a, ORDER, b, ORDER, o);
+}
+
+static davit_status make_q(double *a, double *b, const davit_solve_options *o) {
+  return davit_dorgqr(ORDER, ORDER, ORDER, a, ORDER, b, o);
+}
+
+typedef davit_status call(double *a, double *b, const davit_solve_options *o);
+
+/* What a call works on, what it had, and what it leaves. */
+typedef struct story {
+  call *call;
+  pair a, b;
+  double before[ORDER * (ORDER + SIDES)];
+} story;
+
+static davit_status tell(story *s, const spreading *c) {
+  memcpy(s->a.a, s->before, ORDER * ORDER * sizeof(double));
+  memcpy(s->b.a, s->before + ORDER * ORDER, ORDER * SIDES * sizeof(double));
+  return s->call(s->a.a, s->b.a, &c->options);
+}
+
+/* The n-th passage of a kind of injection, or call of a stream (DVT_INJECTIONS), fails; false if there were fewer. */
+static bool fail_once(story *s, const spreading *c, int kind, int n, int *failures) {
+  const bool of_stream = kind == DVT_INJECTIONS;
+  if (of_stream)
+    atomic_store(&device_calls.until_lost, n);
+  else
+    dvt_inject((dvt_injection)kind, n);
+  const davit_status status = tell(s, c);
+  const int left =
+      of_stream ? atomic_exchange(&device_calls.until_lost, 0) : dvt_inject((dvt_injection)kind, 0);
+  *failures += status != DAVIT_SUCCESS;
+  assert_true(left == 0 || status == DAVIT_SUCCESS);
+  if (!atomic_exchange(&starved, false) && status == DAVIT_SUCCESS) {
+    expect_as_whole("after a failure, A", &s->a, c, 1e-12);
+    expect_as_whole("after a failure, B", &s->b, c, 1e-12);
+  }
+  return left == 0;
+}
+
+static void fail_often(call *f) {
+  SCOPE;
+  uint64_t seed = 7;
+  int failures[DVT_INJECTIONS + 1] = {0};
+  const spreading c = {.options = {.devices = devices,
+                                   .device_count = spread < 2 ? spread : 2,
+                                   .block = 8,
+                                   .cache_bytes = (size_t)1 << 28,
+                                   .separate_memory = true}};
+  story s = {f, {ORDER, ORDER, ORDER, NULL, NULL}, {ORDER, SIDES, ORDER, NULL, NULL}, {0}};
+  s.a.a = kept(ORDER * ORDER * sizeof(double));
+  s.b.a = kept(ORDER * SIDES * sizeof(double));
+  for (int i = 0; i < COUNT(s.before); i++)
+    s.before[i] = random_unit(&seed);
+  CHECK(tell(&s, &c));
+  s.a.whole = memcpy(kept(ORDER * ORDER * sizeof(double)), s.a.a, ORDER * ORDER * sizeof(double));
+  s.b.whole = memcpy(kept(ORDER * SIDES * sizeof(double)), s.b.a, ORDER * SIDES * sizeof(double));
+  for (int kind = 0; kind <= DVT_INJECTIONS; kind++)
+    for (int n = 1; kind != DVT_INJECT_UNPACK && (left_out() || fail_once(&s, &c, kind, n, &failures[kind]));
+         n++) {
+    }
+  assert_true(failures[DVT_INJECT_HOST_MEMORY] > 0 && failures[DVT_INJECT_RUN] > 0 &&
+              failures[DVT_INJECTIONS] > 0);
+  CHECK(tell(&s, &c));
+}
+
+/* Allocations, steps and calls of a stream fail: a status, no hang, and the next call works. */
+CASE(test_failures) {
+  call *const calls[] = {factor_in_slabs, solve_with_lu, solve_with_qr, make_q};
+  for (int i = 0; i < COUNT(calls); i++)
+    fail_often(calls[i]);
 }
 
 int main(void) {
