@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Streams without a GPU: stands in for offload/runtime/stream.c in the one test program that includes it, and
- * gives DAVIT_HOST streams. A thread for each stream runs its work, one item after another, every fourth a little later.
+ * gives DAVIT_HOST streams. A thread for each stream runs its work, one item after another, a little later.
  *
  * The device has a clock of its own: the host's, CLOCK_AHEAD_MS ahead, as marks note it. */
 #ifndef DAVIT_TESTS_STREAM_H
@@ -17,6 +17,9 @@
 #include "tests/support.h"
 
 #define CLOCK_AHEAD_MS 3.6e6
+#ifndef DELAYED_OF /* one of so many items is delayed */
+#define DELAYED_OF 1
+#endif
 
 typedef struct item {
   struct item *next;
@@ -137,7 +140,7 @@ static void *run_stream(void *argument) {
     if (!s->first)
       s->end = &s->first;
     pthread_mutex_unlock(&s->lock);
-    for (int i = random_below(&random, 4) ? 0 : random_below(&random, 20); i > 0; i--)
+    for (int i = random_below(&random, DELAYED_OF) ? 0 : random_below(&random, 20); i > 0; i--)
       sched_yield();
     run_item(one);
     pthread_mutex_lock(&s->lock);

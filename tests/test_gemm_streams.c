@@ -3,6 +3,7 @@
  * whose work is done by BLIS a little later. Every wait between streams counts here: a product that starts before its
  * tiles have come is wrong. Pageable operands pass through the ring of pinned strips. What comes out is compared with
  * BLIS on the whole matrices. */
+#define DELAYED_OF 4 /* otherwise delays are most of the time that the test takes */
 #include "tests/stream_blas.h"
 
 #include "src/base/inject.h"
