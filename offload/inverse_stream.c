@@ -28,6 +28,7 @@ static davit_status copy(const dvt_inverter *on, dvt_inverse_way way, void *to, 
 
 #include "offload/runtime/cusolver.h"
 #include "src/base/allocate.h"
+#include "src/base/arithmetic.h"
 
 enum { BLOCK = 4096, INFO_BYTES = 256 /* as cudaMalloc() aligns */ };
 
@@ -52,6 +53,15 @@ static cudaDataType type_of(const dvt_inverse *t) {
                                            : CUDA_C_32F;
 }
 
+/* The diagonal, which cuSOLVER sets to 1 where it counts as that, goes to scratch memory and comes back. */
+static davit_status keep_diagonal(const dvt_inverter *on, const dvt_inverse *t, void *kept, bool back) {
+  const size_t element = davit_type_bytes(t->type), pitch = (size_t)(t->lda + 1) * element;
+  if (t->diag != 'U')
+    return DAVIT_SUCCESS;
+  return dvt_stream_copy(stream_of(on), back ? t->a : kept, back ? pitch : element, back ? kept : t->a,
+                         back ? element : pitch, element, (size_t)t->n);
+}
+
 /* Memory of the host that cuSOLVER asks for is used until the stream is idle. */
 static davit_status invert(const dvt_inverter *on, const dvt_inverse *t, void *handle) {
   const cublasFillMode_t uplo = half_of(t);
@@ -62,13 +72,17 @@ static davit_status invert(const dvt_inverter *on, const dvt_inverse *t, void *h
   DVT_TRY(dvt_cusolver_status((int)DVT_CUSOLVER(Xtrtri_bufferSize)(handle, uplo, diag, t->n, type_of(t), t->a,
                                                                    t->lda, &bytes, &host_bytes),
                               "trtri"));
-  DVT_TRY(take_workspace(on, bytes, &info, &memory));
+  bytes = dvt_aligned_up(bytes);
+  DVT_TRY(take_workspace(on, bytes + (size_t)t->n * davit_type_bytes(t->type), &info, &memory));
+  DVT_TRY(keep_diagonal(on, t, (char *)memory + bytes, false));
   if (host_bytes > 0 && !(on_host = dvt_allocate_raw(host_bytes)))
     return DAVIT_OUT_OF_HOST_MEMORY;
   davit_status status =
       dvt_cusolver_status((int)DVT_CUSOLVER(Xtrtri)(handle, uplo, diag, t->n, type_of(t), t->a, t->lda,
                                                     memory, bytes, on_host, host_bytes, info),
                           "trtri");
+  if (status == DAVIT_SUCCESS)
+    status = keep_diagonal(on, t, (char *)memory + bytes, true);
   if (on_host && dvt_stream_synchronize(stream_of(on)) != DAVIT_SUCCESS)
     status = DAVIT_DEVICE_ERROR;
   free(on_host);

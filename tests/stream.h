@@ -184,11 +184,6 @@ void dvt_stream_release(dvt_stream *s) {
   pthread_mutex_unlock(&streams_lock);
 }
 
-davit_status dvt_stream_hurry(dvt_stream *s, bool urgent) {
-  (void)s, (void)urgent;
-  return DAVIT_SUCCESS;
-}
-
 int dvt_stream_device(const dvt_stream *s) {
   (void)s;
   return DAVIT_HOST;

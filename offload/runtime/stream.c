@@ -35,7 +35,6 @@ struct dvt_stream {
   pthread_mutex_t side_lock;
   source *sources[DVT_MAX_ORDINALS]; /* made when they are needed, as are the next ones */
   void *cublas, *cusolver;
-  bool urgent;
   dvt_stream *next;
 };
 
@@ -167,21 +166,7 @@ davit_status dvt_stream_adopt(dvt_stream *stream, void *interop, void *native) {
   return DAVIT_SUCCESS;
 }
 
-davit_status dvt_stream_hurry(dvt_stream *stream, bool urgent) {
-  int least, greatest;
-  if (stream->urgent == urgent)
-    return DAVIT_SUCCESS;
-  DVT_TRY(dvt_stream_use(stream));
-  DVT_TRY(dvt_cuda_status(cudaDeviceGetStreamPriorityRange(&least, &greatest), "a stream's priority"));
-  const cudaStreamAttrValue value = {.priority = urgent ? greatest : least};
-  DVT_TRY(dvt_cuda_status(cudaStreamSetAttribute(stream->own, cudaStreamAttributePriority, &value),
-                          "a stream's priority"));
-  stream->urgent = urgent;
-  return DAVIT_SUCCESS;
-}
-
 void dvt_stream_release(dvt_stream *stream) {
-  (void)dvt_stream_hurry(stream, false);
   if (stream->stream != stream->own) {
     DVT_KEEP_CURRENT;
     (void)use(stream->ordinal);
@@ -447,11 +432,6 @@ static davit_status none(void) {
 
 davit_status dvt_stream_acquire(int device, dvt_stream **stream) {
   (void)device, (void)stream;
-  return none();
-}
-
-davit_status dvt_stream_hurry(dvt_stream *stream, bool urgent) {
-  (void)stream, (void)urgent;
   return none();
 }
 

@@ -29,9 +29,6 @@ int dvt_stream_ordinal(const dvt_stream *stream);
 /* Makes the stream's device current for the calling thread, as vendor calls need it. */
 davit_status dvt_stream_use(dvt_stream *stream);
 
-/* Whether teams of its kernels begin before those of other streams. Released streams do not hurry. */
-davit_status dvt_stream_hurry(dvt_stream *stream, bool urgent);
-
 /* The device runtime's own stream (a cudaStream_t), and the OpenMP interop object that has it (an omp_interop_t); NULL:
  * there is none. */
 void *dvt_stream_native(dvt_stream *stream);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "offload/runtime/device.h"
-#include "offload/runtime/stream.h"
 #include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
 #include "src/runtime/lane.h"
@@ -238,14 +237,6 @@ static davit_status allocate_tables(dvt_factoring *f) {
   return DAVIT_SUCCESS;
 }
 
-/* The next panel is waited for by all others. */
-static davit_status hurry(dvt_factoring *f) {
-  for (int w = 0; w < f->workers && !getenv("DVT_NO_HURRY"); w++)
-    if (f->worker[w].streams)
-      DVT_TRY(dvt_stream_hurry(f->graph.lane[w * DVT_FACTOR_ROLES + DVT_NEXT]->stream, true));
-  return DAVIT_SUCCESS;
-}
-
 static davit_status open_lanes(dvt_factoring *f) {
   int threads = 0;
   DVT_TRY(dvt_graph_open(&f->graph, f->workers * DVT_FACTOR_ROLES + 1, f->most_tasks));
@@ -254,7 +245,6 @@ static davit_status open_lanes(dvt_factoring *f) {
       threads += !f->worker[w].streams;
       DVT_TRY(dvt_graph_add_lane(&f->graph, w * DVT_FACTOR_ROLES + role, f->worker[w].device));
     }
-  DVT_TRY(hurry(f));
   if (f->rule->finish && f->call->work == DVT_FACTOR) {
     const int place = f->a.matrix.place;
     threads++;
