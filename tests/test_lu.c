@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LU with partial pivoting and the systems solved with it: backward errors as LAPACK's testers measure them, its pivots,
- * the first pivot that is 0, what must stay as it is, over types, shapes, places, devices, blocks and slabs. */
+/* LU with partial pivoting and the systems solved with it: backward errors as LAPACK's testers measure them, its
+ * pivots, the first pivot that is 0, what must stay as it is, over types, shapes, places, devices, blocks and slabs. */
 #include "tests/solving.h"
 
 /* ---- problems ---- */
 
 /* GRADED: rows and columns are scaled by powers of 2. GROWS is Wilkinson's matrix, whose factor grows to 2^(n - 1),
- * exactly; KAHAN's is triangular and badly conditioned. What is exactly singular: a column of zeros, a row that is there
- * twice (all steps are exact), nothing but zeros. */
+ * exactly; KAHAN's is triangular and badly conditioned. What is exactly singular: a column of zeros, a row that is
+ * there twice (all steps are exact), nothing but zeros. */
 typedef enum kind { RANDOM, GRADED, GROWS, KAHAN, ZERO_COLUMN, ROW_TWICE, ZEROS } kind;
 
 typedef struct problem {
@@ -339,8 +339,8 @@ static void try_systems(davit_type type, int64_t n, int64_t nrhs, int place, int
   expect_factored(&p, "gesv");
 }
 
-/* At home; with the factors in blocks where there is room for B beside them; and in slabs where there is none, but for the
- * triangles' tiles. */
+/* At home; with the factors in blocks where there is room for B beside them; and in slabs where there is none, but for
+ * the triangles' tiles. */
 CASE(test_systems) {
   static const int64_t of_systems[][2] = {{0, 3}, {1, 1}, {5, 0}, {33, 1}, {64, 7}, {100, 40}, {20, 150}};
   int places[MAX_PLACES];

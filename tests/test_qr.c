@@ -429,8 +429,8 @@ static void try_squares(davit_type type, bool adjoint, int64_t m, int64_t n, int
     assert_true(norm_of(x, m > n ? m : n, nrhs) == 0);
 }
 
-/* At home; with the factors in blocks where there is room for B, and in slabs where there is none, but for a tile of the
- * triangle. */
+/* At home; with the factors in blocks where there is room for B, and in slabs where there is none, but for a tile of
+ * the triangle. */
 CASE(test_least_squares) {
   static const int64_t of_squares[][3] = {{0, 4, 2},   {4, 0, 2},    {5, 3, 0},    {1, 1, 1},
                                           {9, 1, 3},   {1, 9, 3},    {40, 40, 5},  {90, 33, 7},

@@ -75,18 +75,11 @@ static davit_status update(dvt_factoring *f, int64_t k, dvt_blocks *blocks, int6
 
 static davit_status substitute(dvt_factoring *f, int64_t k, dvt_blocks *blocks, int64_t to, int role,
                                bool back) {
-  const int w = dvt_owner(f, to);
-  const dvt_panel *p = &f->worker[w].panel;
-  const bool lower = f->call->uplo == 'L';
-  const char trans = lower == back ? f->adjoint : 'N';
+  const dvt_panel *p = &f->worker[dvt_owner(f, to)].panel;
+  const char uplo = f->call->uplo;
   const dvt_triangle triangle = {
-      .uplo = f->call->uplo, .trans = trans, .beside = trans, .diag = 'N', .pull = back};
-  dvt_follows all = {.count = 0};
-  dvt_follow(&all, p->ready);
-  dvt_follow(&all, blocks->last[to]);
-  DVT_TRY(dvt_substitute(f, k, to, role, &triangle, p->pointer, p->ld, &all, &blocks->last[to]));
-  dvt_factor_reads(f, k, w, role, blocks->last[to]);
-  return DAVIT_SUCCESS;
+      .uplo = uplo, .trans = (uplo == 'L') == back ? f->adjoint : 'N', .diag = 'N', .pull = back};
+  return dvt_substitute(f, k, blocks, to, role, &triangle, p->pointer, p->ld);
 }
 
 static davit_status forward(dvt_factoring *f, int64_t k, dvt_blocks *blocks, int64_t to, int role) {

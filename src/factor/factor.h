@@ -239,14 +239,14 @@ davit_status dvt_factor_sweep(dvt_factoring *f, bool descending, dvt_factor_step
 
 /* One of the triangles in the panels: its square on the diagonal, and what lies beside it, above or below ('U' of
  * Cholesky: to the right). `pull`: a block of the right-hand sides gets what the others subtract and is solved, else it
- * is solved and subtracted from the others. `trans` of the square; of what lies beside it `beside`. */
+ * is solved and subtracted from the others. */
 typedef struct dvt_triangle {
-  char uplo, trans, beside, diag;
+  char uplo, trans, diag;
   bool above, pull;
 } dvt_triangle;
 
-/* Right-hand sides `to`, with `square` (leading dimension ld) on the diagonal of panel k. Enqueued behind `all`. */
-davit_status dvt_substitute(dvt_factoring *f, int64_t k, int64_t to, int role, const dvt_triangle *triangle,
-                            const char *square, int64_t ld, dvt_follows *all, int32_t *number);
+/* Right-hand sides `to`, with `square` (leading dimension ld) on the diagonal of panel k. */
+davit_status dvt_substitute(dvt_factoring *f, int64_t k, dvt_blocks *blocks, int64_t to, int role,
+                            const dvt_triangle *triangle, const char *square, int64_t ld);
 
 #endif

@@ -70,21 +70,10 @@ static davit_status bring(dvt_factoring *f, int64_t k, int w) {
   return dvt_factor_compute(f, w, DVT_NEXT, &all, &dvt_fetch_operation, &rows, 0, &p->ready);
 }
 
-/* Rows of block `to`, as panel k exchanges them; `back` undoes it. */
-static davit_status exchange(dvt_factoring *f, int64_t k, const dvt_blocks *blocks, int64_t to, int role,
-                             bool back, dvt_follows *all, int32_t *number) {
-  const int w = dvt_owner(f, to);
-  const int64_t count = f->row_count[k];
-  const int *rows = device_rows(f, k, &f->worker[w].panel);
-  const dvt_permute permute = {.type = f->call->type,
-                               .n = dvt_block_width(blocks, to),
-                               .a = blocks->at[to] + (size_t)dvt_block_start(&f->a, k) * f->element,
-                               .lda = dvt_block_ld(blocks, to),
-                               .count = count,
-                               .to = back ? rows + count : rows,
-                               .from = back ? rows : rows + count};
-  return count > 0 ? dvt_factor_compute(f, w, role, all, &dvt_permute_operation, &permute, 1e9, number)
-                   : DAVIT_SUCCESS;
+/* Rows of `n` columns in the order that the lists say: `to` and, behind it, `from`. */
+static dvt_permute order_of(const dvt_factoring *f, void *a, int64_t n, int64_t lda, const int *to,
+                            int64_t count) {
+  return (dvt_permute){f->call->type, n, a, lda, count, to, to + count};
 }
 
 static davit_status update(dvt_factoring *f, int64_t k, dvt_blocks *blocks, int64_t to, int role) {
@@ -99,7 +88,9 @@ static davit_status update(dvt_factoring *f, int64_t k, dvt_blocks *blocks, int6
   dvt_follows all = {.count = 0};
   dvt_follow(&all, p->ready);
   dvt_follow(&all, blocks->last[to]);
-  DVT_TRY(exchange(f, k, blocks, to, role, false, &all, NULL));
+  const dvt_permute permute = order_of(f, beside, n, ld, device_rows(f, k, p), f->row_count[k]);
+  if (permute.count > 0)
+    DVT_TRY(dvt_factor_compute(f, w, role, &all, &dvt_permute_operation, &permute, 1e9, NULL));
   const dvt_level3 solve = {.routine = DVT_TRSM,
                             .type = f->call->type,
                             .side = 'L',
@@ -138,52 +129,16 @@ static davit_status update(dvt_factoring *f, int64_t k, dvt_blocks *blocks, int6
 
 /* ---- systems ---- */
 
-static davit_status substitute(dvt_factoring *f, int64_t k, dvt_blocks *blocks, int64_t to, int role,
-                               const dvt_triangle *triangle) {
-  const int w = dvt_owner(f, to);
-  const dvt_panel *p = &f->worker[w].panel;
-  const char *square = p->pointer + (size_t)(dvt_block_start(&f->a, k) - p->origin) * f->element;
-  dvt_follows all = {.count = 0};
-  dvt_follow(&all, p->ready);
-  dvt_follow(&all, blocks->last[to]);
-  DVT_TRY(dvt_substitute(f, k, to, role, triangle, square, p->ld, &all, &blocks->last[to]));
-  dvt_factor_reads(f, k, w, role, blocks->last[to]);
-  return DAVIT_SUCCESS;
-}
-
 static davit_status with_upper(dvt_factoring *f, int64_t k, dvt_blocks *blocks, int64_t to, int role) {
-  const dvt_triangle upper = {.uplo = 'U', .trans = 'N', .beside = 'N', .diag = 'N', .above = true};
-  return substitute(f, k, blocks, to, role, &upper);
-}
-
-static davit_status with_adjoint_upper(dvt_factoring *f, int64_t k, dvt_blocks *blocks, int64_t to,
-                                       int role) {
-  const char trans = f->call->trans;
-  const dvt_triangle upper = {
-      .uplo = 'U', .trans = trans, .beside = trans, .diag = 'N', .above = true, .pull = true};
-  return substitute(f, k, blocks, to, role, &upper);
-}
-
-static davit_status with_adjoint_lower(dvt_factoring *f, int64_t k, dvt_blocks *blocks, int64_t to,
-                                       int role) {
-  const char trans = f->call->trans;
-  const dvt_triangle lower = {.uplo = 'L', .trans = trans, .beside = trans, .diag = 'U', .pull = true};
-  dvt_follows all = {.count = 0};
-  DVT_TRY(substitute(f, k, blocks, to, role, &lower));
-  if (f->row_count[k] == 0)
-    return DAVIT_SUCCESS;
-  DVT_TRY(exchange(f, k, blocks, to, role, true, &all, &blocks->last[to]));
-  dvt_factor_reads(f, k, dvt_owner(f, to), role, blocks->last[to]);
-  return DAVIT_SUCCESS;
+  static const dvt_triangle upper = {.uplo = 'U', .trans = 'N', .diag = 'N', .above = true};
+  const dvt_panel *p = &f->worker[dvt_owner(f, to)].panel;
+  return dvt_substitute(f, k, blocks, to, role, &upper,
+                        p->pointer + (size_t)(dvt_block_start(&f->a, k) - p->origin) * f->element, p->ld);
 }
 
 static davit_status solve(dvt_factoring *f) {
-  if (f->call->trans == 'N') {
-    DVT_TRY(dvt_factor_sweep(f, false, update));
-    return dvt_factor_sweep(f, true, with_upper);
-  }
-  DVT_TRY(dvt_factor_sweep(f, false, with_adjoint_upper));
-  return dvt_factor_sweep(f, true, with_adjoint_lower);
+  DVT_TRY(dvt_factor_sweep(f, false, update));
+  return dvt_factor_sweep(f, true, with_upper);
 }
 
 /* ---- the end ---- */
@@ -194,25 +149,14 @@ static int64_t settled(const dvt_factoring *f, int64_t k) {
   return f->whole && k + 1 < f->panels ? dvt_block_start(&f->a, k + 1) : dvt_blocks_length(&f->a);
 }
 
-/* The rows of block k as all panels behind it exchange them, where it lies in `a`: from the lists `to` and, behind it,
- * `from`. */
-static dvt_permute last_exchange(const dvt_factoring *f, int64_t k, void *a, int64_t lda, const int *to,
-                                 int64_t count) {
-  return (dvt_permute){.type = f->call->type,
-                       .n = dvt_block_width(&f->a, k),
-                       .a = a,
-                       .lda = lda,
-                       .count = count,
-                       .to = to,
-                       .from = to + count};
-}
-
+/* The rows of block k as all panels behind it exchange them. */
 static davit_status exchange_on_device(dvt_factoring *f, int64_t k, const int *rows, int64_t count,
                                        dvt_follows *all) {
   const int w = dvt_owner(f, k);
   int *there = (int *)(void *)(f->worker[w].memory + f->worker[w].block_bytes);
   const dvt_fetch fetch = {2 * count, rows, there};
-  const dvt_permute permute = last_exchange(f, k, f->a.at[k], dvt_block_ld(&f->a, k), there, count);
+  const dvt_permute permute =
+      order_of(f, f->a.at[k], dvt_block_width(&f->a, k), dvt_block_ld(&f->a, k), there, count);
   if (count > 0) {
     DVT_TRY(dvt_factor_compute(f, w, DVT_UPDATE, all, &dvt_fetch_operation, &fetch, 0, NULL));
     all->count = 0;
@@ -225,7 +169,7 @@ static davit_status exchange_on_device(dvt_factoring *f, int64_t k, const int *r
 static davit_status exchange_at_home(dvt_factoring *f, int64_t k, const int *rows, int64_t count,
                                      dvt_follows *all) {
   char *a = (char *)f->a.matrix.a + (size_t)(dvt_block_start(&f->a, k) * f->a.matrix.ld) * f->element;
-  const dvt_permute permute = last_exchange(f, k, a, f->a.matrix.ld, rows, count);
+  const dvt_permute permute = order_of(f, a, dvt_block_width(&f->a, k), f->a.matrix.ld, rows, count);
   return count > 0 ? dvt_factor_compute(f, f->workers, 0, all, &dvt_permute_operation, &permute, 1e12,
                                         &f->a.stored[k])
                    : DAVIT_SUCCESS;

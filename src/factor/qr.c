@@ -150,19 +150,11 @@ static davit_status by_q(dvt_factoring *f, int64_t k, dvt_blocks *blocks, int64_
 }
 
 static davit_status with_r(dvt_factoring *f, int64_t k, dvt_blocks *blocks, int64_t to, int role) {
-  const int w = dvt_owner(f, to);
-  const dvt_panel *p = &f->worker[w].panel;
   const bool plain = f->call->trans == 'N';
-  const char trans = plain ? 'N' : f->adjoint;
   const dvt_triangle r = {
-      .uplo = 'U', .trans = trans, .beside = trans, .diag = 'N', .above = true, .pull = !plain};
-  dvt_follows all = {.count = 0};
-  dvt_follow(&all, p->ready);
-  dvt_follow(&all, blocks->last[to]);
-  DVT_TRY(dvt_substitute(f, k, to, role, &r, beside_of(f, k, p->extra).top, dvt_panel_rank(f, k), &all,
-                         &blocks->last[to]));
-  dvt_factor_reads(f, k, w, role, blocks->last[to]);
-  return DAVIT_SUCCESS;
+      .uplo = 'U', .trans = plain ? 'N' : f->adjoint, .diag = 'N', .above = true, .pull = !plain};
+  return dvt_substitute(f, k, blocks, to, role, &r,
+                        beside_of(f, k, f->worker[dvt_owner(f, to)].panel.extra).top, dvt_panel_rank(f, k));
 }
 
 /* Least squares: R X = Q' B. With the adjoint the shortest solution: X = Q R'^-1 B, whose rows behind those of B are 0

@@ -2,16 +2,16 @@
 /* Right-hand sides of systems with a triangle, block by block, beside a panel of it. */
 #include "src/factor/factor.h"
 
-davit_status dvt_substitute(dvt_factoring *f, int64_t k, int64_t to, int role, const dvt_triangle *t,
-                            const char *square, int64_t ld, dvt_follows *all, int32_t *number) {
+davit_status dvt_substitute(dvt_factoring *f, int64_t k, dvt_blocks *blocks, int64_t to, int role,
+                            const dvt_triangle *t, const char *square, int64_t ld) {
   const int w = dvt_owner(f, to);
   const dvt_panel *p = &f->worker[w].panel;
   const davit_type type = f->call->type;
   const int64_t start = dvt_block_start(&f->a, k), rank = dvt_panel_rank(f, k), behind = start + rank,
                 length = dvt_blocks_length(&f->a), rest = t->above ? start : length - behind,
-                width = dvt_block_width(&f->b, to), ldb = dvt_block_ld(&f->b, to);
-  char *b = f->b.at[to] + (size_t)start * f->element,
-       *others = f->b.at[to] + (size_t)(t->above ? 0 : behind) * f->element,
+                width = dvt_block_width(blocks, to), ldb = dvt_block_ld(blocks, to);
+  char *b = blocks->at[to] + (size_t)start * f->element,
+       *others = blocks->at[to] + (size_t)(t->above ? 0 : behind) * f->element,
        *beside = dvt_behind(f, &f->a, p->pointer, p->ld, (t->above ? 0 : behind) - p->origin);
   const dvt_level3 solve = {.routine = DVT_TRSM,
                             .type = type,
@@ -29,7 +29,7 @@ davit_status dvt_substitute(dvt_factoring *f, int64_t k, int64_t to, int role, c
                             .ldc = ldb};
   const dvt_level3 subtract = {.routine = DVT_GEMM,
                                .type = type,
-                               .transa = t->beside,
+                               .transa = t->trans,
                                .transb = 'N',
                                .m = t->pull ? rank : rest,
                                .n = width,
@@ -42,9 +42,15 @@ davit_status dvt_substitute(dvt_factoring *f, int64_t k, int64_t to, int role, c
                                .beta = 1,
                                .c = t->pull ? b : others,
                                .ldc = ldb};
-  const bool alone = rest == 0;
-  if (t->pull && !alone)
-    DVT_TRY(dvt_factor_level3(f, w, role, all, &subtract, NULL));
-  DVT_TRY(dvt_factor_level3(f, w, role, all, &solve, t->pull || alone ? number : NULL));
-  return t->pull || alone ? DAVIT_SUCCESS : dvt_factor_level3(f, w, role, all, &subtract, number);
+  int32_t *last = &blocks->last[to];
+  dvt_follows all = {.count = 0};
+  dvt_follow(&all, p->ready);
+  dvt_follow(&all, *last);
+  if (rest > 0 && t->pull)
+    DVT_TRY(dvt_factor_level3(f, w, role, &all, &subtract, NULL));
+  DVT_TRY(dvt_factor_level3(f, w, role, &all, &solve, rest > 0 && !t->pull ? NULL : last));
+  if (rest > 0 && !t->pull)
+    DVT_TRY(dvt_factor_level3(f, w, role, &all, &subtract, last));
+  dvt_factor_reads(f, k, w, role, *last);
+  return DAVIT_SUCCESS;
 }
