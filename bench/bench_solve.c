@@ -5,6 +5,8 @@
  * operands on the host with copies of the whole matrix from and to pinned memory; on the CPU OpenBLAS and the system's
  * LAPACK. Each call gets a fresh copy of the same matrix, which is not timed.
  *
+ * gesv_mixed is gesv with options->arithmetic, beside the same peers.
+ *
  * Flops are n³ / 3 for Cholesky, 2 n³ / 3 for LU, 2 n² (m - n / 3) for QR. Floors, of GPUs: arithmetic = flops over the
  * devices times the rate that cuBLAS sustains on one of them in this run; link = the matrix (of Cholesky half of it),
  * which crosses it each way, at --link per device and direction.
@@ -14,7 +16,7 @@
  * program ends with a failure if the error is more than 3 n. Those n are on the diagonal for Cholesky, and else below
  * it, so that LU exchanges rows that lie far apart.
  *
- *   --routines LIST potrf,posv,getrf,gesv,geqrf,gels
+ *   --routines LIST potrf,posv,getrf,gesv,gesv_mixed,geqrf,gels
  *   --sizes LIST    n (2000,4000,8192,16384,20000; of the CPU 500,1000,2000,4000)
  *   --device LIST   the first GPU and -1, the CPU
  *   --devices LIST  how many GPUs (1,2,4), those of davit_device_defaults()
@@ -45,7 +47,8 @@ typedef struct routine {
 static const routine routines[] = {
     {"potrf", PEER_CHOLESKY, false, false}, {"posv", PEER_CHOLESKY, true, false},
     {"getrf", PEER_LU, false, false},       {"gesv", PEER_LU, true, false},
-    {"geqrf", PEER_QR, false, false},       {"gels", PEER_QR, true, true},
+    {"gesv_mixed", PEER_LU, true, false},   {"geqrf", PEER_QR, false, false},
+    {"gels", PEER_QR, true, true},
 };
 enum { ROUTINES = sizeof routines / sizeof *routines };
 
@@ -105,8 +108,12 @@ typedef struct work {
 static davit_status davit_call(problem *p, int which) {
   (void)which;
   davit_solve_report report;
-  const davit_solve_options options = {
-      .devices = p->devices, .device_count = p->device_count, .block = p->block, .report = &report};
+  const davit_solve_options options = {.devices = p->devices,
+                                       .device_count = p->device_count,
+                                       .block = p->block,
+                                       .report = &report,
+                                       .arithmetic = strstr(p->routine, "mixed") ? DAVIT_ARITHMETIC_MIXED
+                                                                                 : DAVIT_ARITHMETIC_NATIVE};
   const int64_t m = p->factor.m, n = p->factor.n;
   const char uplo = p->factor.uplo;
   const bool solves = p->factor.solves;
@@ -409,7 +416,7 @@ static void measure(problem *p, const bench_spread *spread) {
 /* The routines of --routines that share a matrix of kind and shape. 'U' of potrf once. */
 static void measure_matrix(problem *p, const bench_spread *spread, const routine *first, bool upper,
                            bool systems) {
-  const char *wanted = bench_option("routines", "potrf,posv,getrf,gesv,geqrf,gels");
+  const char *wanted = bench_option("routines", "potrf,posv,getrf,gesv,gesv_mixed,geqrf,gels");
   const bool peers = bench_whole("peers", 1) != 0;
   bool open = false, usable = false;
   for (const routine *r = first; r < routines + ROUTINES; r++) {
