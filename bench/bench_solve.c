@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cholesky's factorisation, and systems with one right-hand side (doubles, of the largest two orders): on GPUs over
- * 1, 2 … devices with operands in pinned or pageable memory or on the first of them, else on the CPU. Peers take turns
- * with davit: cuSOLVER on the first GPU, for operands on the host with copies of the whole matrix from and to pinned
- * memory; on the CPU OpenBLAS and the system's LAPACK. Each call gets a fresh copy of the same matrix, which is not
- * timed.
+/* Factorisations of Cholesky, LU and QR, and systems or least squares with one right-hand side (doubles, of the largest
+ * two orders): on GPUs over 1, 2 … devices with operands in pinned or pageable memory or on the first of them, else on
+ * the CPU. Matrices are n × n, those of gels 2 n × n. Peers take turns with davit: cuSOLVER on the first GPU, for
+ * operands on the host with copies of the whole matrix from and to pinned memory; on the CPU OpenBLAS and the system's
+ * LAPACK. Each call gets a fresh copy of the same matrix, which is not timed.
  *
- * Flops are n³ / 3. Floors, of GPUs: arithmetic = flops over the devices times the rate that cuBLAS sustains on one of
- * them in this run; link = half of the matrix, which crosses it each way, at --link per device and direction.
+ * Flops are n³ / 3 for Cholesky, 2 n³ / 3 for LU, 2 n² (m - n / 3) for QR. Floors, of GPUs: arithmetic = flops over the
+ * devices times the rate that cuBLAS sustains on one of them in this run; link = the matrix (of Cholesky half of it),
+ * which crosses it each way, at --link per device and direction.
  *
  * `error_eps` is the largest difference of the solution of A x = b from x, for a random x, in eps of the largest
- * element. The matrix has random numbers in [0, 1) beside a diagonal of n, so its condition is about 3, and the program
- * ends with a failure if the error is more than 3 n.
+ * element. The matrix has random numbers in [0, 1) beside one n in each column, so its condition is about 3, and the
+ * program ends with a failure if the error is more than 3 n. Those n are on the diagonal for Cholesky, and else below
+ * it, so that LU exchanges rows that lie far apart.
  *
- *   --sizes LIST    orders (2000,4000,8192,16384,20000; of the CPU 500,1000,2000,4000)
+ *   --routines LIST potrf,posv,getrf,gesv,geqrf,gels
+ *   --sizes LIST    n (2000,4000,8192,16384,20000; of the CPU 500,1000,2000,4000)
  *   --device LIST   the first GPU and -1, the CPU
  *   --devices LIST  how many GPUs (1,2,4), those of davit_device_defaults()
  *   --types LIST    d,s
@@ -20,7 +23,8 @@
  *   --blocks LIST   columns of a block; 0: davit's own choice
  *   --repeats N     calls that count, after the first (5; 3 on the CPU)
  *   --peers 0       without peers, and without the floor of arithmetic
- *   --link GBS      10^9 bytes/s (55) */
+ *   --link GBS      10^9 bytes/s (55)
+ *   --seconds N     begin no row later than N seconds after the start (0: no limit) */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,39 +36,59 @@
 #include "offload/runtime/device.h"
 #include "src/base/team.h"
 
+typedef struct routine {
+  const char *name;
+  peer_kind kind;
+  bool solves, tall;
+} routine;
+
+static const routine routines[] = {
+    {"potrf", PEER_CHOLESKY, false, false}, {"posv", PEER_CHOLESKY, true, false},
+    {"getrf", PEER_LU, false, false},       {"gesv", PEER_LU, true, false},
+    {"geqrf", PEER_QR, false, false},       {"gels", PEER_QR, true, true},
+};
+enum { ROUTINES = sizeof routines / sizeof *routines };
+
 typedef struct problem {
-  bool gpu, solves; /* solves: posv, not potrf */
-  davit_type type;
-  char uplo;
-  int64_t n, block;
+  bool gpu;
+  peer_factor factor; /* the routine's kind and shape */
+  const char *routine;
+  int64_t block;
   const char *place;
   const int *devices;
   int device_count, repeats, lapacks;
-  double sustained;    /* flops per second of one device; 0: unknown */
-  int64_t block_taken; /* by the last call of davit's */
-  char *original, *a, *peer_a;
+  double sustained;                         /* flops per second of one device; 0: unknown */
+  int64_t block_taken;                      /* by the last call of davit's */
+  void *original, *a, *peer_a, *beside;     /* beside: pivots or tau */
   BENCH_VECTORS(*x, *product, *b, *peer_b); /* product: A x */
 } problem;
 
 static bool is_double(const problem *p) {
-  return p->type == DAVIT_DOUBLE;
+  return p->factor.type == DAVIT_DOUBLE;
 }
+
+/* davit's call of either type. */
+#define CALL(p, name, ...) (is_double(p) ? davit_d##name(__VA_ARGS__) : davit_s##name(__VA_ARGS__))
 
 static bool is_on_device(const problem *p) {
   return strcmp(p->place, "device") == 0;
 }
 
+/* Of one column. */
 static size_t vector_bytes(const problem *p) {
-  return (size_t)p->n * davit_type_bytes(p->type);
+  return (size_t)p->factor.m * davit_type_bytes(p->factor.type);
 }
 
 static size_t matrix_bytes(const problem *p) {
-  return (size_t)p->n * vector_bytes(p);
+  return (size_t)p->factor.n * vector_bytes(p);
 }
 
 static double flops_of(const problem *p) {
-  const double n = (double)p->n;
-  return n * n * n / 3 + (p->solves ? 2 * n * n : 0);
+  const double m = (double)p->factor.m, n = (double)p->factor.n;
+  const peer_kind kind = p->factor.kind;
+  const double factor =
+      kind == PEER_CHOLESKY ? n * n * n / 3 : n * n * (m - n / 3) * (kind == PEER_LU ? 1 : 2);
+  return factor + (!p->factor.solves ? 0 : kind == PEER_QR ? 4 * m * n - n * n : 2 * n * n);
 }
 
 /* ---- what is timed ---- */
@@ -83,21 +107,35 @@ static davit_status davit_call(problem *p, int which) {
   davit_solve_report report;
   const davit_solve_options options = {
       .devices = p->devices, .device_count = p->device_count, .block = p->block, .report = &report};
-  const davit_status status = p->solves
-                                  ? davit_dposv(p->uplo, p->n, 1, (double *)p->a, p->n, p->b, p->n, &options)
-                              : is_double(p) ? davit_dpotrf(p->uplo, p->n, (double *)p->a, p->n, &options)
-                                             : davit_spotrf(p->uplo, p->n, (float *)p->a, p->n, &options);
+  const int64_t m = p->factor.m, n = p->factor.n;
+  const char uplo = p->factor.uplo;
+  const bool solves = p->factor.solves;
+  davit_status status = DAVIT_SUCCESS;
+  switch (p->factor.kind) {
+  case PEER_CHOLESKY:
+    status = solves ? CALL(p, posv, uplo, n, 1, p->a, n, p->b, n, &options)
+                    : CALL(p, potrf, uplo, n, p->a, n, &options);
+    break;
+  case PEER_LU:
+    status = solves ? CALL(p, gesv, n, 1, p->a, n, p->beside, p->b, n, &options)
+                    : CALL(p, getrf, n, n, p->a, n, p->beside, &options);
+    break;
+  case PEER_QR:
+    status = solves ? CALL(p, gels, 'N', m, n, 1, p->a, m, p->b, m, &options)
+                    : CALL(p, geqrf, m, n, p->a, m, p->beside, &options);
+    break;
+  }
   p->block_taken = report.block;
   return status;
 }
 
 static davit_status cusolver_call(problem *p, int which) {
   (void)which;
-  return peer_cusolver_factor(p->peer_a, p->solves ? p->peer_b : NULL);
+  return peer_cusolver_factor(p->peer_a, p->factor.solves ? p->peer_b : NULL);
 }
 
 static davit_status lapack_call(problem *p, int which) {
-  return peer_lapack_factor(which, p->type, p->uplo, p->n, p->peer_a, p->solves ? p->peer_b : NULL);
+  return peer_lapack_factor(which, &p->factor, p->peer_a, p->factor.solves ? p->peer_b : NULL);
 }
 
 /* davit's, then the peers'. */
@@ -108,7 +146,7 @@ static int open_works(problem *p, work works[MOST_WORKS]) {
   for (int i = 0; i < p->lapacks; i++)
     works[count++] = (work){peer_lapack_name(i), lapack_call, i, .a = p->peer_a, .b = p->peer_b};
   if (p->gpu && p->peer_a && peer_cusolver_open &&
-      peer_cusolver_open(dvt_device_find(p->devices[0])->ordinal, p->type, p->uplo, p->n, !is_on_device(p)))
+      peer_cusolver_open(dvt_device_find(p->devices[0])->ordinal, &p->factor, !is_on_device(p)))
     works[count++] = (work){.name = "cusolver", .call = cusolver_call, .a = p->peer_a, .b = p->peer_b};
   return count;
 }
@@ -120,35 +158,43 @@ static double at(const problem *p, const void *x, int64_t i) {
 }
 
 static davit_status multiply(const problem *p) {
-  return is_double(p) ? davit_dsymm('L', p->uplo, p->n, 1, 1, (double *)p->original, p->n, p->x, p->n, 0,
-                                    p->product, p->n, NULL)
-                      : davit_ssymm('L', p->uplo, p->n, 1, 1, (float *)p->original, p->n, p->x, p->n, 0,
-                                    p->product, p->n, NULL);
+  const peer_factor *f = &p->factor;
+  return f->kind == PEER_CHOLESKY ? CALL(p, symm, 'L', f->uplo, f->n, 1, 1, p->original, f->n, p->x, f->n, 0,
+                                         p->product, f->n, NULL)
+                                  : CALL(p, gemm, 'N', 'N', f->m, 1, f->n, 1, p->original, f->m, p->x, f->n,
+                                         0, p->product, f->m, NULL);
 }
 
 static davit_status solve(const problem *p) {
-  return is_double(p) ? davit_dpotrs(p->uplo, p->n, 1, (double *)p->a, p->n, p->b, p->n, NULL)
-                      : davit_spotrs(p->uplo, p->n, 1, (float *)p->a, p->n, p->b, p->n, NULL);
+  const int64_t n = p->factor.n;
+  if (p->factor.kind == PEER_CHOLESKY)
+    return CALL(p, potrs, p->factor.uplo, n, 1, p->a, n, p->b, n, NULL);
+  if (p->factor.kind == PEER_LU)
+    return CALL(p, getrs, 'N', n, 1, p->a, n, p->beside, p->b, n, NULL);
+  const davit_status status = CALL(p, ormqr, 'L', 'T', n, 1, n, p->a, n, p->beside, p->b, n, NULL);
+  return status == DAVIT_SUCCESS ? CALL(p, trsm, 'L', 'U', 'N', 'N', n, 1, 1, p->a, n, p->b, n, NULL)
+                                 : status;
 }
 
 /* Of what davit's last call has left in a and b. */
 static double error_of(const problem *p) {
-  if (!p->solves)
+  const size_t bytes = (size_t)p->factor.n * davit_type_bytes(p->factor.type);
+  if (!p->factor.solves)
     bench_check(solve(p), "check");
-  char *expected = malloc(2 * vector_bytes(p)), *found = expected + vector_bytes(p);
+  char *expected = malloc(2 * bytes), *found = expected + bytes;
   if (!expected)
     bench_check(davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory for the check"), "check");
-  bench_check(davit_copy(vector_bytes(p), p->x, expected), "check");
-  bench_check(davit_copy(vector_bytes(p), p->b, found), "check");
+  bench_check(davit_copy(bytes, p->x, expected), "check");
+  bench_check(davit_copy(bytes, p->b, found), "check");
   double largest = 0, difference = 0;
-  for (int64_t i = 0; i < p->n; i++) {
+  for (int64_t i = 0; i < p->factor.n; i++) {
     const double off = fabs(at(p, found, i) - at(p, expected, i));
     largest = fmax(largest, fabs(at(p, expected, i)));
     difference = isnan(difference) || off <= difference ? difference : off; /* NaN stays */
   }
   free(expected);
   const double error = difference / largest / (is_double(p) ? 0x1p-53 : 0x1p-24);
-  if (!(error <= 3 * (double)p->n))
+  if (!(error <= 3 * (double)p->factor.n))
     bench_check(davit_fail(DAVIT_INTERNAL_ERROR, "x is off by %.3g eps, more than 3 n", error), "solve");
   return error;
 }
@@ -185,29 +231,34 @@ static double take_turns(problem *p, work *works, int count) {
 }
 
 static void describe(const problem *p) {
-  const char *operation = p->solves ? "posv" : "potrf";
+  const peer_factor *f = &p->factor;
+  const char *type = bench_type_name(f->type);
+  const char uplo[] = {f->kind == PEER_CHOLESKY ? f->uplo : '-', 0};
   bench_row();
   bench_number("device", p->devices[0]);
-  bench_text("operation", operation);
-  bench_text("type", bench_type_name(p->type));
-  bench_text("uplo", (char[]){p->uplo, 0});
+  bench_text("operation", p->routine);
+  bench_text("type", type);
+  if (f->kind == PEER_CHOLESKY)
+    bench_text("uplo", uplo);
   bench_text("place", p->place);
-  bench_number("n", (double)p->n);
+  bench_number("n", (double)f->n);
+  if (f->m != f->n)
+    bench_number("m", (double)f->m);
   bench_number("devices", p->device_count);
   if (p->block > 0)
     bench_number("block", (double)p->block);
   bench_number("block_taken", (double)p->block_taken);
-  fprintf(stderr, "%2d %-5s %s %c %6lld %-8s devices %d block %5lld: ", p->devices[0], operation,
-          bench_type_name(p->type), p->uplo, (long long)p->n, p->place, p->device_count,
-          (long long)p->block_taken);
+  fprintf(stderr, "%2d %-5s %s %s %6lld %-8s devices %d block %5lld: ", p->devices[0], p->routine, type, uplo,
+          (long long)f->n, p->place, p->device_count, (long long)p->block_taken);
 }
 
 static void floors(const problem *p) {
-  const double half = (double)matrix_bytes(p) / 2, link = 1e9 * atof(bench_option("link", "55"));
+  const double bytes = (double)matrix_bytes(p) / (p->factor.kind == PEER_CHOLESKY ? 2 : 1);
+  const double link = 1e9 * atof(bench_option("link", "55"));
   if (p->sustained > 0)
     bench_number("floor_arithmetic_ms", 1e3 * flops_of(p) / p->sustained / p->device_count);
   if (p->gpu && !is_on_device(p))
-    bench_number("floor_link_ms", 1e3 * half / link / p->device_count);
+    bench_number("floor_link_ms", 1e3 * bytes / link / p->device_count);
 }
 
 /* The time of each, and the fastest as what the readers of results know as the peer. */
@@ -232,30 +283,46 @@ static void against(const work *davit, const work *peers, int count) {
   bench_number("ratio", fastest->time.median / davit->time.median);
 }
 
+static bool is_late(void) {
+  static double begin;
+  const double now = bench_now(), limit = (double)bench_whole("seconds", 0);
+  begin = begin > 0 ? begin : now;
+  return limit > 0 && now - begin > limit;
+}
+
+/* The time and the error of what was measured; the row stays open for the peers. */
+static void result(const problem *p, const work *davit, double error) {
+  const bench_time *time = &davit->time;
+  const double first = 1e3 * davit->first, gflops = 1e-9 * flops_of(p) / time->median;
+  bench_number("first_ms", first);
+  bench_number("median_ms", 1e3 * time->median);
+  bench_number("best_ms", 1e3 * time->best);
+  bench_number("gflops", gflops);
+  bench_number("error_eps", error);
+  floors(p);
+  fprintf(stderr, "first %8.2f median %8.3f best %8.3f ms %9.1f GFLOP/s", first, 1e3 * time->median,
+          1e3 * time->best, gflops);
+}
+
 static void row(problem *p) {
   work works[MOST_WORKS];
+  if (is_late())
+    return;
   bench_check(multiply(p), "A x");
   const int count = open_works(p, works);
   const double error = take_turns(p, works, count);
   if (peer_cusolver_close)
     peer_cusolver_close();
-  const bench_time *time = &works[0].time;
   describe(p);
-  if (time->error[0]) {
-    bench_text("error", time->error);
-    fprintf(stderr, "%s\n", time->error);
-    return;
+  if (works[0].time.error[0]) {
+    bench_text("error", works[0].time.error);
+    fprintf(stderr, "%s\n", works[0].time.error);
+  } else {
+    result(p, &works[0], error);
+    against(&works[0], works + 1, count - 1);
+    fputc('\n', stderr);
   }
-  bench_number("first_ms", 1e3 * works[0].first);
-  bench_number("median_ms", 1e3 * time->median);
-  bench_number("best_ms", 1e3 * time->best);
-  bench_number("gflops", 1e-9 * flops_of(p) / time->median);
-  bench_number("error_eps", error);
-  floors(p);
-  fprintf(stderr, "first %8.2f median %8.3f best %8.3f ms %9.1f GFLOP/s", 1e3 * works[0].first,
-          1e3 * time->median, 1e3 * time->best, 1e-9 * flops_of(p) / time->median);
-  against(&works[0], works + 1, count - 1);
-  fputc('\n', stderr);
+  fflush(stdout); /* survives a time limit */
 }
 
 /* ---- operands ---- */
@@ -273,16 +340,27 @@ static int place_of_original(const problem *p) {
              : DAVIT_PAGEABLE;
 }
 
-static bool fill_diagonal(const problem *p) {
-  const size_t element = davit_type_bytes(p->type);
-  char *diagonal = bench_memory(DAVIT_PAGEABLE, vector_bytes(p));
-  if (!diagonal)
+/* In column j of `count` from `first` on, one n in row j + down. */
+static davit_status fill_diagonal(const problem *p, const void *values, int64_t first, int64_t down,
+                                  int64_t count) {
+  const size_t element = davit_type_bytes(p->factor.type);
+  char *to = (char *)p->original + (size_t)(first * p->factor.m + first + down) * element;
+  return count > 0 ? davit_copy_2d(1, count, element, values, 1, to, p->factor.m + 1) : DAVIT_SUCCESS;
+}
+
+static bool fill_diagonals(const problem *p) {
+  const int64_t n = p->factor.n, down = p->factor.kind == PEER_CHOLESKY ? 0 : n * 3 / 8;
+  void *values = bench_memory(DAVIT_PAGEABLE, (size_t)n * davit_type_bytes(p->factor.type));
+  if (!values)
     return false;
-  for (int64_t i = 0; i < p->n; i++)
-    memcpy(diagonal + (size_t)i * element,
-           is_double(p) ? (void *)&(double){(double)p->n} : &(float){(float)p->n}, element);
-  bench_check(davit_copy_2d(1, p->n, element, diagonal, 1, p->original, p->n + 1), "diagonal");
-  davit_free(diagonal);
+  for (int64_t i = 0; i < n; i++)
+    if (is_double(p))
+      ((double *)values)[i] = (double)n;
+    else
+      ((float *)values)[i] = (float)n;
+  bench_check(fill_diagonal(p, values, 0, down, n - down), "diagonal");
+  bench_check(fill_diagonal(p, values, n - down, down - n, down), "diagonal");
+  davit_free(values);
   return true;
 }
 
@@ -290,20 +368,22 @@ static void close_operands(problem *p) {
   bench_vectors_close(p->operand);
   davit_free(p->original);
   davit_free(p->a);
+  davit_free(p->beside);
   if (p->peer_a != p->a)
     davit_free(p->peer_a);
-  p->original = p->a = p->peer_a = NULL;
+  p->original = p->a = p->peer_a = p->beside = NULL;
 }
 
 static bool open_operands(problem *p, bool peers) {
   const int place = place_of(p);
-  const int64_t lengths[BENCH_OPERANDS] = {p->n, p->n, p->n, p->n};
-  p->original = bench_vector(place_of_original(p), p->type, p->n * p->n);
+  const int64_t m = p->factor.m, lengths[BENCH_OPERANDS] = {p->factor.n, m, m, m};
+  p->original = bench_vector(place_of_original(p), p->factor.type, m * p->factor.n);
   p->a = p->original ? bench_memory(place, matrix_bytes(p)) : NULL;
-  p->peer_a = !p->a || !peers                     ? NULL
+  p->beside = p->a ? bench_memory(place, (size_t)p->factor.n * sizeof(double)) : NULL;
+  p->peer_a = !p->beside || !peers                ? NULL
               : strcmp(p->place, "pageable") == 0 ? bench_memory(DAVIT_PINNED, matrix_bytes(p))
                                                   : p->a;
-  return p->a && fill_diagonal(p) && bench_vectors_open(place, p->type, lengths, p->operand);
+  return p->beside && fill_diagonals(p) && bench_vectors_open(place, p->factor.type, lengths, p->operand);
 }
 
 /* ---- the program ---- */
@@ -315,23 +395,56 @@ static bool is_among_largest(const bench_values *sizes, int64_t n, int most) {
   return larger < most;
 }
 
-/* 'L' with all counts of devices and blocks; 'U' once. */
-static void measure(problem *p, const bench_spread *spread, bool upper, bool systems) {
+/* What a routine is measured with: all counts of devices and blocks. */
+static void measure(problem *p, const bench_spread *spread) {
   const bench_values blocks = bench_list("blocks", "0");
   for (int d = 0; d < spread->counts.count; d++)
     for (int b = 0; b < blocks.count; b++) {
       p->device_count = (int)spread->counts.at[d];
       p->block = blocks.at[b];
-      p->uplo = 'L';
       row(p);
-      p->solves = systems;
-      if (systems)
-        row(p);
-      p->solves = false;
     }
-  p->uplo = 'U';
-  if (upper)
+}
+
+/* The routines of --routines that share a matrix of kind and shape. 'U' of potrf once. */
+static void measure_matrix(problem *p, const bench_spread *spread, const routine *first, bool upper,
+                           bool systems) {
+  const char *wanted = bench_option("routines", "potrf,posv,getrf,gesv,geqrf,gels");
+  const bool peers = bench_whole("peers", 1) != 0;
+  bool open = false, usable = false;
+  for (const routine *r = first; r < routines + ROUTINES; r++) {
+    const bool shares =
+        (r->kind == PEER_CHOLESKY) == (first->kind == PEER_CHOLESKY) && r->tall == first->tall;
+    if (!shares || !strstr(wanted, r->name) || (r->solves && !systems) || is_late())
+      continue;
+    p->routine = r->name;
+    p->factor.kind = r->kind;
+    p->factor.solves = r->solves;
+    p->factor.m = (r->tall ? 2 : 1) * p->factor.n;
+    p->factor.uplo = 'L';
+    if (!open)
+      usable = open_operands(p, peers);
+    open = true;
+    if (!usable)
+      break;
+    measure(p, spread);
+    if (strcmp(r->name, "potrf") != 0 || !upper)
+      continue;
+    p->factor.uplo = 'U';
     row(p);
+  }
+  close_operands(p);
+}
+
+static void measure_place(problem *p, const bench_spread *spread, const bench_values *sizes, bool upper) {
+  for (int i = 0; i < sizes->count; i++) {
+    p->factor.n = sizes->at[i];
+    const bool systems = is_double(p) && is_among_largest(sizes, p->factor.n, 2);
+    for (int r = 0; r < ROUTINES; r++)
+      if (strcmp(routines[r].name, "potrf") == 0 || strcmp(routines[r].name, "getrf") == 0 ||
+          routines[r].tall)
+        measure_matrix(p, spread, &routines[r], upper && is_among_largest(sizes, p->factor.n, 1), systems);
+  }
 }
 
 static void measure_device(bool gpu, const bench_spread *spread, int lapacks) {
@@ -339,27 +452,20 @@ static void measure_device(bool gpu, const bench_spread *spread, int lapacks) {
   const bench_kinds kinds = bench_types("ds");
   const bench_values sizes = bench_sizes("sizes", gpu ? "2000,4000,8192,16384,20000" : "500,1000,2000,4000");
   const char *wanted = bench_option("place", "pinned,pageable,device");
-  const bool peers = bench_whole("peers", 1) != 0;
   for (int k = 0; k < kinds.count; k++) {
     problem p = {.gpu = gpu,
-                 .type = kinds.at[k],
+                 .factor.type = kinds.at[k],
                  .devices = spread->devices,
                  .repeats = bench_count("repeats", gpu ? 5 : 3),
                  .lapacks = gpu ? 0 : lapacks};
-    if (gpu && peers && peer_cublas_sustained)
+    if (gpu && bench_whole("peers", 1) != 0 && peer_cublas_sustained)
       p.sustained = peer_cublas_sustained(is_double(&p) ? 'd' : 's', 1.5);
     bool upper = k == 0;
     for (int l = 0; l < (gpu ? 3 : 1); l++) {
       p.place = gpu ? places[l] : "host";
       if (gpu && !strstr(wanted, p.place))
         continue;
-      for (int i = 0; i < sizes.count; i++) {
-        p.n = sizes.at[i];
-        const bool largest = is_among_largest(&sizes, p.n, 1);
-        if (open_operands(&p, peers))
-          measure(&p, spread, upper && largest, is_double(&p) && is_among_largest(&sizes, p.n, 2));
-        close_operands(&p);
-      }
+      measure_place(&p, spread, &sizes, upper);
       upper = false;
     }
   }
@@ -367,13 +473,16 @@ static void measure_device(bool gpu, const bench_spread *spread, int lapacks) {
 }
 
 static const char usage[] =
-    "bench_solve [--sizes 8192,16384] [--device LIST] [--devices 1,2,4] [--types d,s]\n"
-    "            [--place pinned,pageable,device] [--blocks 0,512] [--repeats 5] [--peers 0] [--link 55]\n";
+    "bench_solve [--routines potrf,getrf] [--sizes 8192,16384] [--device LIST] [--devices 1,2,4] [--types "
+    "d,s]\n"
+    "            [--place pinned,pageable,device] [--blocks 0,512] [--repeats 5] [--peers 0] [--link 55]\n"
+    "            [--seconds N]\n";
 
 int main(int argc, char **argv) {
   const bench_values devices = bench_open(usage, argc, argv);
   const int lapacks = bench_whole("peers", 1) != 0 ? peer_lapack_load(dvt_threads()) : 0;
   bench_begin("solve");
+  is_late(); /* begins to count */
   const bench_spread several = bench_spread_read();
   for (int i = 0; i < devices.count; i++) {
     const int device = (int)devices.at[i];

@@ -308,6 +308,20 @@ def queue_rates(rows):
     return markdown(["n", "sub-queues", *QUEUE_BACKENDS, "calls"], lines)
 
 
+def queue_by_subqueues(machine):
+    """The rates of all routines, a line for each size, by the number of sub-queues."""
+    def block():
+        lines, names, backends = [], [], QUEUE_BACKENDS[:3]
+        for routine, source in QUEUE_SOURCE.items():
+            found, rows = results("queue-study", routine, (machine,))
+            names += found
+            for n in in_order(row["n"] for row in rows):
+                of = [[pick(rows, n=n, subqueues=s, backend=backend) for s in source] for backend in backends]
+                lines.append([routine, n, *(", ".join(digits(row["gflops"]) if row else "–" for row in each) for each in of)])
+        return markdown(["routine", "n", *backends], lines) + f"\n\n{files(in_order(names))}"
+    return block
+
+
 def queue_ratios(rows, subqueues, backend, base):
     """By how many percent the rates of a back end are above those of another, for each size that both have."""
     pairs = [(pick(rows, n=n, subqueues=subqueues, backend=backend), pick(rows, n=n, subqueues=subqueues, backend=base))
@@ -344,7 +358,7 @@ def microseconds(value):
 def tuned(rows):
     lines = [(row["capability"], row["what"], row["n"],
               row["trials"] + row["pruned"], row["pruned"], row["runs"], microseconds(row["own_us"]), row["found"],
-              f"{row['gain']:.3f}") for row in rows]
+              f"{row['gain']:.3f}") for row in rows if row["capability"] != "gemm"]  # its search is of figures alone
     return markdown(("capability", "measured", "n", "shapes", "that do not fit", "runs", "own choice", "found", "gain"), lines)
 
 
@@ -426,6 +440,7 @@ TABLES = {
     "queue-dgemm": made_from("queue-study", "dgemm", queue_rates),
     "queue-dgemv": made_from("queue-study", "dgemv", queue_rates),
     "queue-daxpy": made_from("queue-study", "daxpy", queue_rates),
+    "queue-2xh200": queue_by_subqueues("2xh200"),
     "queue-summary": queue_summary,
     "scaling-strong": of_runs("cpu", scaling("strong")),
     "scaling-4xh200-strong": of_runs("4xh200", scaling("strong")),

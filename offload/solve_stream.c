@@ -7,6 +7,7 @@
 #include <cusolverDn.h>
 #include <limits.h>
 
+#include "offload/factored.h"
 #include "offload/runtime/cusolver.h"
 #include "offload/runtime/device.h"
 #include "offload/runtime/stream.h"
@@ -21,7 +22,7 @@ davit_status dvt_solve_prepare(const dvt_site *site) {
 }
 
 /* cuSOLVER writes what it finds to the device's memory; a result in pinned memory is reached from there. Its integers
- * have 32 bits. */
+ * have 32 bits. It goes on with NaN. */
 davit_status dvt_potrf_stream(const dvt_site *site, const void *potrf) {
   const dvt_potrf *p = potrf;
   const cublasFillMode_t uplo = p->uplo == 'L' ? CUBLAS_FILL_MODE_LOWER : CUBLAS_FILL_MODE_UPPER;
@@ -34,7 +35,8 @@ davit_status dvt_potrf_stream(const dvt_site *site, const void *potrf) {
   DVT_TRY(dvt_stream_cusolver(site->stream, &handle));
   DVT_TRY(CALL(p->type, Dpotrf_bufferSize, uplo, n, p->a, ld, &elements));
   DVT_TRY(site->workspace(site, (size_t)(elements > 0 ? elements : 1) * davit_type_bytes(p->type), &scratch));
-  return CALL(p->type, Dpotrf, uplo, n, p->a, ld, scratch, elements, p->info);
+  DVT_TRY(CALL(p->type, Dpotrf, uplo, n, p->a, ld, scratch, elements, p->info));
+  return dvt_find_nan_device(site, p->type, p->a, p->lda, p->n, p->info);
 }
 
 #else

@@ -1,219 +1,218 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Systems with a positive definite matrix: where Cholesky's factorisation is computed, and the public calls. */
+/* Systems of linear equations by Cholesky's factorisation and by LU: the public calls. */
 #include <davit/solve.h>
 
-#include "offload/runtime/device.h"
-#include "src/base/cancel.h"
-#include "src/base/ending.h"
-#include "src/base/team.h"
-#include "src/cholesky.h"
-#include "src/level3/model.h"
-#include "src/level3/run.h"
-#include "src/runtime/backend.h"
-#include "src/runtime/lane.h"
+#include "src/base/clock.h"
+#include "src/factor/plain.h"
+#include "src/level3/arguments.h"
 #include "src/runtime/memory.h"
 #include "src/runtime/place.h"
 #include "src/runtime/split.h"
 
-/* ---- where ---- */
-
-static bool computes_in_place(int device, int place, bool separate) {
-  return dvt_place_reached(device, place) && !(separate && dvt_device_find(device)->shares_host_memory);
-}
-
-/* Whether the host would be done before the devices, which have the matrix to fetch. */
-static bool host_is_faster(const dvt_cholesky *f) {
-  const dvt_potrf *p = f->arguments;
-  const double n = (double)p->n, half = n * n / 2 * (double)davit_type_bytes(p->type);
-  dvt_model model;
-  dvt_model_of(f->devices, f->count, p->type, &model);
-  const dvt_model_device *d = &model.device[0], host = dvt_model_host(dvt_threads(), p->type);
-  const double there = model.start + half / d->up + half / d->down + n * d->solve +
-                       dvt_model_product(d, n, n, n / 6) / f->count;
-  return dvt_model_product(&host, n, n, n / 6) < there;
-}
-
-/* The device that computes the whole where it lies, DAVIT_HOST for the host; false: it has to travel. */
-static bool find_home(const dvt_cholesky *f, bool any_device, int *home) {
-  const bool separate = f->options->separate_memory, host = dvt_place_is_host(f->place);
-  if (any_device && !host) {
-    *home = f->place;
-    return true;
-  }
-  if ((host || f->count == 1) && computes_in_place(f->devices[0], f->place, separate)) {
-    *home = f->count > 1 ? DAVIT_HOST : f->devices[0];
-    return true;
-  }
-  if (!any_device || separate || f->options->block || !host_is_faster(f))
-    return false;
-  *home = DAVIT_HOST;
-  return true;
-}
-
-static davit_status factor_whole(dvt_potrf *p, int home, davit_solve_report *report) {
-  report->block = p->n;
-  report->device_count = 1;
-  report->written = true;
-  return dvt_operation_call(&dvt_potrf_operation, p, (dvt_where){.devices = &home, .device_count = 1});
-}
-
-static davit_status factor_tiled(dvt_cholesky *f, int *info) {
-  DVT_UNCANCELLED;
-  DVT_TRY(dvt_may_wait());
-  dvt_backend_hold();
-  DVT_INSIDE_IF(dvt_place_any_gpu(f->devices, f->count));
-  const davit_status status = dvt_cholesky_run(f, info);
-  dvt_backend_drop();
-  return status;
-}
-
-static davit_status factor(dvt_potrf *p, const davit_solve_options *given, davit_solve_report *report) {
-  static const davit_solve_options defaults;
-  const dvt_where where = DVT_WHERE(given);
-  dvt_cholesky f = {.arguments = p, .options = given ? given : &defaults, .report = report};
-  int info = 0, home;
-  p->info = &info;
-  DVT_TRY(dvt_potrf_operation.check(p));
-  DVT_TRY(dvt_check_length("options->block", f.options->block));
-  DVT_TRY(dvt_choose_devices(where, f.devices, &f.count));
-  if (where.mapped)
-    DVT_TRY(dvt_use_mapped(f.devices[0], "a", &p->a));
-  if (p->n == 0)
-    return DAVIT_SUCCESS;
-  f.place = dvt_place_of(p->a);
-  DVT_TRY(find_home(&f, !where.devices && !where.mapped, &home) ? factor_whole(p, home, report)
-                                                                : factor_tiled(&f, &info));
-  report->failed = info;
-  return info ? davit_fail(DAVIT_NOT_POSITIVE_DEFINITE,
-                           "the leading minor of order %d is not positive definite", info)
-              : DAVIT_SUCCESS;
-}
-
-/* ---- systems ---- */
+/* A X = B, or one half of it: factor, solve with what is factored. */
+enum { FACTOR = 1, SOLVE = 2 };
 
 typedef struct systems {
-  dvt_potrf factor;
-  int64_t nrhs;
+  davit_type type;
+  bool cholesky; /* else LU, which has pivots and a form for the (conjugate) transpose of A */
+  char uplo, trans;
+  int64_t m, n, nrhs;
+  void *a;
+  int64_t lda;
+  void *ipiv;
   void *b;
   int64_t ldb;
+  int steps;
 } systems;
 
-static davit_status check_systems(const systems *s) {
-  dvt_potrf factor = s->factor;
+/* ---- arguments ---- */
+
+static davit_status check_factor(systems *s) {
   int info;
-  factor.info = &info;
-  DVT_TRY(dvt_check_letter("uplo", factor.uplo, "UL", &factor.uplo));
-  DVT_TRY(dvt_check_length("n", factor.n));
+  dvt_potrf potrf = {s->type, s->uplo, s->n, s->a, s->lda, &info, false};
+  dvt_getrf getrf = {
+      .type = s->type, .m = s->m, .n = s->n, .a = s->a, .lda = s->lda, .ipiv = s->ipiv, .info = &info};
+  if (!s->cholesky)
+    return dvt_getrf_operation.check(&getrf);
+  DVT_TRY(dvt_potrf_operation.check(&potrf));
+  s->uplo = potrf.uplo;
+  return DAVIT_SUCCESS;
+}
+
+static davit_status check(systems *s) {
+  if (!(s->steps & SOLVE))
+    return check_factor(s);
+  /* In LAPACK's order of arguments: letters, lengths, then each operand. */
+  if (s->cholesky)
+    DVT_TRY(dvt_check_letter("uplo", s->uplo, "UL", &s->uplo));
+  else
+    DVT_TRY(dvt_check_letter("trans", s->trans, "NTC", &s->trans));
+  DVT_TRY(dvt_check_length("n", s->n));
   DVT_TRY(dvt_check_length("nrhs", s->nrhs));
-  DVT_TRY(dvt_potrf_operation.check(&factor));
-  DVT_TRY(dvt_check_ld("ldb", s->ldb, factor.n, s->nrhs));
-  if (factor.n == 0 || s->nrhs == 0)
+  DVT_TRY(check_factor(s));
+  DVT_TRY(dvt_check_ld("ldb", s->ldb, s->n, s->nrhs));
+  if (s->n == 0 || s->nrhs == 0)
     return DAVIT_SUCCESS;
   DVT_TRY(dvt_check_pointer("b", s->b));
-  return dvt_blocks_overlap(s->b, s->ldb, factor.n, s->nrhs, factor.a, factor.lda, factor.n, factor.n,
-                            davit_type_bytes(factor.type))
+  return dvt_blocks_overlap(s->b, s->ldb, s->n, s->nrhs, s->a, s->lda, s->n, s->n, davit_type_bytes(s->type))
              ? davit_fail(DAVIT_INVALID_ARGUMENT, "b overlaps a")
              : DAVIT_SUCCESS;
 }
 
-/* The systems with L, then with L'; with U', then with U. */
+/* ---- with what is factored ---- */
+
+/* Cholesky's halves: the systems with L, then with L'; with U', then with U. LU's: with L, then with U; of the transpose
+ * with U', then with L'. */
 static dvt_level3 half_of(const systems *s, bool second) {
-  const dvt_potrf *p = &s->factor;
-  const bool lower = p->uplo == 'L' || p->uplo == 'l';
+  const bool cholesky = s->cholesky, plain = s->trans == 'N';
+  const char uplo = cholesky ? s->uplo : plain == second ? 'U' : 'L';
   return (dvt_level3){.routine = DVT_TRSM,
-                      .type = p->type,
+                      .type = s->type,
                       .side = 'L',
-                      .uplo = p->uplo,
-                      .transa = lower == second ? dvt_adjoint_of(p->type) : 'N',
-                      .diag = 'N',
-                      .m = p->n,
+                      .uplo = uplo,
+                      .transa = !cholesky                 ? s->trans
+                                : (uplo == 'L') == second ? dvt_adjoint_of(s->type)
+                                                          : 'N',
+                      .diag = !cholesky && uplo == 'L' ? 'U' : 'N',
+                      .m = s->n,
                       .n = s->nrhs,
-                      .k = p->n,
+                      .k = s->n,
                       .alpha = 1,
-                      .a = p->a,
-                      .lda = p->lda,
+                      .a = s->a,
+                      .lda = s->lda,
                       .c = s->b,
                       .ldc = s->ldb};
 }
 
-static davit_status solve_half(const systems *s, bool second, const davit_solve_options *given,
-                               davit_solve_report *report) {
-  davit_level3_report done = {.seconds = 0};
-  davit_level3_options options = {.report = &done};
-  if (given) {
-    options.devices = given->devices;
-    options.device_count = given->device_count;
-    options.mapped = given->mapped;
-    options.cache_bytes = given->cache_bytes;
-    options.separate_memory = given->separate_memory;
+/* Rows of B as LU has exchanged those of A, where B lies. */
+static davit_status exchange(dvt_plain *p, const systems *s) {
+  void *lists;
+  const size_t n = (size_t)s->n;
+  const bool back = s->trans != 'N';
+  const int place = dvt_place_of(s->b), home = dvt_place_is_host(place) ? DAVIT_HOST : place;
+  dvt_lent ipiv;
+  DVT_TRY(dvt_lend(s->ipiv, n * sizeof(int), DAVIT_HOST, true, &ipiv));
+  davit_status status = dvt_malloc(5 * n * sizeof(int), DAVIT_PINNED, &lists);
+  if (status == DAVIT_SUCCESS) {
+    int *scratch = lists, *to = scratch + n, *from = to + 2 * n;
+    const int64_t count = dvt_pivots_to_rows(ipiv.pointer, 0, 0, s->n, s->n, scratch, to, from);
+    const dvt_permute permute = {s->type, s->nrhs, s->b, s->ldb, count, back ? from : to, back ? to : from};
+    p->report.written = true;
+    status = dvt_operation_now(home, &dvt_permute_operation, &permute, 0);
+    davit_free(lists);
   }
-  dvt_level3 half = half_of(s, second);
-  const davit_status status = dvt_level3_call_plain(&half, &options);
-  report->written |= done.written;
-  if (status != DAVIT_SUCCESS)
-    return status;
-  report->bytes_from_host += done.bytes_from_host;
-  report->bytes_to_host += done.bytes_to_host;
-  report->bytes_from_peers += done.bytes_from_peers;
-  report->device_count = done.device_count > report->device_count ? done.device_count : report->device_count;
-  return DAVIT_SUCCESS;
+  const davit_status given_back = dvt_lent_back(&ipiv, false);
+  return status == DAVIT_SUCCESS ? given_back : status;
 }
 
-static davit_status solve(const systems *s, const davit_solve_options *options, davit_solve_report *report) {
-  DVT_TRY(solve_half(s, false, options, report));
-  return solve_half(s, true, options, report);
-}
-
-/* ---- plain forms ---- */
-
-enum { FACTOR = 1, SOLVE = 2 };
-
-static davit_status run_steps(systems *s, int steps, const davit_solve_options *options,
-                              davit_solve_report *report) {
-  if (options)
-    DVT_TRY(DVT_CHECK_OPTIONS(options));
-  if (steps & SOLVE)
-    DVT_TRY(check_systems(s));
-  if (steps & FACTOR) {
-    dvt_potrf factored = s->factor;
-    DVT_TRY(factor(&factored, options, report));
-  }
-  return steps & SOLVE && s->factor.n > 0 && s->nrhs > 0 ? solve(s, options, report) : DAVIT_SUCCESS;
-}
-
-static davit_status run(systems *s, int steps, const davit_solve_options *options) {
-  const int64_t begin = dvt_now_ns();
-  davit_solve_report report = {.seconds = 0};
-  const davit_status status = run_steps(s, steps, options, &report);
-  report.seconds = 1e-9 * (double)(dvt_now_ns() - begin);
-  if (options && options->report)
-    *options->report = report;
-  return status;
-}
-
-/* ---- queue forms ---- */
-
-static const char *member_of_blocks(const davit_solve_options *options) {
-  return options->block             ? "block"
-         : options->cache_bytes     ? "cache_bytes"
-         : options->separate_memory ? "separate_memory"
-         : options->report          ? "report"
-                                    : NULL;
-}
-
-static davit_status enqueue(davit_queue *queue, const systems *s, int steps,
-                            const davit_solve_options *options) {
-  const char *member = options ? member_of_blocks(options) : NULL;
-  dvt_potrf factored = s->factor;
-  if (member)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "options->%s is set, but a queue does one system as a whole",
-                      member);
-  if (steps & SOLVE)
-    DVT_TRY(check_systems(s));
-  if (steps & FACTOR)
-    DVT_TRY(dvt_operation_enqueue(queue, &dvt_potrf_operation, &factored, DVT_WHERE(options)));
-  for (int second = 0; second < 2 && steps & SOLVE; second++) {
+static davit_status solve(dvt_plain *p, const systems *s) {
+  const bool exchanges = !s->cholesky;
+  if (exchanges && s->trans == 'N')
+    DVT_TRY(exchange(p, s));
+  for (int second = 0; second < 2; second++) {
     dvt_level3 half = half_of(s, second);
+    DVT_TRY(dvt_plain_level3(p, &half));
+  }
+  return exchanges && s->trans != 'N' ? exchange(p, s) : DAVIT_SUCCESS;
+}
+
+/* ---- factors ---- */
+
+static davit_status factor_here(dvt_plain *p, const systems *s, int *info) {
+  const dvt_factor_call *c = &p->call;
+  if (s->cholesky) {
+    dvt_potrf potrf = {s->type, s->uplo, s->n, c->a.a, s->lda, info, false};
+    return dvt_plain_here(p, &dvt_potrf_operation, &potrf);
+  }
+  const size_t bytes = (size_t)(s->m < s->n ? s->m : s->n) * sizeof(int);
+  dvt_lent ipiv;
+  DVT_TRY(dvt_lend(c->ipiv, bytes, p->home, false, &ipiv));
+  dvt_getrf getrf = {
+      .type = s->type, .m = s->m, .n = s->n, .a = c->a.a, .lda = s->lda, .ipiv = ipiv.pointer, .info = info};
+  const davit_status status = dvt_plain_here(p, &dvt_getrf_operation, &getrf),
+                     back = dvt_lent_back(&ipiv, status == DAVIT_SUCCESS);
+  return status == DAVIT_SUCCESS ? back : status;
+}
+
+static davit_status factor_blocks(dvt_plain *p, const systems *s, int *info) {
+  const size_t bytes = (size_t)(s->m < s->n ? s->m : s->n) * sizeof(int);
+  dvt_lent ipiv;
+  DVT_TRY(dvt_lend(p->call.ipiv, bytes, DAVIT_HOST, false, &ipiv));
+  p->call.ipiv = ipiv.pointer;
+  const davit_status status = dvt_plain_blocks(p, info), back = dvt_lent_back(&ipiv, status == DAVIT_SUCCESS);
+  return status == DAVIT_SUCCESS ? back : status;
+}
+
+static davit_status failure(dvt_plain *p, const systems *s, int info) {
+  p->report.failed = info;
+  return info == 0     ? DAVIT_SUCCESS
+         : s->cholesky ? davit_fail(DAVIT_NOT_POSITIVE_DEFINITE,
+                                    "the leading minor of order %d is not positive definite", info)
+                       : davit_fail(DAVIT_SINGULAR, "the matrix is singular: U(%d, %d) is 0", info, info);
+}
+
+static davit_status factor(dvt_plain *p, const systems *s) {
+  const double m = (double)s->m, n = (double)s->n, least = m < n ? m : n;
+  dvt_factor_call *c = &p->call;
+  int info = 0;
+  c->rule = s->cholesky ? &dvt_cholesky_rule : &dvt_lu_rule;
+  c->work = DVT_FACTOR;
+  c->type = s->type;
+  c->uplo = s->uplo;
+  c->side = 'L';
+  c->trans = s->trans;
+  c->a = (dvt_dense){.a = s->a, .rows = s->m, .cols = s->n, .ld = s->lda};
+  c->ipiv = s->ipiv;
+  if (s->steps & SOLVE && s->nrhs > 0)
+    c->b = (dvt_dense){.a = s->b, .rows = s->n, .cols = s->nrhs, .ld = s->ldb};
+  p->flops = s->cholesky ? n * n * n / 3 : least * least * ((m > n ? m : n) - least / 3);
+  p->elements = s->cholesky ? n * n / 2 : m * n;
+  DVT_TRY(dvt_plain_is_at_home(p) ? factor_here(p, s, &info) : factor_blocks(p, s, &info));
+  return failure(p, s, info);
+}
+
+/* ---- the two forms ---- */
+
+static davit_status run_steps(dvt_plain *p, systems *s) {
+  if (p->given)
+    DVT_TRY(DVT_CHECK_OPTIONS(p->given));
+  DVT_TRY(check(s));
+  DVT_TRY(dvt_plain_begin(p));
+  const bool solves = s->steps & SOLVE && s->nrhs > 0;
+  if (s->m == 0 || s->n == 0 || (s->steps == SOLVE && !solves))
+    return DAVIT_SUCCESS;
+  DVT_TRY(dvt_plain_mapped(p, "a", &s->a));
+  DVT_TRY(dvt_plain_mapped(p, "ipiv", &s->ipiv));
+  if (solves)
+    DVT_TRY(dvt_plain_mapped(p, "b", &s->b));
+  if (s->steps & FACTOR)
+    DVT_TRY(factor(p, s));
+  return solves && !p->call.solved ? solve(p, s) : DAVIT_SUCCESS;
+}
+
+static davit_status run(systems s, const davit_solve_options *options) {
+  const int64_t begin = dvt_now_ns();
+  dvt_plain p = {.given = options};
+  return dvt_plain_end(&p, begin, run_steps(&p, &s));
+}
+
+static davit_status enqueue(davit_queue *queue, systems s, int *info, const davit_solve_options *options) {
+  dvt_potrf potrf = {s.type, s.uplo, s.n, s.a, s.lda, info, false};
+  dvt_getrf getrf = {
+      .type = s.type, .m = s.m, .n = s.n, .a = s.a, .lda = s.lda, .ipiv = s.ipiv, .info = info};
+  dvt_getrs getrs = {s.type, s.trans, s.n, s.nrhs, s.a, s.lda, s.ipiv, s.b, s.ldb};
+  DVT_TRY(dvt_queue_options(options));
+  if (s.steps & SOLVE)
+    DVT_TRY(check(&s));
+  if (s.steps & FACTOR)
+    DVT_TRY(s.cholesky ? dvt_operation_enqueue(queue, &dvt_potrf_operation, &potrf, DVT_WHERE(options))
+                       : dvt_operation_enqueue(queue, &dvt_getrf_operation, &getrf, DVT_WHERE(options)));
+  if (!(s.steps & SOLVE))
+    return DAVIT_SUCCESS;
+  if (!s.cholesky)
+    return dvt_operation_enqueue(queue, &dvt_getrs_operation, &getrs, DVT_WHERE(options));
+  for (int second = 0; second < 2; second++) {
+    dvt_level3 half = half_of(&s, second);
     DVT_TRY(dvt_operation_enqueue(queue, &dvt_level3_operations[DVT_TRSM], &half, DVT_WHERE(options)));
   }
   return DAVIT_SUCCESS;
@@ -221,35 +220,77 @@ static davit_status enqueue(davit_queue *queue, const systems *s, int steps,
 
 /* ---- the calls ---- */
 
+#define CHOLESKY(...)                                                                                        \
+  (systems) {                                                                                                \
+    .cholesky = true, .uplo = uplo, .trans = 'N', .m = n, .n = n, .lda = lda, __VA_ARGS__                    \
+  }
+#define LU(...)                                                                                              \
+  (systems) {                                                                                                \
+    .n = n, .lda = lda, __VA_ARGS__                                                                          \
+  }
+#define READ(x) (void *)(uintptr_t)(x)
+#define SIDES .nrhs = nrhs, .b = b, .ldb = ldb
+
 #define CALLS(p, T, TYPE)                                                                                    \
   davit_status davit_##p##potrf(char uplo, int64_t n, T *a, int64_t lda,                                     \
                                 const davit_solve_options *options) {                                        \
-    return run(&(systems){.factor = {.type = TYPE, .uplo = uplo, .n = n, .a = a, .lda = lda}}, FACTOR,       \
-               options);                                                                                     \
+    return run(CHOLESKY(.type = TYPE, .a = a, .steps = FACTOR), options);                                    \
   }                                                                                                          \
   davit_status davit_##p##potrs(char uplo, int64_t n, int64_t nrhs, const T *a, int64_t lda, T *b,           \
                                 int64_t ldb, const davit_solve_options *options) {                           \
-    return run(&(systems){{TYPE, uplo, n, (void *)(uintptr_t)a, lda, NULL, false}, nrhs, b, ldb}, SOLVE,     \
-               options);                                                                                     \
+    return run(CHOLESKY(.type = TYPE, .a = READ(a), SIDES, .steps = SOLVE), options);                        \
   }                                                                                                          \
   davit_status davit_##p##posv(char uplo, int64_t n, int64_t nrhs, T *a, int64_t lda, T *b, int64_t ldb,     \
                                const davit_solve_options *options) {                                         \
-    return run(&(systems){{TYPE, uplo, n, a, lda, NULL, false}, nrhs, b, ldb}, FACTOR | SOLVE, options);     \
+    return run(CHOLESKY(.type = TYPE, .a = a, SIDES, .steps = FACTOR | SOLVE), options);                     \
+  }                                                                                                          \
+  davit_status davit_##p##getrf(int64_t m, int64_t n, T *a, int64_t lda, int *ipiv,                          \
+                                const davit_solve_options *options) {                                        \
+    return run(LU(.type = TYPE, .trans = 'N', .m = m, .a = a, .ipiv = ipiv, .steps = FACTOR), options);      \
+  }                                                                                                          \
+  davit_status davit_##p##getrs(char trans, int64_t n, int64_t nrhs, const T *a, int64_t lda,                \
+                                const int *ipiv, T *b, int64_t ldb, const davit_solve_options *options) {    \
+    return run(                                                                                              \
+        LU(.type = TYPE, .trans = trans, .m = n, .a = READ(a), .ipiv = READ(ipiv), SIDES, .steps = SOLVE),   \
+        options);                                                                                            \
+  }                                                                                                          \
+  davit_status davit_##p##gesv(int64_t n, int64_t nrhs, T *a, int64_t lda, int *ipiv, T *b, int64_t ldb,     \
+                               const davit_solve_options *options) {                                         \
+    return run(LU(.type = TYPE, .trans = 'N', .m = n, .a = a, .ipiv = ipiv, SIDES, .steps = FACTOR | SOLVE), \
+               options);                                                                                     \
   }                                                                                                          \
   davit_status davit_queue_##p##potrf(davit_queue *queue, char uplo, int64_t n, T *a, int64_t lda,           \
                                       int *info, const davit_solve_options *options) {                       \
-    return enqueue(queue, &(systems){.factor = {TYPE, uplo, n, a, lda, info, false}}, FACTOR, options);      \
+    return enqueue(queue, CHOLESKY(.type = TYPE, .a = a, .steps = FACTOR), info, options);                   \
   }                                                                                                          \
   davit_status davit_queue_##p##potrs(davit_queue *queue, char uplo, int64_t n, int64_t nrhs, const T *a,    \
                                       int64_t lda, T *b, int64_t ldb, const davit_solve_options *options) {  \
-    return enqueue(queue, &(systems){{TYPE, uplo, n, (void *)(uintptr_t)a, lda, NULL, false}, nrhs, b, ldb}, \
-                   SOLVE, options);                                                                          \
+    return enqueue(queue, CHOLESKY(.type = TYPE, .a = READ(a), SIDES, .steps = SOLVE), NULL, options);       \
   }                                                                                                          \
   davit_status davit_queue_##p##posv(davit_queue *queue, char uplo, int64_t n, int64_t nrhs, T *a,           \
                                      int64_t lda, T *b, int64_t ldb, int *info,                              \
                                      const davit_solve_options *options) {                                   \
-    return enqueue(queue, &(systems){{TYPE, uplo, n, a, lda, info, false}, nrhs, b, ldb}, FACTOR | SOLVE,    \
-                   options);                                                                                 \
+    return enqueue(queue, CHOLESKY(.type = TYPE, .a = a, SIDES, .steps = FACTOR | SOLVE), info, options);    \
+  }                                                                                                          \
+  davit_status davit_queue_##p##getrf(davit_queue *queue, int64_t m, int64_t n, T *a, int64_t lda,           \
+                                      int *ipiv, int *info, const davit_solve_options *options) {            \
+    return enqueue(queue, LU(.type = TYPE, .trans = 'N', .m = m, .a = a, .ipiv = ipiv, .steps = FACTOR),     \
+                   info, options);                                                                           \
+  }                                                                                                          \
+  davit_status davit_queue_##p##getrs(davit_queue *queue, char trans, int64_t n, int64_t nrhs, const T *a,   \
+                                      int64_t lda, const int *ipiv, T *b, int64_t ldb,                       \
+                                      const davit_solve_options *options) {                                  \
+    return enqueue(                                                                                          \
+        queue,                                                                                               \
+        LU(.type = TYPE, .trans = trans, .m = n, .a = READ(a), .ipiv = READ(ipiv), SIDES, .steps = SOLVE),   \
+        NULL, options);                                                                                      \
+  }                                                                                                          \
+  davit_status davit_queue_##p##gesv(davit_queue *queue, int64_t n, int64_t nrhs, T *a, int64_t lda,         \
+                                     int *ipiv, T *b, int64_t ldb, int *info,                                \
+                                     const davit_solve_options *options) {                                   \
+    return enqueue(                                                                                          \
+        queue, LU(.type = TYPE, .trans = 'N', .m = n, .a = a, .ipiv = ipiv, SIDES, .steps = FACTOR | SOLVE), \
+        info, options);                                                                                      \
   }
 CALLS(d, double, DAVIT_DOUBLE)
 CALLS(s, float, DAVIT_FLOAT)

@@ -4,7 +4,7 @@
 
 #include <ctype.h>
 
-row rows[360];
+row rows[400];
 int row_count;
 turn now;
 options_choice options_mode;

@@ -12,7 +12,7 @@ typedef struct row {
   const char *name;
   davit_status (*call)(void);
 } row;
-extern row rows[360];
+extern row rows[400];
 extern int row_count;
 #define EACH_ROW(r) for (const row *r = rows; r < rows + row_count; r++)
 void add_row(const char *name, davit_status (*call)(void));

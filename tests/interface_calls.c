@@ -15,7 +15,7 @@ static struct arena {
   uint16_t order[64];
   int32_t scores[8];
   int64_t starts[8], count;
-  int counted, device;
+  int counted, device, pivots[2];
   size_t bytes[2];
   char text[64];
   davit_reduce_part reduce[2];
@@ -61,6 +61,7 @@ static void fill_arena(void) {
     a.symbols[i] = i % 3 == 0;
   a.flags[0] = a.flags[3] = 1;
   a.starts[1] = 3;
+  a.pivots[0] = a.pivots[1] = 2;
   for (int i = 0; i < 2; i++) {
     a.reduce[i] = (davit_reduce_part){.n = 4, .x = a.f + 4 * i};
     a.scan[i] = (davit_scan_part){.n = 4, .x = a.f + 4 * i, .y = a.g + 4 * i};
@@ -385,11 +386,32 @@ BOTH(scasum, N(8), P(a.f), J(1), P(a.h), O(davit_norm_options))
   BOTH(p##potrs, L('U'), N(2), N(2), P(x), N(4), P(y), N(4), O(davit_solve_options))                         \
   CALL(davit_##p##posv, L('L'), N(2), N(2), P(x), N(4), P(y), N(4), O(davit_solve_options))                  \
   CALL(davit_queue_##p##posv, Q, L('L'), N(2), N(2), P(x), N(4), P(y), N(4), P(&a.counted),                  \
-       O(davit_solve_options))
+       O(davit_solve_options))                                                                               \
+  CALL(davit_##p##getrf, N(3), N(2), P(x), N(4), P(a.pivots), O(davit_solve_options))                        \
+  CALL(davit_queue_##p##getrf, Q, N(3), N(2), P(x), N(4), P(a.pivots), P(&a.counted),                        \
+       O(davit_solve_options))                                                                               \
+  BOTH(p##getrs, L('T'), N(2), N(2), P(x), N(4), P(a.pivots), P(y), N(4), O(davit_solve_options))            \
+  CALL(davit_##p##gesv, N(2), N(2), P(x), N(4), P(a.pivots), P(y), N(4), O(davit_solve_options))             \
+  CALL(davit_queue_##p##gesv, Q, N(2), N(2), P(x), N(4), P(a.pivots), P(y), N(4), P(&a.counted),             \
+       O(davit_solve_options))                                                                               \
+  BOTH(p##geqrf, N(3), N(2), P(x), N(4), P(y), O(davit_solve_options))                                       \
+  CALL(davit_##p##gels, L('N'), N(3), N(2), N(1), P(x), N(4), P(y), N(4), O(davit_solve_options))
 SOLVE(d, a.x, a.y)
 SOLVE(s, a.f, a.g)
 SOLVE(z, a.x + 6, a.y)
 SOLVE(c, a.f + 6, a.g)
+#define REAL_Q(p, x, y)                                                                                      \
+  BOTH(p##ormqr, L('L'), L('T'), N(3), N(2), N(2), P(x), N(4), P(x + 16), P(y), N(4),                        \
+       O(davit_solve_options))                                                                               \
+  BOTH(p##orgqr, N(4), N(3), N(2), P(x), N(4), P(y), O(davit_solve_options))
+REAL_Q(d, a.x, a.y)
+REAL_Q(s, a.f, a.g)
+#define COMPLEX_Q(p, x, y)                                                                                   \
+  BOTH(p##unmqr, L('R'), L('C'), N(2), N(3), N(2), P(x), N(4), P(x + 16), P(y), N(4),                        \
+       O(davit_solve_options))                                                                               \
+  BOTH(p##ungqr, N(4), N(3), N(2), P(x), N(4), P(y), O(davit_solve_options))
+COMPLEX_Q(z, a.x, a.y)
+COMPLEX_Q(c, a.f, a.g)
 
 BOTH(reduce, OP, TYPE, N(8), P(a.f), P(a.h), O(davit_reduce_options))
 CALL(davit_reduce_parts, OP, TYPE, C(2), P(a.reduce), P(a.h))

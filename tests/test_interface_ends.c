@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-enum { ALARM_S = 60, LAST = 320 };
+enum { ALARM_S = 60 };
 
 static void say(const row *r, const char *what) {
   fprintf(stderr, "%s: %s: \"%s\"\n", r->name, what, davit_last_error());
@@ -79,7 +79,7 @@ PROBE(no_call_is_a_cancellation_point) {
 
 /* ---- exit handlers ---- */
 
-static davit_status statuses[LAST];
+static davit_status statuses[COUNT(rows)];
 
 /* Which call it was, and where, as there is no debugger on most machines with GPUs. */
 static void say_where(int number) {

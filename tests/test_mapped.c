@@ -71,6 +71,24 @@ CALL_FORM(scan, davit_scan_options, DAVIT_SUM, DAVIT_DOUBLE, DAVIT_SCAN_INCLUSIV
 CALL_FORM(stencil, davit_stencil_options, DAVIT_DOUBLE, N, N, a, N, coefficients, c, N)
 CALL_FORM(atax, davit_atax_options, DAVIT_DOUBLE, 'N', N, N, a, N, x, z, y)
 CALL_FORM(covariance, davit_covariance_options, DAVIT_DOUBLE, 'N', N, N, a, N, y, b, N, c, N)
+CALL_FORM(dpotrs, davit_solve_options, 'L', 3, 2, a, N, c, N)
+CALL_FORM(dgeqrf, davit_solve_options, N, 9, a, N, z)
+CALL_FORM(dormqr, davit_solve_options, 'L', 'T', 9, 7, 3, a, N, z, c, N)
+CALL_FORM(dorgqr, davit_solve_options, 9, 7, 3, a, N, z)
+
+/* The plain form has no info; rows are exchanged in y, whose numbers are then integers. */
+static davit_status call_dgesv(davit_queue *queue, const int *device, bool mapped) {
+  static int info;
+  int *ipiv = (int *)(void *)y;
+  return queue ? davit_queue_dgesv(queue, 3, 2, a, N, ipiv, c, N, &info, OPTIONS(davit_solve_options))
+               : davit_dgesv(3, 2, a, N, ipiv, c, N, OPTIONS(davit_solve_options));
+}
+
+/* It has no queue form. */
+static davit_status call_dgels(davit_queue *queue, const int *device, bool mapped) {
+  queue = NULL;
+  return davit_dgels('T', 5, 9, 2, a, N, c, N, OPTIONS(davit_solve_options));
+}
 CALL_FORM(closest_pair, davit_closest_pair_options, DAVIT_DOUBLE, 2, N, b, &pair)
 
 static const struct {
@@ -89,6 +107,12 @@ static const struct {
              {"stencil", call_stencil, false},
              {"atax", call_atax, false},
              {"covariance", call_covariance, false},
+             {"potrs", call_dpotrs, false},
+             {"geqrf", call_dgeqrf, false},
+             {"ormqr", call_dormqr, false},
+             {"orgqr", call_dorgqr, false},
+             {"gesv", call_dgesv, false},
+             {"gels", call_dgels, false},
              {"closest_pair", call_closest_pair, true}};
 
 /* The host's copy is spoilt, so that who reads it finds something else. */

@@ -6,12 +6,10 @@
  * and what has no effect until it is open was in order. */
 #include "tests/support.h"
 
-#include <dirent.h>
 #include <omp.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "offload/runtime/region.h"
+#include "tests/cpu_time.h"
 
 /* ---- life and arguments ---- */
 
@@ -581,63 +579,6 @@ CASE(test_work_destroys_another_queue) {
 
 /* ---- cost of doing nothing, and the end ---- */
 
-static double cpu_ms(void) {
-  struct timespec used;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-  return 1e3 * (double)used.tv_sec + 1e-6 * (double)used.tv_nsec;
-}
-
-enum { MOST_THREADS = 512 };
-
-/* Processor time of the process's threads, for the message of a failure. */
-typedef struct thread_time {
-  int number;
-  char name[32];
-  double ms;
-} thread_time;
-
-static int thread_times(int most, thread_time *times) {
-  DIR *folder = opendir("/proc/self/task");
-  int count = 0;
-  for (struct dirent *entry; folder && count < most && (entry = readdir(folder));) {
-    thread_time *t = &times[count];
-    char path[320];
-    long long ns;
-    t->number = atoi(entry->d_name);
-    snprintf(path, sizeof path, "/proc/self/task/%s/schedstat", entry->d_name);
-    FILE *file = t->number > 0 ? fopen(path, "r") : NULL;
-    if (!file)
-      continue;
-    const bool known = fscanf(file, "%lld", &ns) == 1;
-    fclose(file);
-    if (!known)
-      continue;
-    count++;
-    t->ms = 1e-6 * (double)ns;
-    snprintf(path, sizeof path, "/proc/self/task/%s/comm", entry->d_name);
-    file = fopen(path, "r");
-    if (!file || fscanf(file, "%31[^\n]", t->name) != 1)
-      t->name[0] = 0;
-    if (file)
-      fclose(file);
-  }
-  if (folder)
-    closedir(folder);
-  return count;
-}
-
-static void print_busy_threads(int count, const thread_time *before) {
-  static thread_time now[MOST_THREADS];
-  const int there = thread_times(MOST_THREADS, now);
-  for (int i = 0; i < there; i++) {
-    double ms = now[i].ms;
-    for (int j = 0; j < count; j++)
-      ms -= before[j].number == now[i].number ? before[j].ms : 0;
-    if (ms > 0.1)
-      print_error("thread %d after the first, %s: %.1f ms\n", now[i].number - getpid(), now[i].name, ms);
-  }
-}
-
 CASE(test_idle_queues_use_no_cpu) {
   enum { QUEUES = 16 };
   int devices[MAX_PLACES], count = all_devices(devices);
@@ -656,14 +597,14 @@ CASE(test_idle_queues_use_no_cpu) {
   CHECK(davit_queue_wait(queues[1], event));
   CHECK(davit_queue_host_function(queues[1], add_one, &counter));
   sleep_ms(300);
-  static thread_time each[MOST_THREADS];
-  const int threads = thread_times(MOST_THREADS, each);
+  static thread_times each;
+  read_thread_times(&each);
   double before = cpu_ms();
   sleep_ms(500);
   double used = cpu_ms() - before;
   if (used >= 20) {
     print_error("%.1f ms of processor time in 500 ms\n", used);
-    print_busy_threads(threads, each);
+    print_busy_threads(&each);
   }
   gate_open(g);
   for (int i = 0; i < QUEUES; i++)

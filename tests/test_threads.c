@@ -13,20 +13,11 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "src/base/cgroup.h"
-#include "src/base/cores.h"
-#include "src/base/limit.h"
 #include "src/base/team.h"
-
-static double cpu_ms(void) {
-  struct rusage used;
-  getrusage(RUSAGE_SELF, &used);
-  return 1e3 * (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
-         1e-3 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
-}
+#include "tests/cpu_time.h"
 
 static int processors(void) {
   cpu_set_t set;
@@ -345,119 +336,6 @@ CASE(the_processors_of_the_process_limit_the_threads) {
   assert_int_equal(sched_setaffinity(0, sizeof set, &set), 0);
 }
 
-static void write_text(const char *root, const char *path, const char *text) {
-  char name[512];
-  snprintf(name, sizeof name, "%s%s", root, path);
-  for (char *at = strchr(name + strlen(root) + 1, '/'); at; at = strchr(at + 1, '/')) {
-    *at = '\0';
-    mkdir(name, 0700);
-    *at = '/';
-  }
-  FILE *file = fopen(name, "w");
-  assert_non_null(file);
-  fputs(text, file);
-  fclose(file);
-}
-
-/* Two processors of a core count once; those of which the system says nothing each. */
-CASE(cores_are_counted) {
-  static const struct {
-    const char *quota;
-    int processors[4], cores;
-  } cases[] = {{"max 100000", {0, 1, 2, 3}, 2},    {"max 100000", {0, 2, 2, 2}, 1},
-               {"max 100000", {2, 3, 3, 3}, 2},    {"max 100000", {0, 1, 4, 5}, 4},
-               {"150000 100000", {0, 1, 4, 5}, 2}, {"max 100000", {3, 3, 3, 3}, 1}};
-  char root[] = "/tmp/davit_cores_XXXXXX", command[64];
-  assert_non_null(mkdtemp(root));
-  write_text(root, "/proc/self/cgroup", "0::/\n");
-  for (int i = 0; i < 4; i++) {
-    char path[128];
-    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", i);
-    write_text(root, path, i % 2 ? "1,3\n" : "0,2\n");
-  }
-  for (int i = 0; i < COUNT(cases); i++) {
-    cpu_set_t processors;
-    CPU_ZERO(&processors);
-    for (int k = 0; k < 4; k++)
-      CPU_SET((size_t)cases[i].processors[k], &processors);
-    write_text(root, "/sys/fs/cgroup/cpu.max", cases[i].quota);
-    assert_int_equal(dvt_cores(root, &processors), cases[i].cores);
-  }
-  snprintf(command, sizeof command, "rm -r %s", root);
-  assert_int_equal(system(command), 0);
-}
-
-CASE(limits_of_control_groups_are_read) {
-  static const struct {
-    const char *cgroup, *path[2], *text[2];
-    int quota;
-    size_t memory; /* 0: the machine's */
-  } systems[] = {
-      {"0::/\n", {"/sys/fs/cgroup/cpu.max"}, {"150000 100000\n"}, 2, 0},
-      {"0::/\n", {"/sys/fs/cgroup/cpu.max"}, {"max 100000\n"}, 0, 0},
-      {"0::/a/b\n",
-       {"/sys/fs/cgroup/a/b/cpu.max", "/sys/fs/cgroup/a/cpu.max"},
-       {"max 100000", "300000 100000"},
-       3,
-       0},
-      {"0::/a/b\n",
-       {"/sys/fs/cgroup/a/b/cpu.max", "/sys/fs/cgroup/a/cpu.max"},
-       {"10000 100000", "300000 100000"},
-       1,
-       0},
-      {"5:cpuset:/x\n4:cpu,cpuacct:/docker/0\n0::/\n",
-       {"/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us"},
-       {"400000\n", "100000\n"},
-       4,
-       0},
-      {"4:cpu:/\n",
-       {"/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "/sys/fs/cgroup/cpu/cpu.cfs_period_us"},
-       {"-1", "100000"},
-       0,
-       0},
-      {"0::/a/b\n",
-       {"/sys/fs/cgroup/a/b/memory.max", "/sys/fs/cgroup/a/memory.max"},
-       {"max", "1048576"},
-       0,
-       1 << 20},
-      {"4:memory:/docker/0\n", {"/sys/fs/cgroup/memory/memory.limit_in_bytes"}, {"2097152\n"}, 0, 2 << 20},
-      {"", {NULL}, {NULL}, 0, 0},
-  };
-  const size_t machine = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGE_SIZE);
-  for (int i = 0; i < COUNT(systems); i++) {
-    char root[] = "/tmp/davit_quota_XXXXXX", command[64];
-    assert_non_null(mkdtemp(root));
-    write_text(root, "/proc/self/cgroup", systems[i].cgroup);
-    for (int k = 0; k < 2 && systems[i].path[k]; k++)
-      write_text(root, systems[i].path[k], systems[i].text[k]);
-    assert_int_equal(dvt_cgroup_processors(root), systems[i].quota);
-    assert_int_equal(dvt_memory_limit(root), systems[i].memory ? systems[i].memory : machine);
-    snprintf(command, sizeof command, "rm -r %s", root);
-    assert_int_equal(system(command), 0);
-  }
-}
-
-CASE(what_memory_is_left_is_read) {
-  static const struct {
-    const char *limit, *used;
-    size_t available;
-  } systems[] = {{"max", "1000000", 5 << 20}, {"3145728", "1048576", 2 << 20}, {"3145728", "3145729", 1}};
-  for (int i = 0; i < COUNT(systems); i++) {
-    char root[] = "/tmp/davit_quota_XXXXXX", command[64];
-    assert_non_null(mkdtemp(root));
-    assert_int_equal(dvt_memory_available(root), 0); /* unknown */
-    write_text(root, "/proc/self/cgroup", "0::/a\n");
-    write_text(root, "/proc/meminfo",
-               "MemTotal:       8192 kB\nMemFree:        1024 kB\nMemAvailable:   5120 kB\n");
-    write_text(root, "/sys/fs/cgroup/a/memory.max", systems[i].limit);
-    write_text(root, "/sys/fs/cgroup/a/memory.current", systems[i].used);
-    assert_int_equal(dvt_memory_available(root), systems[i].available);
-    snprintf(command, sizeof command, "rm -r %s", root);
-    assert_int_equal(system(command), 0);
-  }
-  assert_in_range(dvt_memory_available(""), 1, dvt_memory_limit(""));
-}
-
 /* ---- teams ---- */
 
 typedef struct crowd {
@@ -515,47 +393,16 @@ CASE(a_team_in_a_region_of_the_program_is_one_thread) {
 
 enum { SHARE_BYTES = 1 << 22, SHARES = 24 };
 
-/* Nanoseconds that thread `id` of this process has run; 0 if there is none. */
-static int64_t cpu_time(long id) {
-  const clockid_t clock =
-      (clockid_t)(~(unsigned)id << 3 | 6); /* that of a thread, as pthread_getcpuclockid() has it */
-  struct timespec time;
-  return clock_gettime(clock, &time) == 0 ? (int64_t)time.tv_sec * 1000000000 + time.tv_nsec : 0;
-}
-
-/* The threads that have worked since `before` was taken, by their CPU time: all have equal shares. */
-typedef struct times {
-  long id[MAX_THREADS * 4];
-  int64_t ns[MAX_THREADS * 4];
-  int count;
-} times;
-
-static times all_times(void) {
-  times t = {.count = 0};
-  DIR *tasks = opendir("/proc/self/task");
-  assert_non_null(tasks);
-  for (const struct dirent *entry; (entry = readdir(tasks)) && t.count < COUNT(t.id);)
-    if (*entry->d_name != '.') {
-      t.id[t.count] = atol(entry->d_name);
-      t.ns[t.count] = cpu_time(t.id[t.count]);
-      t.count++;
-    }
-  closedir(tasks);
-  return t;
-}
-
-static int busy_since(const times *before) {
-  const times now = all_times();
-  int64_t ns[COUNT(now.id)], longest = 0;
+/* The number of threads that have worked since `before` was read: all have equal shares. */
+static int busy_since(const thread_times *before) {
+  static thread_times now;
+  double longest = 0;
   int busy = 0;
-  for (int i = 0; i < now.count; i++) {
-    ns[i] = now.ns[i];
-    for (int j = 0; j < before->count; j++)
-      ns[i] -= before->id[j] == now.id[i] ? before->ns[j] : 0;
-    longest = ns[i] > longest ? ns[i] : longest;
-  }
+  read_thread_times(&now);
   for (int i = 0; i < now.count; i++)
-    busy += ns[i] > longest / 4;
+    longest = fmax(longest, ms_since(&now.of[i], before));
+  for (int i = 0; i < now.count; i++)
+    busy += ms_since(&now.of[i], before) > longest / 4;
   return busy;
 }
 
@@ -569,6 +416,7 @@ static void fill_memory(davit_queue *queue, bool random, void *memory) {
 
 /* As many threads as davit may use take part, in the plain forms and in queues. */
 CASE(fills_and_random_numbers_take_all_threads) {
+  static thread_times before;
   void *memory = kept((size_t)SHARES * SHARE_BYTES);
   for (int threads = 1; threads <= 3; threads++) {
     CHECK(davit_set_threads(threads));
@@ -579,7 +427,7 @@ CASE(fills_and_random_numbers_take_all_threads) {
       int busy = 0;
       /* A busy machine wakes others, too. */
       for (int attempt = 0; attempt < 5 && busy != threads; attempt++) {
-        const times before = all_times();
+        read_thread_times(&before);
         for (int i = 0; i < (form % 2 ? 1 : 10); i++) /* long enough that what other threads do is little */
           fill_memory(where, form % 2, memory);
         busy = busy_since(&before);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The peers of Cholesky's factorisation on the CPU: OpenBLAS's LAPACK and the system's, loaded at run time, so that
- * they may be absent. The second calls the BLAS that the dynamic linker finds. */
+/* The peers of factorisations on the CPU: OpenBLAS's LAPACK and the system's, loaded at run time, so that they may be
+ * absent. The second calls the BLAS that the dynamic linker finds. */
 #ifndef DAVIT_BENCH_PEERS_LAPACK_H
 #define DAVIT_BENCH_PEERS_LAPACK_H
 
-#include <davit/operator.h>
-#include <stdint.h>
+#include "bench/peers/factor.h"
 
 /* Returns how many there are. Sets the variables that say how many threads BLAS has, unless they are set; nothing may
  * have called BLAS before. */
@@ -13,7 +12,7 @@ int peer_lapack_load(int threads);
 
 const char *peer_lapack_name(int which);
 
-/* potrf of an n × n matrix of doubles or floats; with a right-hand side `b` posv, of doubles alone. */
-davit_status peer_lapack_factor(int which, davit_type type, char uplo, int64_t n, void *a, void *b);
+/* potrf, getrf or geqrf; where it solves posv, gesv or gels. */
+davit_status peer_lapack_factor(int which, const peer_factor *what, void *a, void *b);
 
 #endif

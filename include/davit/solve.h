@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Systems of linear equations with a positive definite matrix, by Cholesky's factorisation, in the types d (double), s
+/* Systems of linear equations and least squares by the factorisations of Cholesky, LU and QR, in the types d (double), s
  * (float), z (davit_complex_double) and c (davit_complex_float).
  *
- * LAPACK's names, letters and order of the arguments, column-major. A is symmetric, for complex types Hermitian, of
- * order n; `uplo` names the half of it that is stored ('L' or 'U', lower case too). The other half is neither read nor
- * changed, and the imaginary parts of the diagonal count as 0. Leading dimensions are at least n and 1.
+ * LAPACK's names, letters and order of the arguments, column-major. Letters may be lower case. Leading dimensions are at
+ * least the number of rows, and 1.
  *
  * The plain forms take operands in any memory (pageable, pinned, any device, larger than a device's memory), spread
  * the work over several devices and return when the result is there. The queue forms enqueue on the queue's device and
  * return; their operands must be memory that the device reaches, and stay valid until the command has run. NVIDIA
- * devices run cuSOLVER for a block of the diagonal and cuBLAS for the rest, the CPU and host-offload devices BLIS.
- * Where the matrix is not positive definite the plain forms return DAVIT_NOT_POSITIVE_DEFINITE.
+ * devices run cuSOLVER for a block that is factored and cuBLAS for the rest, the CPU and host-offload devices BLIS.
  * Thread safety: any thread, any number of calls at the same time on distinct outputs.
  *
  * Row-major: the lower half of a C array a[n][n] is the upper half of the column-major matrix in the same memory. For a
@@ -33,7 +31,7 @@ typedef struct davit_solve_options {
   int device_count;   /* 0 with devices = NULL */
   bool mapped;        /* operands are mapped by OpenMP: docs/openmp.md */
   /* The queue form reads none of the members below; they must be 0 there. */
-  int64_t block;        /* columns of a block, rows with 'U'; 0: chosen */
+  int64_t block;        /* columns of a block, rows with Cholesky's 'U'; 0: chosen */
   size_t cache_bytes;   /* maximum memory to use on each device; 0: 80 % of what is free, 1 GiB where that is
                                  unknown, and less if the device refuses to give as much */
   bool separate_memory; /* treat host-offload devices as if they had memory of their own, as GPUs have */
@@ -44,7 +42,7 @@ typedef struct davit_solve_options {
 /* What a call did. Bytes are sums over all devices. Where there were no blocks, `block` is n. */
 struct davit_solve_report {
   double seconds;
-  int64_t failed; /* the order of the first leading minor that is not positive definite; 0: all are */
+  int64_t failed; /* LAPACK's info: what was not positive definite, or exactly 0; 0: nothing was */
   int64_t block;
   int device_count;
   bool written;             /* an output may have been written */
@@ -54,9 +52,13 @@ struct davit_solve_report {
   uint64_t reserved[4];     /* 0 */
 };
 
-/* A = L L' ('L') or U' U ('U'), in place, where ' is the (conjugate) transpose. n³ / 3 flops, four times that for
+/* ---- Cholesky ---- */
+
+/* A = L L' ('L') or U' U ('U'), in place, where ' is the (conjugate) transpose. A is symmetric, for complex types
+ * Hermitian, and positive definite; `uplo` names the half of it that is stored. The other half is neither read nor
+ * changed, and the imaginary parts of the diagonal count as 0. n³ / 3 flops, four times that for
  * complex types; the stored half crosses the link once each way. Where the leading minor of order k is not positive
- * definite, or has a NaN on its way, k is in report->failed: the blocks of columns (rows) before it are those of the
+ * definite, or has a NaN on its way, the call returns DAVIT_NOT_POSITIVE_DEFINITE with k in report->failed: the blocks of columns (rows) before it are those of the
  * factor, the others may be as they were. The same call on the same devices, with the same block and number of threads,
  * gives the same bits.
  *
@@ -129,6 +131,187 @@ DAVIT_API davit_status davit_queue_zposv(davit_queue *queue, char uplo, int64_t 
 DAVIT_API davit_status davit_queue_cposv(davit_queue *queue, char uplo, int64_t n, int64_t nrhs,
                                          davit_complex_float *a, int64_t lda, davit_complex_float *b,
                                          int64_t ldb, int *info, const davit_solve_options *options);
+
+/* ---- LU ---- */
+
+/* A = P L U, m × n, in place, with partial pivoting; n² (m - n / 3) flops where m >= n. ipiv, min(m, n) ints, gets the
+ * numbers, from 1 on, of the rows with which rows 1, 2, … were exchanged, in that order; in any memory. Where U(k, k) is
+ * exactly 0 the call returns DAVIT_SINGULAR with the first such k in report->failed; A is factored all the same.
+ *
+ * The queue form writes k, or 0, to *info as potrf's does; ipiv is memory that the device reaches.
+ *
+ * Algorithm: block columns go to the devices in turn, as in potrf; each is factored on one device (of the CPU: Toledo,
+ * "Locality of reference in LU decomposition with partial pivoting", SIAM J. Matrix Anal. Appl. 18, 1997), and its
+ * exchanges of rows follow it to the others. */
+DAVIT_API davit_status davit_dgetrf(int64_t m, int64_t n, double *a, int64_t lda, int *ipiv,
+                                    const davit_solve_options *options);
+DAVIT_API davit_status davit_sgetrf(int64_t m, int64_t n, float *a, int64_t lda, int *ipiv,
+                                    const davit_solve_options *options);
+DAVIT_API davit_status davit_zgetrf(int64_t m, int64_t n, davit_complex_double *a, int64_t lda, int *ipiv,
+                                    const davit_solve_options *options);
+DAVIT_API davit_status davit_cgetrf(int64_t m, int64_t n, davit_complex_float *a, int64_t lda, int *ipiv,
+                                    const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_dgetrf(davit_queue *queue, int64_t m, int64_t n, double *a, int64_t lda,
+                                          int *ipiv, int *info, const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_sgetrf(davit_queue *queue, int64_t m, int64_t n, float *a, int64_t lda,
+                                          int *ipiv, int *info, const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_zgetrf(davit_queue *queue, int64_t m, int64_t n, davit_complex_double *a,
+                                          int64_t lda, int *ipiv, int *info,
+                                          const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_cgetrf(davit_queue *queue, int64_t m, int64_t n, davit_complex_float *a,
+                                          int64_t lda, int *ipiv, int *info,
+                                          const davit_solve_options *options);
+
+/* B = op(A)^-1 B from what getrf has left in `a` and ipiv; B is n × nrhs. trans 'N': A, 'T': its transpose, 'C': the
+ * conjugate transpose. 2 n² nrhs flops. */
+DAVIT_API davit_status davit_dgetrs(char trans, int64_t n, int64_t nrhs, const double *a, int64_t lda,
+                                    const int *ipiv, double *b, int64_t ldb,
+                                    const davit_solve_options *options);
+DAVIT_API davit_status davit_sgetrs(char trans, int64_t n, int64_t nrhs, const float *a, int64_t lda,
+                                    const int *ipiv, float *b, int64_t ldb,
+                                    const davit_solve_options *options);
+DAVIT_API davit_status davit_zgetrs(char trans, int64_t n, int64_t nrhs, const davit_complex_double *a,
+                                    int64_t lda, const int *ipiv, davit_complex_double *b, int64_t ldb,
+                                    const davit_solve_options *options);
+DAVIT_API davit_status davit_cgetrs(char trans, int64_t n, int64_t nrhs, const davit_complex_float *a,
+                                    int64_t lda, const int *ipiv, davit_complex_float *b, int64_t ldb,
+                                    const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_dgetrs(davit_queue *queue, char trans, int64_t n, int64_t nrhs,
+                                          const double *a, int64_t lda, const int *ipiv, double *b,
+                                          int64_t ldb, const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_sgetrs(davit_queue *queue, char trans, int64_t n, int64_t nrhs,
+                                          const float *a, int64_t lda, const int *ipiv, float *b, int64_t ldb,
+                                          const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_zgetrs(davit_queue *queue, char trans, int64_t n, int64_t nrhs,
+                                          const davit_complex_double *a, int64_t lda, const int *ipiv,
+                                          davit_complex_double *b, int64_t ldb,
+                                          const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_cgetrs(davit_queue *queue, char trans, int64_t n, int64_t nrhs,
+                                          const davit_complex_float *a, int64_t lda, const int *ipiv,
+                                          davit_complex_float *b, int64_t ldb,
+                                          const davit_solve_options *options);
+
+/* Solves A X = B: getrf and getrs. B becomes the solution; where A is singular B is as it was. The queue form writes
+ * *info as getrf does; where that is not 0, B is undefined. */
+DAVIT_API davit_status davit_dgesv(int64_t n, int64_t nrhs, double *a, int64_t lda, int *ipiv, double *b,
+                                   int64_t ldb, const davit_solve_options *options);
+DAVIT_API davit_status davit_sgesv(int64_t n, int64_t nrhs, float *a, int64_t lda, int *ipiv, float *b,
+                                   int64_t ldb, const davit_solve_options *options);
+DAVIT_API davit_status davit_zgesv(int64_t n, int64_t nrhs, davit_complex_double *a, int64_t lda, int *ipiv,
+                                   davit_complex_double *b, int64_t ldb, const davit_solve_options *options);
+DAVIT_API davit_status davit_cgesv(int64_t n, int64_t nrhs, davit_complex_float *a, int64_t lda, int *ipiv,
+                                   davit_complex_float *b, int64_t ldb, const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_dgesv(davit_queue *queue, int64_t n, int64_t nrhs, double *a, int64_t lda,
+                                         int *ipiv, double *b, int64_t ldb, int *info,
+                                         const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_sgesv(davit_queue *queue, int64_t n, int64_t nrhs, float *a, int64_t lda,
+                                         int *ipiv, float *b, int64_t ldb, int *info,
+                                         const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_zgesv(davit_queue *queue, int64_t n, int64_t nrhs, davit_complex_double *a,
+                                         int64_t lda, int *ipiv, davit_complex_double *b, int64_t ldb,
+                                         int *info, const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_cgesv(davit_queue *queue, int64_t n, int64_t nrhs, davit_complex_float *a,
+                                         int64_t lda, int *ipiv, davit_complex_float *b, int64_t ldb,
+                                         int *info, const davit_solve_options *options);
+
+/* ---- QR ---- */
+
+/* A = Q R, m × n, in place: R in the upper triangle (trapezoid), below its diagonal the vectors v of the min(m, n)
+ * reflectors H = I - tau v v', whose first element 1 is not stored, and their factors in tau, which may be in any memory.
+ * Q = H1 H2 …; 2 n² (m - n / 3) flops where m >= n, four times that for complex types, and more for products of blocks
+ * of reflectors.
+ *
+ * Algorithm: block columns go to the devices in turn, as in potrf; the reflectors of a block are applied to the others
+ * as one, I - V T V' (Schreiber and Van Loan, "A storage-efficient WY representation for products of Householder
+ * transformations", SIAM J. Sci. Stat. Comput. 10, 1989). */
+DAVIT_API davit_status davit_dgeqrf(int64_t m, int64_t n, double *a, int64_t lda, double *tau,
+                                    const davit_solve_options *options);
+DAVIT_API davit_status davit_sgeqrf(int64_t m, int64_t n, float *a, int64_t lda, float *tau,
+                                    const davit_solve_options *options);
+DAVIT_API davit_status davit_zgeqrf(int64_t m, int64_t n, davit_complex_double *a, int64_t lda,
+                                    davit_complex_double *tau, const davit_solve_options *options);
+DAVIT_API davit_status davit_cgeqrf(int64_t m, int64_t n, davit_complex_float *a, int64_t lda,
+                                    davit_complex_float *tau, const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_dgeqrf(davit_queue *queue, int64_t m, int64_t n, double *a, int64_t lda,
+                                          double *tau, const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_sgeqrf(davit_queue *queue, int64_t m, int64_t n, float *a, int64_t lda,
+                                          float *tau, const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_zgeqrf(davit_queue *queue, int64_t m, int64_t n, davit_complex_double *a,
+                                          int64_t lda, davit_complex_double *tau,
+                                          const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_cgeqrf(davit_queue *queue, int64_t m, int64_t n, davit_complex_float *a,
+                                          int64_t lda, davit_complex_float *tau,
+                                          const davit_solve_options *options);
+
+/* C = op(Q) C (side 'L') or C op(Q) ('R') with the k reflectors that geqrf has left in `a` and tau; C is m × n, and A has
+ * k columns and as many rows as Q has, m or n, which are at least k. trans 'N': Q; 'T' of real, 'C' of complex types: its
+ * (conjugate) transpose. C must not overlap A. 4 m n k - 2 k² n flops with 'L'. */
+DAVIT_API davit_status davit_dormqr(char side, char trans, int64_t m, int64_t n, int64_t k, const double *a,
+                                    int64_t lda, const double *tau, double *c, int64_t ldc,
+                                    const davit_solve_options *options);
+DAVIT_API davit_status davit_sormqr(char side, char trans, int64_t m, int64_t n, int64_t k, const float *a,
+                                    int64_t lda, const float *tau, float *c, int64_t ldc,
+                                    const davit_solve_options *options);
+DAVIT_API davit_status davit_zunmqr(char side, char trans, int64_t m, int64_t n, int64_t k,
+                                    const davit_complex_double *a, int64_t lda,
+                                    const davit_complex_double *tau, davit_complex_double *c, int64_t ldc,
+                                    const davit_solve_options *options);
+DAVIT_API davit_status davit_cunmqr(char side, char trans, int64_t m, int64_t n, int64_t k,
+                                    const davit_complex_float *a, int64_t lda, const davit_complex_float *tau,
+                                    davit_complex_float *c, int64_t ldc, const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_dormqr(davit_queue *queue, char side, char trans, int64_t m, int64_t n,
+                                          int64_t k, const double *a, int64_t lda, const double *tau,
+                                          double *c, int64_t ldc, const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_sormqr(davit_queue *queue, char side, char trans, int64_t m, int64_t n,
+                                          int64_t k, const float *a, int64_t lda, const float *tau, float *c,
+                                          int64_t ldc, const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_zunmqr(davit_queue *queue, char side, char trans, int64_t m, int64_t n,
+                                          int64_t k, const davit_complex_double *a, int64_t lda,
+                                          const davit_complex_double *tau, davit_complex_double *c,
+                                          int64_t ldc, const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_cunmqr(davit_queue *queue, char side, char trans, int64_t m, int64_t n,
+                                          int64_t k, const davit_complex_float *a, int64_t lda,
+                                          const davit_complex_float *tau, davit_complex_float *c, int64_t ldc,
+                                          const davit_solve_options *options);
+
+/* A becomes the first n columns of Q, m × n, of the k reflectors that geqrf has left in its first columns and in tau;
+ * m >= n >= k. */
+DAVIT_API davit_status davit_dorgqr(int64_t m, int64_t n, int64_t k, double *a, int64_t lda,
+                                    const double *tau, const davit_solve_options *options);
+DAVIT_API davit_status davit_sorgqr(int64_t m, int64_t n, int64_t k, float *a, int64_t lda, const float *tau,
+                                    const davit_solve_options *options);
+DAVIT_API davit_status davit_zungqr(int64_t m, int64_t n, int64_t k, davit_complex_double *a, int64_t lda,
+                                    const davit_complex_double *tau, const davit_solve_options *options);
+DAVIT_API davit_status davit_cungqr(int64_t m, int64_t n, int64_t k, davit_complex_float *a, int64_t lda,
+                                    const davit_complex_float *tau, const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_dorgqr(davit_queue *queue, int64_t m, int64_t n, int64_t k, double *a,
+                                          int64_t lda, const double *tau, const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_sorgqr(davit_queue *queue, int64_t m, int64_t n, int64_t k, float *a,
+                                          int64_t lda, const float *tau, const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_zungqr(davit_queue *queue, int64_t m, int64_t n, int64_t k,
+                                          davit_complex_double *a, int64_t lda,
+                                          const davit_complex_double *tau,
+                                          const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_cungqr(davit_queue *queue, int64_t m, int64_t n, int64_t k,
+                                          davit_complex_float *a, int64_t lda, const davit_complex_float *tau,
+                                          const davit_solve_options *options);
+
+/* Least squares with a matrix of full rank, m × n: trans 'N' finds for each column of B the X with the least ‖B - A X‖ if
+ * m >= n, and else the shortest one with A X = B; 'T' of real, 'C' of complex types the same of A's (conjugate)
+ * transpose. B has max(m, n) rows: the right-hand side in the first ones, which becomes X; where there are more equations
+ * than unknowns the rows behind X have the residual's length in each column. A becomes its QR (m >= n) or LQ
+ * factorisation, without its tau. Where R(k, k) is exactly 0 the call returns DAVIT_SINGULAR with k in report->failed,
+ * and B is undefined. B must not overlap A. */
+DAVIT_API davit_status davit_dgels(char trans, int64_t m, int64_t n, int64_t nrhs, double *a, int64_t lda,
+                                   double *b, int64_t ldb, const davit_solve_options *options);
+DAVIT_API davit_status davit_sgels(char trans, int64_t m, int64_t n, int64_t nrhs, float *a, int64_t lda,
+                                   float *b, int64_t ldb, const davit_solve_options *options);
+DAVIT_API davit_status davit_zgels(char trans, int64_t m, int64_t n, int64_t nrhs, davit_complex_double *a,
+                                   int64_t lda, davit_complex_double *b, int64_t ldb,
+                                   const davit_solve_options *options);
+DAVIT_API davit_status davit_cgels(char trans, int64_t m, int64_t n, int64_t nrhs, davit_complex_float *a,
+                                   int64_t lda, davit_complex_float *b, int64_t ldb,
+                                   const davit_solve_options *options);
 
 #ifdef __cplusplus
 }

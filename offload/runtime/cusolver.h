@@ -25,7 +25,45 @@ void dvt_cusolver_destroy(void *handle);
   X(Dpotrf)                                                                                                  \
   X(Spotrf)                                                                                                  \
   X(Zpotrf)                                                                                                  \
-  X(Cpotrf)
+  X(Cpotrf)                                                                                                  \
+  X(Dgetrf_bufferSize)                                                                                       \
+  X(Sgetrf_bufferSize)                                                                                       \
+  X(Zgetrf_bufferSize)                                                                                       \
+  X(Cgetrf_bufferSize)                                                                                       \
+  X(Dgetrf)                                                                                                  \
+  X(Sgetrf)                                                                                                  \
+  X(Zgetrf)                                                                                                  \
+  X(Cgetrf)                                                                                                  \
+  X(Dgetrs)                                                                                                  \
+  X(Sgetrs)                                                                                                  \
+  X(Zgetrs)                                                                                                  \
+  X(Cgetrs)                                                                                                  \
+  X(Dgeqrf_bufferSize)                                                                                       \
+  X(Sgeqrf_bufferSize)                                                                                       \
+  X(Zgeqrf_bufferSize)                                                                                       \
+  X(Cgeqrf_bufferSize)                                                                                       \
+  X(Dgeqrf)                                                                                                  \
+  X(Sgeqrf)                                                                                                  \
+  X(Zgeqrf)                                                                                                  \
+  X(Cgeqrf)                                                                                                  \
+  X(Dormqr_bufferSize)                                                                                       \
+  X(Sormqr_bufferSize)                                                                                       \
+  X(Zunmqr_bufferSize)                                                                                       \
+  X(Cunmqr_bufferSize)                                                                                       \
+  X(Dormqr)                                                                                                  \
+  X(Sormqr)                                                                                                  \
+  X(Zunmqr)                                                                                                  \
+  X(Cunmqr)                                                                                                  \
+  X(Dorgqr_bufferSize)                                                                                       \
+  X(Sorgqr_bufferSize)                                                                                       \
+  X(Zungqr_bufferSize)                                                                                       \
+  X(Cungqr_bufferSize)                                                                                       \
+  X(Dorgqr)                                                                                                  \
+  X(Sorgqr)                                                                                                  \
+  X(Zungqr)                                                                                                  \
+  X(Cungqr)                                                                                                  \
+  X(Xlarft_bufferSize)                                                                                       \
+  X(Xlarft)
 
 #define DVT_CUSOLVER_NUMBER(name) DVT_CUSOLVER_##name,
 enum dvt_cusolver_number { DVT_CUSOLVER_FUNCTIONS(DVT_CUSOLVER_NUMBER) DVT_CUSOLVER_COUNT };

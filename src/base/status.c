@@ -26,6 +26,7 @@ const char *davit_status_string(davit_status status) {
       [DAVIT_WORK_FAILED] = "the enqueued work failed",
       [DAVIT_INTERNAL_ERROR] = "internal error",
       [DAVIT_NOT_POSITIVE_DEFINITE] = "not positive definite",
+      [DAVIT_SINGULAR] = "singular",
   };
   return (unsigned)status < DAVIT_STATUS_COUNT ? texts[status] : "unknown status";
 }

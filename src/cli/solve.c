@@ -1,91 +1,165 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* davit solve: A X = B with a positive definite A. */
+/* davit solve: A X = B, or the least squares where A is not square. */
 #include <complex.h>
 #include <davit/solve.h>
+#include <string.h>
 
 #include "ref/blas.h"
 #include "src/base/arithmetic.h"
-#include "src/cli/definite.h"
 #include "src/cli/formats/compare.h"
 #include "src/cli/frame/job.h"
+#include "src/cli/norms.h"
 
-/* Of a C-order A the library gets the conjugate, so it is asked for conj(A) conj(X) = conj(B): `b` and `x` are
- * conjugates from `prepare` to `finish`. */
+/* With --spd the library gets the conjugate of a C-order A, so it is asked for conj(A) conj(X) = conj(B): `b` and `x`
+ * are conjugates from `prepare` to `finish`. */
 typedef struct systems {
   cli_job job;
   const char *a_path, *b_path;
-  bool upper;
+  bool definite, upper;
   cli_array a, b, x;
   cli_array factor; /* A before a run, its factor afterwards */
+  cli_array
+      sides; /* least squares: B before a run, X afterwards, in as many rows as the longer of them has */
+  cli_array gradient; /* of the check */
+  int *ipiv;
 } systems;
 
-enum { N, K }; /* of job.sizes */
+enum { M, N, K }; /* of job.sizes */
+
+static bool is_square(const systems *s) {
+  return s->job.sizes[M].whole == s->job.sizes[N].whole;
+}
 
 static void conjugate(const systems *s, cli_array *array) {
   if (!s->a.fortran)
     cli_array_conjugate(array);
 }
 
-static int prepare(void *state) {
-  systems *s = state;
-  const double n = (double)s->job.sizes[N].whole, k = (double)s->job.sizes[K].whole;
-  s->job.rate.amount = cli_flops(s->a.type) / 2 * (n * n * n / 3 + 2 * n * n * k);
-  conjugate(s, &s->b);
-  return cli_array_to_fortran(&s->b);
+static void set_rate(systems *s) {
+  const double m = (double)s->job.sizes[M].whole, n = (double)s->job.sizes[N].whole,
+               k = (double)s->job.sizes[K].whole, least = fmin(m, n);
+  const double factor = s->definite ? n * n * n / 3 : least * least * (fmax(m, n) - least / 3);
+  const double once = is_square(s) ? factor + 2 * n * n * k : 2 * factor + (4 * m * n - least * least) * k;
+  s->job.rate.amount = cli_flops(s->a.type) / 2 * once;
 }
 
-/* X has the shape of B. */
+static int prepare(void *state) {
+  systems *s = state;
+  if (s->definite && !is_square(s))
+    return cli_shape_fail(s->a_path, &s->a, "a square matrix");
+  set_rate(s);
+  const int code = s->definite ? CLI_OK : cli_array_to_fortran(&s->a);
+  conjugate(s, &s->b);
+  return code == CLI_OK ? cli_array_to_fortran(&s->b) : code;
+}
+
+/* X has the dimensions of B. */
 static int create(void *state) {
   systems *s = state;
+  const int64_t m = s->job.sizes[M].here, n = s->job.sizes[N].here;
   s->x.ndim = s->b.ndim;
-  return CLI_OK;
+  s->ipiv = cli_job_memory(&s->job, (size_t)n + 1, sizeof *s->ipiv);
+  if (!s->ipiv)
+    return CLI_DEVICE;
+  return is_square(s)
+             ? CLI_OK
+             : cli_array_create(s->a.type, 2, m > n ? m : n, s->job.sizes[K].here, s->job.memory, &s->sides);
+}
+
+/* The first rows of each column, as many as both have. */
+static void copy_rows(const cli_array *from, cli_array *to) {
+  const size_t element = cli_type_bytes(from->type), from_column = (size_t)from->shape[0] * element,
+               to_column = (size_t)to->shape[0] * element;
+  for (size_t j = 0; j < (size_t)to->shape[1] && from_column && to_column; j++)
+    memcpy((char *)to->data + j * to_column, (const char *)from->data + j * from_column,
+           from_column < to_column ? from_column : to_column);
 }
 
 static void restore(void *state, cli_array *x) {
   systems *s = state;
-  cli_restore(x, &s->b);
+  if (is_square(s))
+    cli_restore(x, &s->b);
+  else
+    copy_rows(&s->b, &s->sides);
   cli_restore(&s->factor, &s->a);
 }
 
 /* On the CPU the library's own call is the reference. */
 static davit_status work(void *state, cli_array *x, bool reference) {
   (void)reference;
-  const systems *s = state;
+  systems *s = state;
   const char half = cli_half_of(&s->a, s->upper);
-  const int64_t n = s->job.sizes[N].here, k = s->job.sizes[K].here, ld = dvt_at_least(n, 1);
+  const int64_t m = s->job.sizes[M].here, n = s->job.sizes[N].here, k = s->job.sizes[K].here,
+                lda = dvt_at_least(m, 1), ldx = dvt_at_least(n, 1);
   const davit_solve_options options = {CLI_DEVICES(s)};
-#define SOLVE(p, T) davit_##p##posv(half, n, k, s->factor.data, ld, x->data, ld, &options)
-  return CLI_OF_FIELD(x->type, SOLVE);
+#define DEFINITE(p, T) davit_##p##posv(half, n, k, s->factor.data, lda, x->data, ldx, &options)
+#define SQUARE(p, T) davit_##p##gesv(n, k, s->factor.data, lda, s->ipiv, x->data, ldx, &options)
+#define LEAST(p, T)                                                                                          \
+  davit_##p##gels('N', m, n, k, s->factor.data, lda, s->sides.data, lda > ldx ? lda : ldx, &options)
+  if (s->definite)
+    return CLI_OF_FIELD(x->type, DEFINITE);
+  if (is_square(s))
+    return CLI_OF_FIELD(x->type, SQUARE);
+  const davit_status status = CLI_OF_FIELD(x->type, LEAST);
+  copy_rows(&s->sides, x);
+  return status;
 }
 
 /* ---- check ---- */
 
+static int multiply(const systems *s, const dvt_level3 *given) {
+  dvt_level3 product = *given;
+  product.type = cli_number_type(s->a.type);
+  product.n = s->job.sizes[K].here;
+  product.a = s->a.data;
+  product.lda = dvt_at_least(s->job.sizes[M].here, 1);
+  return cli_status(dvt_level3_host(&(dvt_site){.threads = dvt_threads()}, &product));
+}
+
 /* B - A X in job.reference. */
 static int compute_residual(systems *s) {
-  const int64_t n = s->job.sizes[N].here, k = s->job.sizes[K].here, ld = dvt_at_least(n, 1);
+  const int64_t m = s->job.sizes[M].here, n = s->job.sizes[N].here;
   cli_array *residual = &s->job.reference;
   const int code = cli_array_create_like(s->b.type, &s->b, CLI_MEMORY_PLAIN, residual);
   if (code != CLI_OK)
     return code;
   cli_restore(residual, &s->b);
-  const dvt_level3 product = {.routine = cli_is_complex(s->a.type) ? DVT_HEMM : DVT_SYMM,
-                              .type = cli_number_type(s->a.type),
-                              .side = 'L',
-                              .uplo = cli_half_of(&s->a, s->upper),
-                              .m = n,
-                              .n = k,
-                              .alpha = -1,
-                              .a = s->a.data,
-                              .lda = ld,
-                              .b = s->x.data,
-                              .ldb = ld,
-                              .beta = 1,
-                              .c = residual->data,
-                              .ldc = ld};
-  return cli_status(dvt_level3_host(&(dvt_site){.threads = dvt_threads()}, &product));
+  return multiply(s, &(dvt_level3){.routine = !s->definite                ? DVT_GEMM
+                                              : cli_is_complex(s->a.type) ? DVT_HEMM
+                                                                          : DVT_SYMM,
+                                   .side = 'L',
+                                   .uplo = cli_half_of(&s->a, s->upper),
+                                   .transa = 'N',
+                                   .transb = 'N',
+                                   .m = m,
+                                   .k = n,
+                                   .alpha = -1,
+                                   .b = s->x.data,
+                                   .ldb = dvt_at_least(n, 1),
+                                   .beta = 1,
+                                   .c = residual->data,
+                                   .ldc = dvt_at_least(m, 1)});
 }
 
-static double column_norm(const cli_array *array, int64_t j) {
+/* A^H (B - A X), which is 0 where the residual is the shortest. */
+static int compute_gradient(systems *s) {
+  const int64_t m = s->job.sizes[M].here, n = s->job.sizes[N].here;
+  const int code = cli_array_create_like(s->x.type, &s->x, CLI_MEMORY_PLAIN, &s->gradient);
+  if (code != CLI_OK)
+    return code;
+  return multiply(s, &(dvt_level3){.routine = DVT_GEMM,
+                                   .transa = cli_is_complex(s->a.type) ? 'C' : 'T',
+                                   .transb = 'N',
+                                   .m = n,
+                                   .k = m,
+                                   .alpha = 1,
+                                   .b = s->job.reference.data,
+                                   .ldb = dvt_at_least(m, 1),
+                                   .c = s->gradient.data,
+                                   .ldc = dvt_at_least(n, 1)});
+}
+
+static double norm_of(const cli_array *array, int64_t j) {
   const int64_t n = array->shape[0];
   double norm = 0;
   for (int64_t i = 0; i < n; i++)
@@ -93,23 +167,57 @@ static double column_norm(const cli_array *array, int64_t j) {
   return norm;
 }
 
-/* The normwise backward error (Rigal and Gaches 1967), and the bound of its rounding (Higham 2002, theorem 10.4). */
-static int check(void *state, cli_check *check) {
-  systems *s = state;
-  double norm = 0, worst = 0;
-  int code = compute_residual(s);
-  if (code == CLI_OK)
-    code = cli_half_norm(&s->job, &s->a, cli_half_of(&s->a, s->upper), &norm);
-  for (int64_t j = 0; j < s->job.sizes[K].here && code == CLI_OK; j++) {
-    const double error = column_norm(&s->job.reference, j);
-    const double scale = norm * column_norm(&s->x, j) + column_norm(&s->b, j);
+/* The largest of ||e_j|| / (||A||_inf ||x_j|| + ||b_j||), the normwise backward error if e is the residual (Rigal and
+ * Gaches 1967). */
+static double worst_of(const systems *s, const cli_array *e, double norm) {
+  double worst = 0;
+  for (int64_t j = 0; j < s->job.sizes[K].here; j++) {
+    const double error = norm_of(e, j), scale = norm * norm_of(&s->x, j) + norm_of(&s->b, j);
     worst = cli_larger(worst, error == 0 ? 0 : error / scale);
   }
-  *check = (cli_check){.measure =
-                           "max_j ||b_j - A x_j||_inf / (||A||_inf ||x_j||_inf + ||b_j||_inf) <= (n + 1) eps",
-                       .error = worst,
-                       .bound = ((double)s->job.sizes[N].whole + 1) * cli_rounding(s->a.type)};
+  return worst;
+}
+
+#define BACKWARD_ERROR "max_j ||b_j - A x_j||_inf / (||A||_inf ||x_j||_inf + ||b_j||_inf) <= "
+
+/* The bounds are those of the factorisations' rounding (Higham 2002, theorems 10.4, 9.4 and 20.3). */
+static int check_system(systems *s, double norm, cli_check *check) {
+  const double m = (double)s->job.sizes[M].whole, n = (double)s->job.sizes[N].whole;
+  const bool lu = is_square(s) && !s->definite;
+  double growth = norm;
+  const int code = lu ? cli_lu_norm(&s->job, &s->factor, &growth) : CLI_OK;
+  const double steps = s->definite ? n + 1 : lu ? 3 * (n + 1) * (norm > 0 ? growth / norm : 1) : m + n;
+  *check = (cli_check){.measure = s->definite ? BACKWARD_ERROR "(n + 1) eps"
+                                  : lu        ? BACKWARD_ERROR "3 (n + 1) eps || |L| |U| ||_inf / ||A||_inf"
+                                              : BACKWARD_ERROR "(m + n) eps",
+                       .error = worst_of(s, &s->job.reference, norm),
+                       .bound = steps * cli_rounding(s->a.type)};
   return code;
+}
+
+static int check_least_squares(systems *s, double norm, cli_check *check) {
+  const double columns = cli_column_norm(&s->a),
+               sizes = (double)(s->job.sizes[M].whole + s->job.sizes[N].whole);
+  const int code = compute_gradient(s);
+  if (code == CLI_OK)
+    *check = (cli_check){.measure = "max_j ||A^H (b_j - A x_j)||_inf / (||A||_1 (||A||_inf ||x_j||_inf + "
+                                    "||b_j||_inf)) <= (m + n) eps",
+                         .error = columns > 0 ? worst_of(s, &s->gradient, norm) / columns : 0,
+                         .bound = sizes * cli_rounding(s->a.type)};
+  return code;
+}
+
+static int check(void *state, cli_check *check) {
+  systems *s = state;
+  double norm = 0;
+  int code = compute_residual(s);
+  if (code == CLI_OK)
+    code = s->definite ? cli_half_norm(&s->job, &s->a, cli_half_of(&s->a, s->upper), &norm)
+                       : cli_row_norm(&s->job, &s->a, &norm);
+  if (code != CLI_OK)
+    return code;
+  return s->job.sizes[M].whole > s->job.sizes[N].whole ? check_least_squares(s, norm, check)
+                                                       : check_system(s, norm, check);
 }
 
 static int finish(void *state) {
@@ -120,27 +228,37 @@ static int finish(void *state) {
 
 const cli_command cli_command_solve = {
     .name = "solve",
-    .summary = "systems of linear equations with a positive definite matrix, A X = B",
+    .summary = "systems of linear equations A X = B, and least squares",
     .description =
-        "Solves A X = B by Cholesky's factorisation of A. Only the lower half of A is read; the upper "
-        "one is taken for its conjugate transpose. X has the shape of B. If A is not positive definite, "
-        "the exit code is 1. With --check the CPU computes the backward error of each column.",
+        "Solves A X = B for a square A, by LU with partial pivoting or with --spd by Cholesky's "
+        "factorisation. For each column b of B an A with more rows than columns gives the x with the least "
+        "||b - A x||, one with fewer rows the shortest x with A x = b; by QR, and A must have full rank. X "
+        "has as many rows as A has columns, and else the shape of B. If A is singular or not positive "
+        "definite, the exit code is 1. With --check the CPU computes the backward error of each column, of "
+        "least squares how far the residual is from orthogonal to the columns of A.",
     .examples = "davit solve A.npy b.npy -o x.npy\n"
-                "davit solve A.npy B.npy -o X.npy --upper --check\n",
-    .operands = CLI_PLACES(CLI_PLACE(systems, a_path, "A", CLI_DEFINITE_HELP),
-                           CLI_PLACE(systems, b_path, "B", "a vector or a matrix of the same type")),
-    .options = CLI_OPTIONS(CLI_RESULT_OPTION("X"),
-                           CLI_OPTION(FLAG, systems, upper, "--upper", NULL,
-                                      .help = "read the upper half of A in place of the lower one")),
+                "davit solve A.npy B.npy -o X.npy --spd --upper --check\n",
+    .operands =
+        CLI_PLACES(CLI_PLACE(systems, a_path, "A", "a matrix: float64, float32, complex128 or complex64"),
+                   CLI_PLACE(systems, b_path, "B", "a vector or a matrix of the same type")),
+    .options = CLI_OPTIONS(
+        CLI_RESULT_OPTION("X"),
+        CLI_OPTION(
+            FLAG, systems, definite, "--spd", NULL,
+            .help = "take A as symmetric, or complex Hermitian, positive definite, which is half the work; "
+                    "only its lower half is read"),
+        CLI_OPTION(FLAG, systems, upper, "--upper", NULL, .needs = "--spd",
+                   .help = "read the upper half of A in place of the lower one")),
     .common = CLI_COMMON_ARRAYS,
     .small_bytes = 1 << 20,
     .state = sizeof(systems),
-    .arrays = CLI_ARRAYS(CLI_OPERAND(systems, a, FIELD, "nn", .scratch = true),
-                         CLI_OPERAND(systems, b, FIELD, "nk", .scratch = true, .vector = true),
-                         CLI_CREATED(systems, x, "nk"), CLI_CREATED(systems, factor, "nn")),
+    .arrays = CLI_ARRAYS(CLI_OPERAND(systems, a, FIELD, "mn", .scratch = true),
+                         CLI_OPERAND(systems, b, FIELD, "mk", .scratch = true, .vector = true),
+                         CLI_CREATED(systems, x, "nk"), CLI_CREATED(systems, factor, "mn"),
+                         CLI_FREED(systems, sides), CLI_FREED(systems, gradient)),
     .result = offsetof(systems, x),
     .restore = restore,
-    .sizes = {"n", "k"},
+    .sizes = {"m", "n", "k"},
     .unit = CLI_GFLOPS,
     .prepare = prepare,
     .create = create,

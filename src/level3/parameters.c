@@ -34,33 +34,39 @@ static const dvt_model_device nvidia = {.rate = 53.5e12,
  * 4096 × 1024, 4096 × 2048 and 3072 × 3072. Products of other types are no slower for more rows. */
 static const double tall_complex = 2048;
 
-/* A device that davit's own target regions run on, one thing after another. */
-static const dvt_model_device other = {.serial = true,
-                                       .rate = 5e12,
-                                       .area = 500e3,
-                                       .depth = 64,
-                                       .launch = 40e-6,
-                                       .up = 10e9,
-                                       .down = 10e9,
-                                       .both = 10e9,
-                                       .row = 4096,
-                                       .latency = 20e-6,
-                                       .peer = 20e9,
-                                       .memory = 1e12};
+/* A device that davit's own target regions run on, one thing after another. These values are assumptions: no device of
+ * this kind has been measured, and `davit tune gemm` measures NVIDIA's alone. They only have to order choices of tiles,
+ * so orders of magnitude do. Units as in model.h. */
+static const dvt_model_device other = {
+    .serial = true,
+    .rate = 5e12,     /* flop/s: a tenth of an H200's, because no vendor's product runs */
+    .area = 500e3,    /* elements: three times an H200's, for the same reason */
+    .depth = 64,      /* elements: an H200's */
+    .launch = 40e-6,  /* s: a blocking region; ten times a launch on an H200's stream */
+    .up = 10e9,       /* bytes/s: about that of PCIe 3 x16 */
+    .down = 10e9,     /* bytes/s: the same link */
+    .both = 10e9,     /* bytes/s: no more, because copies block */
+    .row = 4096,      /* bytes: five times an H200's, because the runtime may copy row by row */
+    .latency = 20e-6, /* s: a blocking copy; four times an H200's */
+    .peer = 20e9,     /* bytes/s: twice the link's, so that tiles come from peers if they can */
+    .memory = 1e12,   /* bytes/s: a quarter of an H200's */
+};
 
-/* Threads of the host, by BLIS; for each thread: */
-static const dvt_model_device host_thread = {.serial = true,
-                                             .rate = 16e9,
-                                             .area = 4096,
-                                             .depth = 32,
-                                             .launch = 3e-6,
-                                             .up = 5e9,
-                                             .down = 5e9,
-                                             .both = 5e9,
-                                             .row = 64,
-                                             .latency = 1e-6,
-                                             .peer = 5e9,
-                                             .memory = 5e9};
+/* One thread of the host, by BLIS; its rate is `thread_rate` below. The other values are assumptions as well, because
+ * `davit tune gemm` does not measure them: small against all products that are long enough to matter. */
+static const dvt_model_device host_thread = {
+    .serial = true,
+    .area = 4096,    /* elements: a C of 64 x 64 runs at half the rate */
+    .depth = 32,     /* elements: packing costs as much as a k of 32 */
+    .launch = 3e-6,  /* s: a call of BLIS; one of 4 x 4 takes 4.2e-6 (2026-11-22-dropin-cpu.json) */
+    .up = 5e9,       /* bytes/s: less than half of `thread_copy`, as tiles are copied row by row */
+    .down = 5e9,     /* bytes/s: as up, the same memory */
+    .both = 5e9,     /* bytes/s: as up, the same thread */
+    .row = 64,       /* bytes: a line of the cache */
+    .latency = 1e-6, /* s: a command passes to another thread */
+    .peer = 5e9,     /* bytes/s: as up, the same memory */
+    .memory = 5e9,   /* bytes/s: as up; dvt_model_host() counts up to 8 threads, which fill most memories */
+};
 
 /* ---- the table's parameters in the model's units ---- */
 

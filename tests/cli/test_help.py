@@ -22,7 +22,7 @@ COMMANDS = help_page.commands(DAVIT)
 OPTIONS = {
     "gemm": "-o --alpha --beta --c0 --transa --transb --tile", "gemv": "-o --alpha --beta --y0 --trans", "axpy": "-o --alpha",
     "reduce": "-o --op --axis --ordered --dtype --shape", "scan": "-o --op --exclusive --flags", "stencil": "-o --border --coefficients", "atax": "-o",
-    "covariance": "-o --mean --divisor --mean-divisor --packed", "solve": "-o --upper", "factor": "-o --upper",
+    "covariance": "-o --mean --divisor --mean-divisor --packed", "solve": "-o --spd --upper", "factor": "-o --kind --upper --pivots --tau",
     "align": "-o --mode --format --dna --protein --matrix --match --mismatch --gap-open --gap-extend --strand --min-score --evalue "
              "--top --cigar", "features": "-o --rate --frame --binning",
     "detect": "-o --effect --window --hop --threshold --gap-penalty --round --permutations --block --alpha --coverage --rate "
@@ -89,7 +89,7 @@ def test_ranges():
 
 # Options whose value is any text; what it has to be is known later.
 TEXTS = ("-o --mean --c0 --y0 --flags --coefficients --effect --matrix --card --devices --labels --plot --dtype --shape --columns "
-         "--trace --report --compare --from").split()
+         "--trace --report --compare --from --pivots --tau").split()
 
 
 def bad_values(option, row):

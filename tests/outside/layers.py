@@ -16,7 +16,7 @@ from pathlib import Path
 # A room, and the rooms that it may use beside itself. The longest prefix of a path is its room.
 ROOMS = {
     "src/base": [],
-    "ref": ["src/base"],
+    "ref": ["offload/kernel", "src/base"],
     "offload/kernel": [],
     "offload/fallback": [],
     "offload/runtime": ["ref", "src/base"],

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cholesky's factorisation: A = L L' by blocks of columns, or U' U by blocks of rows. */
+#include "src/factor/factor.h"
+#include "src/factor/rows.h"
+#include "src/level3/arguments.h"
+
+static int64_t start_of(const dvt_factoring *f, int64_t k) {
+  return dvt_block_start(&f->a, k);
+}
+
+static davit_status factor(dvt_factoring *f, int64_t k) {
+  const int w = dvt_owner(f, k);
+  const char uplo = f->call->uplo;
+  const davit_type type = f->call->type;
+  const int64_t n = dvt_block_width(&f->a, k), rest = dvt_block_length(&f->a, k) - n,
+                ld = dvt_block_ld(&f->a, k);
+  const dvt_potrf diagonal = {type, uplo, n, f->a.at[k], ld, &f->info[k], false};
+  dvt_follows all = {.count = 0};
+  dvt_follow(&all, f->a.last[k]);
+  DVT_TRY(dvt_factor_compute(f, w, DVT_NEXT, &all, &dvt_potrf_operation, &diagonal,
+                             (double)n * (double)n * (double)n / 3, &f->factored[k]));
+  f->a.last[k] = f->factored[k];
+  if (rest == 0)
+    return DAVIT_SUCCESS;
+  const dvt_level3 solve =
+      dvt_potrf_solve(type, uplo, n, rest, f->a.at[k], ld, dvt_behind(f, &f->a, f->a.at[k], ld, n), ld);
+  all.count = 0;
+  return dvt_factor_level3(f, w, DVT_NEXT, &all, &solve, &f->a.last[k]);
+}
+
+static davit_status settle(dvt_factoring *f, int64_t k) {
+  DVT_TRY(dvt_graph_await(&f->graph, f->factored[k]));
+  f->failed = f->info[k] ? (int)start_of(f, k) + f->info[k] : 0;
+  return DAVIT_SUCCESS;
+}
+
+/* Block `to` minus the product of the parts of panel k that lie beside its rows and columns. */
+static davit_status update(dvt_factoring *f, int64_t k, dvt_blocks *blocks, int64_t to, int role) {
+  const int w = dvt_owner(f, to);
+  const dvt_panel *p = &f->worker[w].panel;
+  const davit_type type = f->call->type;
+  const char uplo = f->call->uplo;
+  const int64_t n = dvt_block_width(blocks, to), rest = dvt_block_length(blocks, to) - n,
+                ld = dvt_block_ld(blocks, to), width = dvt_block_width(&f->a, k);
+  char *beside = dvt_behind(f, blocks, p->pointer, p->ld, start_of(f, to) - p->origin),
+       *below = dvt_behind(f, blocks, beside, p->ld, n);
+  const dvt_level3 diagonal = dvt_potrf_update(type, uplo, n, width, beside, p->ld, blocks->at[to], ld);
+  dvt_follows all = {.count = 0};
+  dvt_follow(&all, p->ready);
+  dvt_follow(&all, blocks->last[to]);
+  DVT_TRY(dvt_factor_level3(f, w, role, &all, &diagonal, rest > 0 ? NULL : &blocks->last[to]));
+  if (rest > 0) {
+    const bool lower = uplo == 'L';
+    const dvt_level3 others = {.routine = DVT_GEMM,
+                               .type = type,
+                               .transa = lower ? 'N' : f->adjoint,
+                               .transb = lower ? f->adjoint : 'N',
+                               .m = lower ? rest : n,
+                               .n = lower ? n : rest,
+                               .k = width,
+                               .alpha = -1,
+                               .a = lower ? below : beside,
+                               .lda = p->ld,
+                               .b = lower ? beside : below,
+                               .ldb = p->ld,
+                               .beta = 1,
+                               .c = dvt_behind(f, blocks, blocks->at[to], ld, n),
+                               .ldc = ld};
+    all.count = 0;
+    DVT_TRY(dvt_factor_level3(f, w, role, &all, &others, &blocks->last[to]));
+  }
+  dvt_factor_reads(f, k, w, role, blocks->last[to]);
+  return DAVIT_SUCCESS;
+}
+
+static davit_status substitute(dvt_factoring *f, int64_t k, dvt_blocks *blocks, int64_t to, int role,
+                               bool back) {
+  const int w = dvt_owner(f, to);
+  const dvt_panel *p = &f->worker[w].panel;
+  const bool lower = f->call->uplo == 'L';
+  const char trans = lower == back ? f->adjoint : 'N';
+  const dvt_triangle triangle = {
+      .uplo = f->call->uplo, .trans = trans, .beside = trans, .diag = 'N', .pull = back};
+  dvt_follows all = {.count = 0};
+  dvt_follow(&all, p->ready);
+  dvt_follow(&all, blocks->last[to]);
+  DVT_TRY(dvt_substitute(f, k, to, role, &triangle, p->pointer, p->ld, &all, &blocks->last[to]));
+  dvt_factor_reads(f, k, w, role, blocks->last[to]);
+  return DAVIT_SUCCESS;
+}
+
+static davit_status forward(dvt_factoring *f, int64_t k, dvt_blocks *blocks, int64_t to, int role) {
+  return substitute(f, k, blocks, to, role, false);
+}
+
+static davit_status backward(dvt_factoring *f, int64_t k, dvt_blocks *blocks, int64_t to, int role) {
+  return substitute(f, k, blocks, to, role, true);
+}
+
+static davit_status solve(dvt_factoring *f) {
+  DVT_TRY(dvt_factor_sweep(f, false, forward));
+  return dvt_factor_sweep(f, true, backward);
+}
+
+const dvt_factor_rule dvt_cholesky_rule = {.name = "potrf",
+                                           .longest = 1536,
+                                           .triangle = true,
+                                           .settles_behind = 1,
+                                           .factor = factor,
+                                           .settle = settle,
+                                           .update = update,
+                                           .solve = solve};

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/factor/plain.h"
+
+#include "offload/runtime/device.h"
+#include "src/base/cancel.h"
+#include "src/base/ending.h"
+#include "src/base/team.h"
+#include "src/level3/model.h"
+#include "src/level3/run.h"
+#include "src/runtime/backend.h"
+#include "src/runtime/lane.h"
+#include "src/runtime/memory.h"
+#include "src/runtime/place.h"
+#include "src/runtime/split.h"
+
+davit_status dvt_plain_begin(dvt_plain *p) {
+  static const davit_solve_options defaults;
+  const dvt_where where = DVT_WHERE(p->given);
+  p->call.options = p->given ? p->given : &defaults;
+  p->call.report = &p->report;
+  p->any_device = !where.devices && !where.mapped;
+  DVT_TRY(dvt_check_length("options->block", p->call.options->block));
+  return dvt_choose_devices(where, p->call.devices, &p->call.count);
+}
+
+davit_status dvt_plain_mapped(const dvt_plain *p, const char *name, void **pointer) {
+  return p->given && p->given->mapped && *pointer ? dvt_use_mapped(p->call.devices[0], name, pointer)
+                                                  : DAVIT_SUCCESS;
+}
+
+/* ---- where ---- */
+
+static bool computes_in_place(int device, int place, bool separate) {
+  return dvt_place_reached(device, place) && !(separate && dvt_device_find(device)->shares_host_memory);
+}
+
+/* Whether the host would be done before the devices, which have the matrix to fetch. */
+static bool host_is_faster(const dvt_plain *p) {
+  const dvt_factor_call *c = &p->call;
+  const double m = (double)c->a.rows, n = (double)c->a.cols, k = p->flops / (2 * m * n),
+               bytes = p->elements * (double)davit_type_bytes(c->type), steps = m < n ? m : n;
+  dvt_model model;
+  dvt_model_of(c->devices, c->count, c->type, &model);
+  const dvt_model_device *d = &model.device[0], host = dvt_model_host(dvt_threads(), c->type);
+  const double there = model.start + bytes / d->up + bytes / d->down + steps * d->solve +
+                       dvt_model_product(d, m, n, k) / c->count;
+  return dvt_model_product(&host, m, n, k) < there;
+}
+
+bool dvt_plain_is_at_home(dvt_plain *p) {
+  dvt_factor_call *c = &p->call;
+  const bool separate = c->options->separate_memory;
+  c->a.place = dvt_place_of(c->a.a);
+  c->b.place = c->b.a ? dvt_place_of(c->b.a) : c->a.place;
+  const bool host = dvt_place_is_host(c->a.place),
+             together = host ? dvt_place_is_host(c->b.place) : c->b.place == c->a.place;
+  if (p->any_device && !host && together) {
+    p->home = c->a.place;
+    return true;
+  }
+  if ((host || c->count == 1) && computes_in_place(c->devices[0], c->a.place, separate) &&
+      computes_in_place(c->devices[0], c->b.place, separate)) {
+    p->home = c->count > 1 ? DAVIT_HOST : c->devices[0];
+    return true;
+  }
+  if (!p->any_device || !host || !together || separate || c->options->block || !host_is_faster(p))
+    return false;
+  p->home = DAVIT_HOST;
+  return true;
+}
+
+davit_status dvt_plain_here(dvt_plain *p, const dvt_operation *operation, void *arguments) {
+  p->report.block = p->call.a.cols;
+  p->report.device_count = 1;
+  p->report.written = true;
+  return dvt_operation_call(operation, arguments, (dvt_where){.devices = &p->home, .device_count = 1});
+}
+
+davit_status dvt_plain_blocks(dvt_plain *p, int *info) {
+  DVT_UNCANCELLED;
+  DVT_TRY(dvt_may_wait());
+  dvt_backend_hold();
+  DVT_INSIDE_IF(dvt_place_any_gpu(p->call.devices, p->call.count));
+  const davit_status status = dvt_factor_run(&p->call, info);
+  dvt_backend_drop();
+  return status;
+}
+
+davit_status dvt_plain_level3(dvt_plain *p, dvt_level3 *g) {
+  davit_level3_report done = {.seconds = 0};
+  davit_level3_options options = {.report = &done};
+  davit_solve_report *report = &p->report;
+  if (p->given) {
+    const bool mapped = p->given->mapped; /* what is, is the device's already */
+    options.devices = mapped ? p->call.devices : p->given->devices;
+    options.device_count = mapped ? 1 : p->given->device_count;
+    options.cache_bytes = p->given->cache_bytes;
+    options.separate_memory = p->given->separate_memory;
+  }
+  const davit_status status = dvt_level3_call_plain(g, &options);
+  report->written |= done.written;
+  if (status != DAVIT_SUCCESS)
+    return status;
+  report->bytes_from_host += done.bytes_from_host;
+  report->bytes_to_host += done.bytes_to_host;
+  report->bytes_from_peers += done.bytes_from_peers;
+  report->device_count = done.device_count > report->device_count ? done.device_count : report->device_count;
+  return DAVIT_SUCCESS;
+}
+
+/* ---- vectors ---- */
+
+static davit_status copy_lent(const dvt_lent *l, bool back) {
+  const dvt_copy copy = back ? dvt_copy_bytes(l->bytes, l->pointer, l->copy_place, l->of, l->place)
+                             : dvt_copy_bytes(l->bytes, l->of, l->place, l->pointer, l->copy_place);
+  return dvt_copy_now(&copy);
+}
+
+davit_status dvt_lend(void *of, size_t bytes, int device, bool reads, dvt_lent *l) {
+  if (bytes == 0)
+    of = NULL; /* wherever it lies, nobody reads it */
+  *l = (dvt_lent){.pointer = of, .of = of, .bytes = bytes, .copy_place = dvt_place_for(device)};
+  if (!of)
+    return DAVIT_SUCCESS;
+  l->place = dvt_place_of(of);
+  if (device == DAVIT_HOST ? dvt_place_is_host(l->place) : dvt_place_reached(device, l->place))
+    return DAVIT_SUCCESS;
+  DVT_TRY(dvt_malloc(bytes, l->copy_place, &l->pointer));
+  if (!reads)
+    return DAVIT_SUCCESS;
+  const davit_status status = copy_lent(l, false);
+  if (status != DAVIT_SUCCESS)
+    davit_free(l->pointer);
+  return status;
+}
+
+davit_status dvt_lent_back(dvt_lent *l, bool writes) {
+  if (l->pointer == l->of)
+    return DAVIT_SUCCESS;
+  const davit_status status = writes ? copy_lent(l, true) : DAVIT_SUCCESS;
+  davit_free(l->pointer);
+  return status;
+}
+
+/* ---- fronts ---- */
+
+davit_status dvt_plain_end(dvt_plain *p, int64_t begin_ns, davit_status status) {
+  p->report.seconds = 1e-9 * (double)(dvt_now_ns() - begin_ns);
+  if (p->given && p->given->report)
+    *p->given->report = p->report;
+  return status;
+}
+
+davit_status dvt_queue_options(const davit_solve_options *options) {
+  const char *member = !options                   ? NULL
+                       : options->block           ? "block"
+                       : options->cache_bytes     ? "cache_bytes"
+                       : options->separate_memory ? "separate_memory"
+                       : options->report          ? "report"
+                                                  : NULL;
+  return member ? davit_fail(DAVIT_INVALID_ARGUMENT,
+                             "options->%s is set, but a queue does one system as a whole", member)
+                : DAVIT_SUCCESS;
+}

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* QR factorisation, products with Q, and least squares: the public calls. */
+#include <davit/solve.h>
+
+#include "src/base/clock.h"
+#include "src/factor/plain.h"
+#include "src/level3/arguments.h"
+#include "src/runtime/memory.h"
+#include "src/runtime/place.h"
+#include "src/runtime/split.h"
+
+static int64_t least_of(int64_t m, int64_t n) {
+  return m < n ? m : n;
+}
+
+/* Flops of a QR factorisation. */
+static double flops_of(int64_t m, int64_t n) {
+  const double least = (double)least_of(m, n), most = (double)(m < n ? n : m);
+  return 2 * least * least * (most - least / 3);
+}
+
+/* ---- factors ---- */
+
+static davit_status factor_here(dvt_plain *p, const dvt_geqrf *g) {
+  dvt_lent tau;
+  DVT_TRY(dvt_lend(g->tau, (size_t)least_of(g->m, g->n) * davit_type_bytes(g->type), p->home, false, &tau));
+  dvt_geqrf here = *g;
+  here.tau = tau.pointer;
+  const davit_status status = dvt_plain_here(p, &dvt_geqrf_operation, &here),
+                     back = dvt_lent_back(&tau, status == DAVIT_SUCCESS);
+  return status == DAVIT_SUCCESS ? back : status;
+}
+
+/* With right-hand sides in call.b they are solved too where there is room. */
+static davit_status factor(dvt_plain *p, const dvt_geqrf *g) {
+  int info;
+  p->call.a = (dvt_dense){.a = g->a, .rows = g->m, .cols = g->n, .ld = g->lda};
+  p->call.tau = g->tau;
+  p->call.tau_place = dvt_place_of(g->tau);
+  p->flops = flops_of(g->m, g->n);
+  p->elements = (double)g->m * (double)g->n;
+  return dvt_plain_is_at_home(p) ? factor_here(p, g) : dvt_plain_blocks(p, &info);
+}
+
+static davit_status geqrf(dvt_plain *p, dvt_geqrf *g) {
+  p->call =
+      (dvt_factor_call){.rule = &dvt_qr_rule, .work = DVT_FACTOR, .type = g->type, .side = 'L', .trans = 'N'};
+  DVT_TRY(dvt_geqrf_operation.check(g));
+  DVT_TRY(dvt_plain_begin(p));
+  if (g->m == 0 || g->n == 0)
+    return DAVIT_SUCCESS;
+  DVT_TRY(dvt_plain_mapped(p, "a", &g->a));
+  DVT_TRY(dvt_plain_mapped(p, "tau", &g->tau));
+  return factor(p, g);
+}
+
+/* ---- products with Q ---- */
+
+static davit_status multiply_here(dvt_plain *p, const dvt_ormqr *g) {
+  dvt_lent tau;
+  DVT_TRY(dvt_lend((void *)(uintptr_t)g->tau, (size_t)g->k * davit_type_bytes(g->type), p->home, true, &tau));
+  dvt_ormqr here = *g;
+  here.tau = tau.pointer;
+  const davit_status status = dvt_plain_here(p, &dvt_ormqr_operation, &here),
+                     back = dvt_lent_back(&tau, false);
+  return status == DAVIT_SUCCESS ? back : status;
+}
+
+static davit_status multiply(dvt_plain *p, const dvt_ormqr *g) {
+  int info;
+  dvt_factor_call *c = &p->call;
+  void *tau = (void *)(uintptr_t)g->tau;
+  c->rule = &dvt_qr_rule;
+  c->work = DVT_MULTIPLY;
+  c->type = g->type;
+  c->side = g->side;
+  c->trans = g->trans;
+  c->a = (dvt_dense){(void *)(uintptr_t)g->a, g->side == 'L' ? g->m : g->n, g->k, g->lda, 0};
+  c->b = (dvt_dense){g->c, g->m, g->n, g->ldc, 0};
+  c->tau = tau;
+  c->tau_place = dvt_place_of(tau);
+  p->flops = 4 * (double)g->m * (double)g->n * (double)g->k;
+  p->elements = (double)g->m * (double)g->n;
+  return dvt_plain_is_at_home(p) ? multiply_here(p, g) : dvt_plain_blocks(p, &info);
+}
+
+static davit_status ormqr(dvt_plain *p, dvt_ormqr *g) {
+  void *a, *tau;
+  DVT_TRY(dvt_ormqr_operation.check(g));
+  DVT_TRY(dvt_plain_begin(p));
+  if (g->m == 0 || g->n == 0 || g->k == 0)
+    return DAVIT_SUCCESS;
+  const int64_t order = g->side == 'L' ? g->m : g->n;
+  if (dvt_blocks_overlap(g->c, g->ldc, g->m, g->n, g->a, g->lda, order, g->k, davit_type_bytes(g->type)))
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "c overlaps a");
+  a = (void *)(uintptr_t)g->a;
+  tau = (void *)(uintptr_t)g->tau;
+  DVT_TRY(dvt_plain_mapped(p, "a", &a));
+  DVT_TRY(dvt_plain_mapped(p, "tau", &tau));
+  DVT_TRY(dvt_plain_mapped(p, "c", &g->c));
+  g->a = a;
+  g->tau = tau;
+  return multiply(p, g);
+}
+
+static davit_status generate_here(dvt_plain *p, const dvt_orgqr *g) {
+  dvt_lent tau;
+  DVT_TRY(dvt_lend((void *)(uintptr_t)g->tau, (size_t)g->k * davit_type_bytes(g->type), p->home, true, &tau));
+  dvt_orgqr here = *g;
+  here.tau = tau.pointer;
+  const davit_status status = dvt_plain_here(p, &dvt_orgqr_operation, &here),
+                     back = dvt_lent_back(&tau, false);
+  return status == DAVIT_SUCCESS ? back : status;
+}
+
+static davit_status orgqr(dvt_plain *p, dvt_orgqr *g) {
+  int info;
+  void *tau = (void *)(uintptr_t)g->tau;
+  DVT_TRY(dvt_orgqr_operation.check(g));
+  DVT_TRY(dvt_plain_begin(p));
+  if (g->n == 0)
+    return DAVIT_SUCCESS;
+  DVT_TRY(dvt_plain_mapped(p, "a", &g->a));
+  DVT_TRY(dvt_plain_mapped(p, "tau", &tau));
+  g->tau = tau;
+  dvt_factor_call *c = &p->call;
+  *c = (dvt_factor_call){.rule = &dvt_qr_rule,
+                         .work = DVT_GENERATE,
+                         .type = g->type,
+                         .side = 'L',
+                         .trans = 'N',
+                         .a = {g->a, g->m, g->k, g->lda, 0},
+                         .b = {g->a, g->m, g->n, g->lda, 0},
+                         .tau = tau,
+                         .tau_place = dvt_place_of(tau),
+                         .options = c->options,
+                         .count = c->count,
+                         .report = c->report};
+  DVT_TRY(dvt_choose_devices(DVT_WHERE(p->given), c->devices, &c->count));
+  p->flops = 4 * (double)g->m * (double)g->n * (double)g->k;
+  p->elements = (double)g->m * (double)g->n;
+  if (dvt_plain_is_at_home(p))
+    return generate_here(p, g);
+  if (g->k > 0)
+    return dvt_plain_blocks(p, &info);
+  p->home = dvt_place_is_host(c->a.place) ? DAVIT_HOST : c->a.place;
+  return generate_here(p, g);
+}
+
+/* ---- least squares ---- */
+
+typedef struct least_squares {
+  davit_type type;
+  char trans;
+  int64_t m, n, nrhs;
+  void *a;
+  int64_t lda;
+  void *b;
+  int64_t ldb;
+} least_squares;
+
+static davit_status check(least_squares *s) {
+  const bool real = s->type == DAVIT_DOUBLE || s->type == DAVIT_FLOAT;
+  const int64_t most = s->m > s->n ? s->m : s->n;
+  DVT_TRY(dvt_check_letter("trans", s->trans, real ? "NT" : "NC", &s->trans));
+  DVT_TRY(dvt_check_length("m", s->m));
+  DVT_TRY(dvt_check_length("n", s->n));
+  DVT_TRY(dvt_check_length("nrhs", s->nrhs));
+  DVT_TRY(dvt_check_ld("lda", s->lda, s->m, s->n));
+  DVT_TRY(dvt_check_ld("ldb", s->ldb, most, s->nrhs));
+  if (s->m > 0 && s->n > 0)
+    DVT_TRY(dvt_check_pointer("a", s->a));
+  if (most == 0 || s->nrhs == 0)
+    return DAVIT_SUCCESS;
+  DVT_TRY(dvt_check_pointer("b", s->b));
+  return dvt_blocks_overlap(s->b, s->ldb, most, s->nrhs, s->a, s->lda, s->m, s->n, davit_type_bytes(s->type))
+             ? davit_fail(DAVIT_INVALID_ARGUMENT, "b overlaps a")
+             : DAVIT_SUCCESS;
+}
+
+static davit_status at(int place, const dvt_operation *operation, const void *arguments) {
+  return dvt_operation_now(dvt_place_is_host(place) ? DAVIT_HOST : place, operation, arguments, 0);
+}
+
+/* Rows of B from `first` on become 0. */
+static davit_status clear_rows(const least_squares *s, int64_t first, int64_t rows) {
+  const dvt_unit zero = {.type = s->type,
+                         .m = rows,
+                         .n = s->nrhs,
+                         .a = (char *)s->b + (size_t)first * davit_type_bytes(s->type),
+                         .ld = s->ldb,
+                         .diagonal = -s->nrhs - 1,
+                         .below = true};
+  return rows > 0 ? at(dvt_place_of(s->b), &dvt_unit_operation, &zero) : DAVIT_SUCCESS;
+}
+
+static bool is_zero(davit_type type, const void *number) {
+  return type == DAVIT_DOUBLE           ? *(const double *)number == 0
+         : type == DAVIT_FLOAT          ? *(const float *)number == 0
+         : type == DAVIT_COMPLEX_DOUBLE ? *(const double _Complex *)number == 0
+                                        : *(const float _Complex *)number == 0;
+}
+
+/* Number of the first element that is 0 on the diagonal of R; 0: none is. */
+static davit_status find_zero(const dvt_geqrf *g, int64_t *zero) {
+  const size_t element = davit_type_bytes(g->type), n = (size_t)g->n;
+  void *diagonal;
+  DVT_TRY(dvt_malloc(n * element, DAVIT_PAGEABLE, &diagonal));
+  const dvt_copy copy = {.destination = diagonal,
+                         .source = g->a,
+                         .destination_pitch = element,
+                         .source_pitch = (size_t)(g->lda + 1) * element,
+                         .row_bytes = element,
+                         .cols = n,
+                         .destination_place = DAVIT_PAGEABLE,
+                         .source_place = dvt_place_of(g->a)};
+  const davit_status status = dvt_copy_now(&copy);
+  *zero = 0;
+  for (size_t i = 0; i < n && status == DAVIT_SUCCESS && *zero == 0; i++)
+    *zero = is_zero(g->type, (const char *)diagonal + i * element) ? (int64_t)i + 1 : 0;
+  davit_free(diagonal);
+  return status;
+}
+
+/* The solution with factors that are there: R X = Q' B, or of the transpose X = Q R'^-1 B. */
+static davit_status solve(dvt_plain *p, const least_squares *s, const dvt_geqrf *g, bool adjoint) {
+  const char conjugate = dvt_adjoint_of(s->type);
+  dvt_ormqr by_q = {s->type, 'L',   adjoint ? 'N' : conjugate, g->m, s->nrhs, g->n, g->a, g->lda, g->tau,
+                    s->b,    s->ldb};
+  dvt_level3 with_r = {.routine = DVT_TRSM,
+                       .type = s->type,
+                       .side = 'L',
+                       .uplo = 'U',
+                       .transa = adjoint ? conjugate : 'N',
+                       .diag = 'N',
+                       .m = g->n,
+                       .n = s->nrhs,
+                       .k = g->n,
+                       .alpha = 1,
+                       .a = g->a,
+                       .lda = g->lda,
+                       .c = s->b,
+                       .ldc = s->ldb};
+  if (adjoint)
+    DVT_TRY(dvt_plain_level3(p, &with_r));
+  DVT_TRY(multiply(p, &by_q));
+  return adjoint ? DAVIT_SUCCESS : dvt_plain_level3(p, &with_r);
+}
+
+/* With A, or its adjoint, tall. */
+static davit_status run_tall(dvt_plain *p, const least_squares *s, const dvt_geqrf *g, bool adjoint) {
+  int64_t zero;
+  if (adjoint)
+    DVT_TRY(clear_rows(s, g->n, g->m - g->n));
+  p->call = (dvt_factor_call){.rule = &dvt_qr_rule,
+                              .work = DVT_FACTOR,
+                              .type = s->type,
+                              .side = 'L',
+                              .trans = adjoint ? dvt_adjoint_of(s->type) : 'N',
+                              .b = {s->b, g->m, s->nrhs, s->ldb, 0},
+                              .options = p->call.options,
+                              .report = p->call.report};
+  DVT_TRY(dvt_choose_devices(DVT_WHERE(p->given), p->call.devices, &p->call.count));
+  DVT_TRY(factor(p, g));
+  const bool solved = p->call.solved;
+  DVT_TRY(find_zero(g, &zero));
+  p->report.failed = zero;
+  if (zero)
+    return davit_fail(DAVIT_SINGULAR, "the matrix has not full rank: R(%lld, %lld) is 0", (long long)zero,
+                      (long long)zero);
+  return solved ? DAVIT_SUCCESS : solve(p, s, g, adjoint);
+}
+
+/* A wide matrix is factored as its adjoint, and put back as LAPACK's LQ. */
+static davit_status run_wide(dvt_plain *p, const least_squares *s, dvt_geqrf *g, bool adjoint) {
+  const int place = dvt_place_of(s->a);
+  void *copy;
+  DVT_TRY(dvt_malloc((size_t)(s->m * s->n) * davit_type_bytes(s->type),
+                     dvt_place_is_host(place) ? DAVIT_PAGEABLE : place, &copy));
+  const dvt_adjoint there = {s->type, s->m, s->n, s->a, s->lda, copy, s->n},
+                    back = {s->type, s->n, s->m, copy, s->n, s->a, s->lda};
+  g->a = copy;
+  g->lda = s->n;
+  davit_status status = at(place, &dvt_adjoint_operation, &there);
+  if (status == DAVIT_SUCCESS)
+    status = run_tall(p, s, g, adjoint);
+  if (status == DAVIT_SUCCESS || status == DAVIT_SINGULAR) {
+    p->report.written = true;
+    const davit_status put_back = at(place, &dvt_adjoint_operation, &back);
+    status = status == DAVIT_SUCCESS ? put_back : status;
+  }
+  davit_free(copy);
+  return status;
+}
+
+static davit_status gels(dvt_plain *p, least_squares *s) {
+  const bool wide = s->m < s->n;
+  const int64_t least = least_of(s->m, s->n), most = wide ? s->n : s->m;
+  const size_t tau_bytes = (size_t)least * davit_type_bytes(s->type);
+  void *tau;
+  DVT_TRY(check(s));
+  DVT_TRY(dvt_plain_begin(p));
+  DVT_TRY(dvt_plain_mapped(p, "a", &s->a));
+  DVT_TRY(dvt_plain_mapped(p, "b", &s->b));
+  if (least == 0 || s->nrhs == 0)
+    return most == 0 || s->nrhs == 0 ? DAVIT_SUCCESS : clear_rows(s, 0, most);
+  DVT_TRY(dvt_malloc(tau_bytes, DAVIT_PINNED, &tau));
+  dvt_geqrf g = {s->type, most, least, s->a, s->lda, tau};
+  const bool adjoint = (s->trans != 'N') != wide;
+  const davit_status status = wide ? run_wide(p, s, &g, adjoint) : run_tall(p, s, &g, adjoint);
+  davit_free(tau);
+  return status;
+}
+
+/* ---- the calls ---- */
+
+#define PLAIN(run, ...)                                                                                      \
+  const int64_t begin = dvt_now_ns();                                                                        \
+  dvt_plain p = {.given = options};                                                                          \
+  const davit_status right = options ? DVT_CHECK_OPTIONS(options) : DAVIT_SUCCESS;                           \
+  return dvt_plain_end(&p, begin, right == DAVIT_SUCCESS ? run(&p, &(__VA_ARGS__)) : right)
+#define QUEUE(name, ...)                                                                                     \
+  DVT_TRY(dvt_queue_options(options));                                                                       \
+  return dvt_operation_enqueue(queue, &dvt_##name##_operation, &(__VA_ARGS__), DVT_WHERE(options))
+
+#define CALLS(p_, T, TYPE, mqr, gqr)                                                                         \
+  davit_status davit_##p_##geqrf(int64_t m, int64_t n, T *a, int64_t lda, T *tau,                            \
+                                 const davit_solve_options *options) {                                       \
+    PLAIN(geqrf, (dvt_geqrf){TYPE, m, n, a, lda, tau});                                                      \
+  }                                                                                                          \
+  davit_status davit_##p_##mqr(char side, char trans, int64_t m, int64_t n, int64_t k, const T *a,           \
+                               int64_t lda, const T *tau, T *c, int64_t ldc,                                 \
+                               const davit_solve_options *options) {                                         \
+    PLAIN(ormqr, (dvt_ormqr){TYPE, side, trans, m, n, k, a, lda, tau, c, ldc});                              \
+  }                                                                                                          \
+  davit_status davit_##p_##gqr(int64_t m, int64_t n, int64_t k, T *a, int64_t lda, const T *tau,             \
+                               const davit_solve_options *options) {                                         \
+    PLAIN(orgqr, (dvt_orgqr){TYPE, m, n, k, a, lda, tau});                                                   \
+  }                                                                                                          \
+  davit_status davit_##p_##gels(char trans, int64_t m, int64_t n, int64_t nrhs, T *a, int64_t lda, T *b,     \
+                                int64_t ldb, const davit_solve_options *options) {                           \
+    PLAIN(gels, (least_squares){TYPE, trans, m, n, nrhs, a, lda, b, ldb});                                   \
+  }                                                                                                          \
+  davit_status davit_queue_##p_##geqrf(davit_queue *queue, int64_t m, int64_t n, T *a, int64_t lda, T *tau,  \
+                                       const davit_solve_options *options) {                                 \
+    QUEUE(geqrf, (dvt_geqrf){TYPE, m, n, a, lda, tau});                                                      \
+  }                                                                                                          \
+  davit_status davit_queue_##p_##mqr(davit_queue *queue, char side, char trans, int64_t m, int64_t n,        \
+                                     int64_t k, const T *a, int64_t lda, const T *tau, T *c, int64_t ldc,    \
+                                     const davit_solve_options *options) {                                   \
+    QUEUE(ormqr, (dvt_ormqr){TYPE, side, trans, m, n, k, a, lda, tau, c, ldc});                              \
+  }                                                                                                          \
+  davit_status davit_queue_##p_##gqr(davit_queue *queue, int64_t m, int64_t n, int64_t k, T *a, int64_t lda, \
+                                     const T *tau, const davit_solve_options *options) {                     \
+    QUEUE(orgqr, (dvt_orgqr){TYPE, m, n, k, a, lda, tau});                                                   \
+  }
+CALLS(d, double, DAVIT_DOUBLE, ormqr, orgqr)
+CALLS(s, float, DAVIT_FLOAT, ormqr, orgqr)
+CALLS(z, davit_complex_double, DAVIT_COMPLEX_DOUBLE, unmqr, ungqr)
+CALLS(c, davit_complex_float, DAVIT_COMPLEX_FLOAT, unmqr, ungqr)

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the tests of factorisations share: calls by type, matrices as complex numbers on the host, errors as LAPACK's
+ * testers measure them, devices with blocks and slabs. */
+#ifndef DAVIT_TESTS_SOLVING_H
+#define DAVIT_TESTS_SOLVING_H
+
+#include <dlfcn.h>
+
+#include "src/base/arithmetic.h"
+#include "tests/dense.h"
+
+#pragma STDC CX_LIMITED_RANGE ON
+
+static const davit_type types[] = {DAVIT_DOUBLE, DAVIT_FLOAT, DAVIT_COMPLEX_DOUBLE, DAVIT_COMPLEX_FLOAT};
+
+/* The routine of a type: BY_TYPE(type, davit_queue_, getrf, …); the second one has another name for complex types. */
+#define BY_TYPE(type, form, stem, ...) BY_KIND(type, form, stem, stem, __VA_ARGS__)
+#define BY_KIND(type, form, real, hermitian, ...)                                                            \
+  ((type) == DAVIT_DOUBLE           ? form##d##real(__VA_ARGS__)                                             \
+   : (type) == DAVIT_FLOAT          ? form##s##real(__VA_ARGS__)                                             \
+   : (type) == DAVIT_COMPLEX_DOUBLE ? form##z##hermitian(__VA_ARGS__)                                        \
+                                    : form##c##hermitian(__VA_ARGS__))
+
+static inline double epsilon_of(davit_type type) {
+  return type == DAVIT_DOUBLE || type == DAVIT_COMPLEX_DOUBLE ? 0x1p-53 : 0x1p-24;
+}
+
+static inline int64_t least_of(int64_t m, int64_t n) {
+  return m < n ? m : n;
+}
+
+/* ---- matrices on the host, without gaps between columns ---- */
+
+typedef double _Complex number;
+
+static inline number *numbers(int64_t rows, int64_t cols) {
+  return kept_zeros((size_t)(rows * cols + 1) * sizeof(number));
+}
+
+static inline number number_at(const dense *a, int64_t i, int64_t j) {
+  const wide value = dense_value(a, i, j);
+  return __builtin_complex((double)creall(value), (double)cimagl(value));
+}
+
+static inline void put_number(dense *a, int64_t i, int64_t j, number value) {
+  dense_put(a, i, j, creal(value), cimag(value));
+}
+
+static inline number *values_of(const dense *a, int64_t rows, int64_t cols) {
+  number *values = numbers(rows, cols);
+  for (int64_t j = 0; j < cols; j++)
+    for (int64_t i = 0; i < rows; i++)
+      values[i + j * rows] = number_at(a, i, j);
+  return values;
+}
+
+/* The image of a matrix becomes these, and its place the image. */
+static inline void give_values(dense *a, int64_t rows, int64_t cols, const number *values) {
+  for (int64_t j = 0; j < cols; j++)
+    for (int64_t i = 0; i < rows; i++)
+      put_number(a, i, j, values[i + j * rows]);
+  dense_give(a);
+}
+
+static inline number *adjoint_of(const number *a, int64_t rows, int64_t cols) {
+  number *b = numbers(cols, rows);
+  for (int64_t j = 0; j < cols; j++)
+    for (int64_t i = 0; i < rows; i++)
+      b[j + i * cols] = conj(a[i + j * rows]);
+  return b;
+}
+
+/* 'N': A itself. */
+static inline const number *with_trans(char trans, const number *a, int64_t rows, int64_t cols) {
+  number *b = trans == 'N' ? NULL : adjoint_of(a, rows, cols);
+  for (int64_t i = 0; trans == 'T' && i < rows * cols; i++)
+    b[i] = conj(b[i]);
+  return b ? b : a;
+}
+
+/* C - A B; C NULL: it is 0. A is m × k. */
+static inline number *minus_product(const number *c, int64_t m, int64_t n, int64_t k, const number *a,
+                                    const number *b) {
+  number *rest = numbers(m, n);
+  for (int64_t j = 0; j < n; j++) {
+    for (int64_t i = 0; c && i < m; i++)
+      rest[i + j * m] = c[i + j * m];
+    for (int64_t l = 0; l < k; l++) {
+      const number factor = b[l + j * k];
+      for (int64_t i = 0; i < m && factor != 0; i++)
+        rest[i + j * m] -= a[i + l * m] * factor;
+    }
+  }
+  return rest;
+}
+
+/* The greatest sum of a column; NaN if one is. */
+static inline double norm_of(const number *x, int64_t rows, int64_t cols) {
+  double most = 0;
+  for (int64_t j = 0; j < cols; j++) {
+    double sum = 0;
+    for (int64_t i = 0; i < rows; i++)
+      sum += cabs(x[i + j * rows]);
+    most = sum > most || isnan(sum) ? sum : most;
+  }
+  return most;
+}
+
+/* LAPACK's testers allow an error of 30 of these units. */
+static inline void expect_small(double error, double unit, davit_type type, const char *what, int64_t m,
+                                int64_t n) {
+  const double ratio = error == 0 ? 0 : error / (unit * epsilon_of(type));
+  if (!(ratio <= 30))
+    fail_msg("%s, type %d, %lld × %lld: the error is %g", what, (int)type, (long long)m, (long long)n, ratio);
+}
+
+/* ‖B - A X‖ / (‖A‖ ‖X‖ n eps), A of order n. */
+static inline void expect_solves(davit_type type, int64_t n, int64_t nrhs, const number *a, const number *b,
+                                 dense *x, const char *what) {
+  dense_take(x);
+  const number *solution = values_of(x, n, nrhs), *rest = minus_product(b, n, nrhs, n, a, solution);
+  expect_small(norm_of(rest, n, nrhs), norm_of(a, n, n) * norm_of(solution, n, nrhs) * (double)n, type, what,
+               n, nrhs);
+}
+
+/* ---- devices ---- */
+
+/* Some of the devices that plain forms use, as if they had memory of their own; the options refer to the report and to
+ * `chosen`. */
+typedef struct spread_call {
+  int chosen[MAX_PLACES];
+  davit_solve_report report;
+  davit_solve_options options;
+} spread_call;
+
+static inline int spread_over(spread_call *c, int devices, int64_t block, size_t cache_bytes) {
+  const int known = spread_devices(c->chosen), count = devices < known ? devices : known;
+  c->report = (davit_solve_report){.failed = -1};
+  c->options = (davit_solve_options){.devices = c->chosen,
+                                     .device_count = count,
+                                     .block = block,
+                                     .cache_bytes = cache_bytes,
+                                     .separate_memory = true,
+                                     .report = &c->report};
+  return count;
+}
+
+/* Memory for three slots and some blocks, each `rows` long, with `beside` bytes beside it. */
+static inline size_t cache_for(davit_type type, int64_t rows, int64_t block, size_t beside, int blocks) {
+  return (dvt_aligned_up((size_t)(rows * block) * davit_type_bytes(type)) + dvt_aligned_up(beside)) *
+         (size_t)(3 + blocks);
+}
+
+/* What panels take on their way from device to device: each, from its own row on and with `beside` bytes, to all those
+ * that own a block behind it. */
+static inline int64_t bytes_of_panels(davit_type type, int64_t m, int64_t n, int64_t block, int devices,
+                                      size_t (*beside)(davit_type type, int64_t width)) {
+  int64_t bytes = 0;
+  const int64_t count = dvt_divide_up(n, block);
+  for (int64_t k = 0; k * block < least_of(m, n); k++) {
+    const int64_t width = least_of(block, n - k * block), others = least_of(count - k - 1, devices - 1);
+    bytes += others * ((m - k * block) * width * (int64_t)davit_type_bytes(type) +
+                       (int64_t)(beside ? beside(type, width) : 0));
+  }
+  return bytes;
+}
+
+/* ---- queues ---- */
+
+static inline void drop_queue(void *queue) {
+  CHECK(davit_queue_destroy(queue));
+}
+
+static inline davit_queue *queue_of(int device) {
+  davit_queue *queue;
+  CHECK(davit_queue_create(device, &queue, NULL));
+  return keep(queue, drop_queue);
+}
+
+/* ---- LAPACK, if it is there ---- */
+
+static inline void *lapack(davit_type type, const char *stem) {
+  static void *library;
+  char name[32];
+  if (!library)
+    library = dlopen("liblapack.so.3", RTLD_NOW | RTLD_LOCAL);
+  snprintf(name, sizeof name, "%c%s_",
+           type == DAVIT_DOUBLE           ? 'd'
+           : type == DAVIT_FLOAT          ? 's'
+           : type == DAVIT_COMPLEX_DOUBLE ? 'z'
+                                          : 'c',
+           stem);
+  return library ? dlsym(library, name) : NULL;
+}
+
+#endif
