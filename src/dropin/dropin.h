@@ -57,9 +57,12 @@ typedef int dvt_int;
   DVT_REAL_ROUTINES(DO, s) DVT_REAL_ROUTINES(DO, d) DVT_COMPLEX_ROUTINES(DO, c) DVT_COMPLEX_ROUTINES(DO, z)
 
 /* DO(t, name) for each routine of LAPACK in a type. */
-#define DVT_LAPACK_ROUTINES(DO, t) DO(t, potrf) DO(t, potrs) DO(t, posv)
+#define DVT_LAPACK_ROUTINES(DO, t)                                                                           \
+  DO(t, potrf) DO(t, potrs) DO(t, posv) DO(t, getrf) DO(t, getrs) DO(t, gesv) DO(t, geqrf) DO(t, gels)
+#define DVT_REAL_LAPACK(DO, t) DVT_LAPACK_ROUTINES(DO, t) DO(t, ormqr) DO(t, orgqr)
+#define DVT_COMPLEX_LAPACK(DO, t) DVT_LAPACK_ROUTINES(DO, t) DO(t, unmqr) DO(t, ungqr)
 #define DVT_ALL_LAPACK(DO)                                                                                   \
-  DVT_LAPACK_ROUTINES(DO, s) DVT_LAPACK_ROUTINES(DO, d) DVT_LAPACK_ROUTINES(DO, c) DVT_LAPACK_ROUTINES(DO, z)
+  DVT_REAL_LAPACK(DO, s) DVT_REAL_LAPACK(DO, d) DVT_COMPLEX_LAPACK(DO, c) DVT_COMPLEX_LAPACK(DO, z)
 
 #define DVT_EXPORT __attribute__((visibility("default")))
 

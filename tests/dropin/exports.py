@@ -13,7 +13,9 @@ import subprocess
 import sys
 
 OURS = ["libdavit_blas.so", "davit/libblas.so.3", "libdavit_blas64.so", "davit/libblas64.so.3"]
-LAPACK = {f"{t}{routine}_" for t in "sdcz" for routine in ("potrf", "potrs", "posv")}
+LAPACK = {f"{t}{routine}_" for t in "sdcz"
+          for routine in ("potrf", "potrs", "posv", "getrf", "getrs", "gesv", "geqrf", "gels")}
+LAPACK |= {f"{t}{group}{routine}_" for t, group in (("s", "or"), ("d", "or"), ("c", "un"), ("z", "un")) for routine in ("mqr", "gqr")}
 LEVEL_3 = {f"{t}{routine}" for t in "sdcz" for routine in ("gemm", "symm", "syrk", "syr2k", "trmm", "trsm")}
 LEVEL_3 |= {f"{t}{routine}" for t in "cz" for routine in ("hemm", "herk", "her2k")}
 WHEELS = {f"scipy_{name}{suffix}" for suffix in ("", "64_")

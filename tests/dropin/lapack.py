@@ -26,14 +26,20 @@ class Systems(Programs):
                 for more, where in ((none, "host, DAVIT_BLAS_DEVICES names none; "),
                                     (devices, "devices 0,1, DAVIT_BLAS_FROM; ")):
                     _, log = self.run([program, "lapack"], library, more)
-                    for count, call in (9, "dpotrf [LU] 48"), (8, "dpotrs [LU] 48 1"), (13, "dposv [LU] 48 1"):
+                    for count, call in ((9, "dpotrf [LU] 48"), (8, "dpotrs [LU] 48 1"), (13, "dposv [LU] 48 1"),
+                                        (1, "dgetrf 48 48"), (2, "dgetrs [NT] 48 1"), (2, "dgesv 48 1"), (1, "dgels N 48 48 1"),
+                                        (1, "dgeqrf 48 48"), (1, "dormqr LT 48 1 48"), (1, "dorgqr 48 48 48")):
                         self.expect(log, f": {call}: {where}", count)
-            for call in "dpotrf . 48", "dpotrf L 48", "dpotrs U 48 48", "dposv U 48 -1":
+            for call in ("dpotrf . 48", "dpotrf L 48", "dpotrs U 48 48", "dposv U 48 -1", "dgetrf -1 48", "dgetrs . 48 48",
+                         "dgesv 48 48", "dgeqrf 48 48", "dormqr LC 48 48 48", "dormqr RN 48 48 49", "dorgqr 48 49 48",
+                         "dgels N 48 48 48"):
                 self.expect(log, f": {call}: host, nothing to compute, or a wrong argument$")
         blis64 = list(Path("/usr/lib").glob("*/blis64-*/libblis64.so.4"))
         if blis64:
             _, log = self.run([program64, "lapack"], devices)
             self.expect(log, r"^libdavit_blas64 \d+: dposv [LU] 48 1: devices 0,1", 10)
+            for call in "dgetrf 48 48", "dgetrs [NT] 48 1", "dgesv 48 1", "dgels N 48 48 1", "dormqr LT 48 1 48", "dorgqr 48 48 48":
+                self.expect(log, rf"^libdavit_blas64 \d+: {call}: devices 0,1")
         if blis64 and not list(Path("/usr/lib").glob("*/liblapack64.so.3")):
             output, _ = self.run([program64, "lapack"], none, status=-6)
             self.expect(output.splitlines(), "^libdavit_blas64: no library of the process has dpotrf_, nor has liblapack64.so.3")
@@ -85,6 +91,7 @@ class Systems(Programs):
             void NAME(cblas_dgemm)(int layout, int ta, int tb, INT m, INT n, INT k, double alpha, double *a, INT lda,
                                    double *b, INT ldb, double beta, double *c, INT ldc) { c[0] = -77; }
             void NAME(dpotrf_)(char *uplo, INT *n, double *a, INT *lda, INT *info) { *info = 77; }
+            void NAME(dgetrf_)(INT *m, INT *n, double *a, INT *lda, INT *ipiv, INT *info) { *info = 77; }
             """)
         (self.work / "module.c").write_text("""
             #include <string.h>
@@ -93,6 +100,7 @@ class Systems(Programs):
             extern void NAME(cblas_dgemm)(int, int, int, INT, INT, INT, double, double *, INT, double *, INT, double,
                                           double *, INT);
             extern void NAME(dpotrf_)(char *, INT *, double *, INT *, INT *, long);
+            extern void NAME(dgetrf_)(INT *, INT *, double *, INT *, INT *, INT *);
             static double a[60 * 60], b[60 * 60], c[60 * 60], d[60 * 60];
             int products(void) {
               INT n = 60;
@@ -120,6 +128,17 @@ class Systems(Programs):
               NAME(dpotrf_)("L", &n, a, &n, info, 1);
               return info[1] == 5 ? (int)info[0] : -2;
             }
+            int exchange(void) {
+              INT n = 60, info = -1, ipiv[61], wrong = 0;
+              memset(a, 0, sizeof a);
+              for (int j = 0; j < 60; j++)
+                a[(j + 59) % 60 + 60 * j] = 4;
+              ipiv[60] = -7;
+              NAME(dgetrf_)(&n, &n, a, &n, ipiv, &info);
+              for (int j = 0; j < 60; j++)
+                wrong += ipiv[j] != 60;
+              return wrong || ipiv[60] != -7 ? 77 : (int)info;
+            }
             """)
         compiler, build = shutil.which("cc") or shutil.which("clang-19"), ["-shared", "-fPIC", "-w"]
         for integers, suffix in ("int", ""), ("long", "64_"):
@@ -131,15 +150,85 @@ class Systems(Programs):
             program = f"""
                 import ctypes
                 module = ctypes.CDLL("{module}")
-                print(module.products(), module.unknown_layout(), module.factor())
+                print(module.products(), module.unknown_layout(), module.factor(), module.exchange())
                 """
-            for devices, factor in ({"DAVIT_BLAS_DEVICES": ""}, "77"), (DEVICES, "51"):
+            for devices, *factors in ({"DAVIT_BLAS_DEVICES": ""}, "77", "77"), (DEVICES, "51", "0"):
                 output, log = self.python(program, self.preload, devices)
-                if output.split() != ["1", "-77", factor]:
+                if output.split() != ["1", "-77", *factors]:
                     raise Failed(output)
                 where = "devices 0,1" if devices == DEVICES else "host, DAVIT_BLAS_DEVICES names none; "
                 self.expect(log, f": dgemm NN 60 60 60: {where}", 2)
                 self.expect(log, f": dpotrf L 60: {where}")
+                self.expect(log, f": dgetrf 60 60: {where}")
+
+    def factors(self):
+        """The results of LU, QR and least squares are those of liblapack: factors, pivots, info, what is not to be written."""
+        _, log = self.python("""
+            import ctypes
+            ours, theirs = ctypes.CDLL(None), ctypes.CDLL("liblapack.so.3")
+            def call(library, name, *arguments):
+                "info, and the arrays afterwards"
+                info, passed, arrays = ctypes.c_int(-77), [], []
+                for x in arguments:
+                    if isinstance(x, np.ndarray):
+                        arrays.append(x.copy("F"))
+                        passed.append(ctypes.c_void_p(arrays[-1].ctypes.data))
+                    else:
+                        passed.append(ctypes.byref(ctypes.c_int(x)) if isinstance(x, int) else x)
+                lengths = [ctypes.c_size_t(1) for x in arguments if isinstance(x, bytes)]
+                getattr(library, name + "_")(*passed, ctypes.byref(info), *lengths)
+                return info.value, arrays
+            def both(name, *arguments, info=0, compared=None, on_host=False):
+                "arrays of ours, of which the first are like theirs; in last place the room for work, if the call has one"
+                (our_info, a), (their_info, b) = (call(x, name, *arguments) for x in (ours, theirs))
+                assert our_info == their_info == info, (name, our_info, their_info)
+                for x, y in zip(a[:compared], b[:compared]):
+                    if x.dtype == np.int32:
+                        assert (x == y).all(), (name, x, y)
+                    elif len(x) != LWORK:
+                        close(x, y, 40)
+                if len(a[-1]) == LWORK and isinstance(arguments[-1], int):
+                    assert a[-1][0] == (b[-1][0] if on_host else arguments[-1]), a[-1][0]
+                return a
+            LWORK = 64 * 93
+            for dtype, t in zip("fdFD", "sdcz"):
+                q, adjoint = (("or", b"T") if t in "sd" else ("un", b"C"))
+                work = np.zeros(LWORK, dtype)
+                for m, n in (70, 70), (90, 40), (40, 90):
+                    k, ld = min(m, n), m + 3
+                    a, b, c = matrix(ld, n, dtype), matrix(93, 30, dtype), matrix(ld, n, dtype)
+                    ipiv, tau = np.full(k + 1, 5, "i"), np.full(k + 1, 5, dtype)
+                    lu, pivots = both(t + "getrf", m, n, a, ld, ipiv)
+                    wrong = a.copy()
+                    wrong[:, 11] = 0
+                    both(t + "getrf", m, n, wrong, ld, ipiv, info=12)
+                    if m == n:
+                        for trans in b"N", b"t", b"C":
+                            both(t + "getrs", trans, n, 30, lu, ld, pivots, b, 93)
+                        both(t + "gesv", n, 30, a, ld, ipiv, b, 93)
+                        both(t + "gesv", n, 30, wrong, ld, ipiv, b, 93, info=12)
+                    qr, tau, _ = both(t + "geqrf", m, n, a, ld, tau, work, LWORK)
+                    both(t + q + "gqr", m, k, k, qr, ld, tau, work, LWORK)
+                    for trans in b"N", adjoint:
+                        both(t + q + "mqr", b"L", trans, m, 30, k, qr, ld, tau, b, 93, work, LWORK)
+                        both(t + q + "mqr", b"r", trans, 30, m, k, qr, ld, tau, matrix(33, m, dtype), 33, work, LWORK)
+                        # a matrix whose condition is small: the identity, and something beside it
+                        good = np.eye(ld, n, dtype=dtype) + a / 20
+                        both(t + "gels", trans, m, n, 30, good, ld, b, 93, work, LWORK)
+                        wrong = good.copy()
+                        wrong[(slice(None), 11) if m >= n else 11] = 0
+                        both(t + "gels", trans, m, n, 30, wrong, ld, b, 93, work, LWORK, info=12, compared=1)
+                        both(t + "gels", trans, m, n, 30, 0 * good, ld, b, 93, work, LWORK, on_host=True)
+                    (info, ours_now), (_, theirs_now) = (call(x, t + "geqrf", m, n, a, ld, tau, work, -1) for x in (ours, theirs))
+                    assert info == 0 and (ours_now[0] == a).all() and ours_now[2][0] == theirs_now[2][0] > n
+            """, self.preload, {**DEVICES, "DAVIT_BLAS_FROM": "30"})
+        for t, q in ("s", "or"), ("d", "or"), ("c", "un"), ("z", "un"):
+            for call, count in (("getrf 90 40", 2), ("getrs [NTC] 70 30", 3), ("gesv 70 30", 2), ("geqrf 40 90", 1),
+                                (f"{q}gqr 90 40 40", 1), (f"{q}mqr L[NTC] 90 30 40", 2), (f"{q}mqr R[NTC] 30 90 40", 2),
+                                ("gels [NTC] 90 40 30", 4), ("gels [NTC] 40 90 30", 4)):
+                self.expect(log, f": {t}{call}: devices 0,1, DAVIT_BLAS_FROM", count)
+            self.expect(log, f": {t}geqrf 70 70: host, nothing to compute, or a wrong argument")
+            self.expect(log, f": {t}gels . 70 70 30: host, nothing to compute, or a wrong argument", 2)
 
     def lapacke(self):
         """LAPACKE, in both layouts, calls the Fortran names."""
@@ -178,6 +267,20 @@ class Systems(Programs):
                         close(np.where(half != 0, 0, np.tril(factor if lower else factor.T)), 0 * s)
                         close(product(s, linalg.cho_solve((factor, lower), b)), b, 40)
                         close(product(s, linalg.solve(s, b, lower=lower, assume_a="pos")), b, 40)
+                    a = 2 * np.eye(n, dtype=dtype) + x / 10
+                    for solution in (np.linalg.solve(a, b), np.linalg.lstsq(a, b, rcond=None)[0], linalg.solve(a, b),
+                                     linalg.lu_solve(linalg.lu_factor(a), b), linalg.lstsq(a, b)[0],
+                                     linalg.get_lapack_funcs("gels", (a,))(a, b)[1],
+                                     linalg.lu_solve(linalg.lu_factor(a.T), b, 1)):
+                        close(product(a, solution), b, 40)
+                    close(product(np.linalg.inv(a), a), np.eye(n, dtype=dtype), 40)
+                    (sign, log), values = np.linalg.slogdet(a), np.linalg.eigvals(a)
+                    close(np.array(log), np.log(np.abs(values)).sum(), 40)
+                    close(np.array(sign), np.prod(values / np.abs(values)), 40)
+                    for q, r in np.linalg.qr(a[:, :17]), linalg.qr(a[:, :17], mode="economic"), linalg.qr(a[:17].T):
+                        close(product(q, r), a[:, :17] if len(r) < n else a[:17].T, 4)
+                        close(product(q.conj().T, q), np.eye(q.shape[1], dtype=dtype), 4)
+                    close(linalg.qr_multiply(a, b.T[:, :n], "right")[0], product(b.T[:, :n], linalg.qr(a)[0]), 40)
                     half = np.linalg.cholesky(s)
                     close(product(half, half.conj().T), s, 4)
                     for value in -1, np.nan:
@@ -197,9 +300,14 @@ class Systems(Programs):
         for devices in {"DAVIT_BLAS_DEVICES": ""}, DEVICES:
             _, log = self.python(program, self.preload, devices)
             where = "devices 0,1, DAVIT_BLAS_FROM" if devices == DEVICES else "host, DAVIT_BLAS_DEVICES names none"
-            for call in "potrf [UL] 130", "potrs [UL] 130 50", "posv [UL] 130 50":
-                for t in "sdcz":
-                    self.expect(log, f": {t}{call}: {where}; ", 2)
+            for t, q in ("s", "or"), ("d", "or"), ("c", "un"), ("z", "un"):
+                for call, count in (("potrf [UL] 130", 2), ("potrs [UL] 130 50", 2), ("posv [UL] 130 50", 2),
+                                    ("getrf 130 130", 3), ("getrs N 130 50", 1), ("getrs T 130 50", 1), ("geqrf 130 17", 1),
+                                    ("geqrf 130 130", 1), ("gels N 130 130 50", 1), (f"{q}gqr 130 17 17", 1),
+                                    (f"{q}gqr 130 130 17", 1), (f"{q}mqr R. 50 130 130", 1)):
+                    self.expect(log, f": {t}{call}: {where}; ", count)
+            for call in "dgesv 130 50", "dgesv 130 130", "zgesv 130 50":
+                self.expect(log, f": {call}: {where}; ")
         self.expect(log, ": dpotrf [UL] 20: host, smaller than DAVIT_BLAS_FROM; ", 2)
         _, log = self.python("""
             import os
@@ -250,9 +358,22 @@ class Systems(Programs):
                 raise Failed(output)
         output, _ = self.python(program, self.preload, start, {**DEVICES, "STATUS": "9", "WRITTEN": "1"}, status=-6)
         self.expect(output.splitlines(), name + "the result is lost: out of order")
+        # Calls that take half a second at 16 GFLOP/s, by what each has to do: 2/3 to 13/3 n³ flops.
+        for call, line, early in (("dgetrf(s)", "dgetrf 1000 1000", 12), ("dgesv(s, b)", "dgesv 1000 1000", 3),
+                                  ("dgeqrf(s)", "dgeqrf 1000 1000", 6), ("dorgqr(s, s[0])", "dorgqr 1000 1000 1000", 6),
+                                  ("dormqr('L', 'T', s, s[0], b, 64000)", "dormqr LT 1000 1000 1000", 3),
+                                  ("dgels(s, b)", "dgels N 1000 1000 1000", 1)):
+            _, log = self.python(f"""
+                from scipy.linalg import lapack
+                s, b = np.asfortranarray(np.eye(1000)), np.ones((1000, 1000), order="F")
+                for _ in range({early} + 1):
+                    lapack.{call}
+                """, self.preload, start, {"SECONDS": "0.3", "STATUS": "0", "BLIS_NUM_THREADS": "1"})
+            self.expect(log, f": {line}: host, devices are not started for so little; ", early)
+            self.expect(log, f": {line}: devices 0,1, sooner there; ")
 
 
-CASES = ["systems", "next_lapack", "wheels", "lapacke", "linalg", "predicted"]
+CASES = ["systems", "next_lapack", "wheels", "factors", "lapacke", "linalg", "predicted"]
 
 if __name__ == "__main__":
     sys.exit(main(Systems, CASES))

@@ -5,7 +5,7 @@
  *   program stop        a wrong call ends the program (built without an xerbla_ of its own)
  *   program openmp      products inside a parallel region
  *   program exit        products in a handler of atexit()
- *   program lapack      positive definite systems, in a parallel region too; info; wrong calls where xerbla_ is its own
+ *   program lapack      systems and least squares, in a parallel region too; info; wrong calls where xerbla_ is its own
  *   program ilp64       (built with 64-bit integers) products, and errors by their number
  *
  * Says what is wrong and exits 1, or exits 0. */
@@ -36,6 +36,20 @@ void dpotrs_(const char *, const integer *, const integer *, const double *, con
              const integer *, integer *, size_t);
 void dposv_(const char *, const integer *, const integer *, double *, const integer *, double *,
             const integer *, integer *, size_t);
+void dgetrf_(const integer *, const integer *, double *, const integer *, integer *, integer *);
+void dgetrs_(const char *, const integer *, const integer *, const double *, const integer *, const integer *,
+             double *, const integer *, integer *, size_t);
+void dgesv_(const integer *, const integer *, double *, const integer *, integer *, double *, const integer *,
+            integer *);
+void dgeqrf_(const integer *, const integer *, double *, const integer *, double *, double *, const integer *,
+             integer *);
+void dormqr_(const char *, const char *, const integer *, const integer *, const integer *, const double *,
+             const integer *, const double *, double *, const integer *, double *, const integer *, integer *,
+             size_t, size_t);
+void dorgqr_(const integer *, const integer *, const integer *, double *, const integer *, const double *,
+             double *, const integer *, integer *);
+void dgels_(const char *, const integer *, const integer *, const integer *, double *, const integer *,
+            double *, const integer *, double *, const integer *, integer *, size_t);
 double ddot_(const integer *, const double *, const integer *, const double *, const integer *);
 
 enum { N = 48 };
@@ -183,6 +197,89 @@ static bool solve(const char *uplo, bool at_once) {
   return right;
 }
 
+/* The same system with its first row behind the others, so that each step of LU exchanges a row with the last. */
+static void exchange_rows(double *s, double *sums) {
+  for (int j = 0; j <= N; j++) {
+    double *column = j < N ? s + j * N : sums;
+    const double first = column[0];
+    memmove(column, column + 1, sizeof(double[N - 1]));
+    column[N - 1] = first;
+  }
+}
+
+static void solve_by_lu(bool at_once) {
+  const integer n = N, one = 1;
+  integer info[2] = {77, 77}, ipiv[N + 1], unlike = 0;
+  double s[N * N], x[N], y[N];
+  make_system(s, x);
+  exchange_rows(s, x);
+  for (int i = 0; i <= N; i++)
+    ipiv[i] = -77;
+  if (at_once) {
+    dgesv_(&n, &one, s, &n, ipiv, x, &n, info);
+  } else {
+    dgetrf_(&n, &n, s, &n, ipiv, info);
+    memcpy(y, x, sizeof y);
+    dgetrs_("n", &n, &one, s, &n, ipiv, x, &n, info, 1);
+    check(info[0] == 0 && are_ones(x), "dgetrs");
+    make_system(s, y);
+    for (int i = 0; i < N; i++)
+      y[i] = 0;
+    exchange_rows(s, x);
+    for (int j = 0; j < N; j++)
+      for (int i = 0; i < N; i++)
+        y[j] += s[i + j * N];
+    dgetrf_(&n, &n, s, &n, ipiv, info);
+    dgetrs_("T", &n, &one, s, &n, ipiv, y, &n, info, 1);
+    memcpy(x, y, sizeof x);
+  }
+  for (int i = 0; i < N; i++)
+    unlike += ipiv[i] != N;
+  check(unlike == 0 && ipiv[N] == -77, "the pivots");
+  check(info[0] == 0 && info[1] == 77 && are_ones(x), at_once ? "dgesv" : "dgetrs of the transpose");
+}
+
+/* X = R^-1 Q' B, with Q as reflectors and as a matrix; and by dgels. */
+static void solve_by_qr(void) {
+  enum { WORK = 64 * N };
+  const integer n = N, one = 1, room = WORK;
+  const double unit = 1;
+  integer info = 77;
+  double s[N * N], q[N * N], x[N], y[N], sums[N], tau[N], work[WORK];
+  make_system(s, sums);
+  memcpy(x, sums, sizeof x);
+  dgels_("N", &n, &n, &one, s, &n, x, &n, work, &room, &info, 1);
+  check(info == 0 && work[0] >= 2 * (double)n && are_ones(x), "dgels");
+  make_system(s, x);
+  dgeqrf_(&n, &n, s, &n, tau, work, &room, &info);
+  check(info == 0 && work[0] >= (double)n, "dgeqrf");
+  memcpy(q, s, sizeof q);
+  dormqr_("L", "t", &n, &one, &n, s, &n, tau, x, &n, work, &room, &info, 1, 1);
+  check(info == 0 && work[0] >= 1, "dormqr");
+  dorgqr_(&n, &n, &n, q, &n, tau, work, &room, &info);
+  check(info == 0 && work[0] >= (double)n, "dorgqr");
+  for (int j = 0; j < N; j++) {
+    y[j] = 0;
+    for (int i = 0; i < N; i++)
+      y[j] += q[i + j * N] * sums[i];
+  }
+  dtrsm_("L", "U", "N", "N", &n, &one, &unit, s, &n, x, &n, 1, 1, 1, 1);
+  dtrsm_("L", "U", "N", "N", &n, &one, &unit, s, &n, y, &n, 1, 1, 1, 1);
+  check(are_ones(x) && are_ones(y), "the solutions by Q");
+}
+
+static void is_singular(void) {
+  const integer n = N, one = 1;
+  integer info = 77, ipiv[N];
+  double s[N * N], x[N];
+  make_system(s, x);
+  const double before = x[30];
+  for (int i = 0; i < N; i++)
+    s[i + 20 * N] = 0;
+  dgesv_(&n, &one, s, &n, ipiv, x, &n, &info);
+  check(info == 21 && x[30] == before && ipiv[N - 1] == N, "dgesv of a singular matrix");
+}
+
 static void is_indefinite(void) {
   const integer n = N, one = 1;
   integer info[2] = {77, 77};
@@ -202,7 +299,7 @@ static void wrong_systems(void) {
 #ifdef PROGRAM_XERBLA
   const integer n = N, minus = -1, small = N - 1;
   integer info = 0;
-  double s[1] = {3};
+  double s[1] = {3}, work[1];
   dpotrf_("X", &n, s, &n, &info, 1);
   check(info == -1, "info of a wrong letter");
   expect(1, "DPOTRF");
@@ -215,6 +312,30 @@ static void wrong_systems(void) {
   dposv_("U", &n, &minus, s, &n, s, &n, &info, 1);
   check(info == -3, "info of a wrong nrhs");
   expect(3, "DPOSV ");
+  dgetrf_(&minus, &n, s, &n, NULL, &info);
+  check(info == -1, "info of a wrong m");
+  expect(1, "DGETRF");
+  dgetrs_("?", &n, &n, s, &n, NULL, s, &n, &info, 1);
+  check(info == -1, "info of a wrong trans");
+  expect(1, "DGETRS");
+  dgesv_(&n, &n, s, &n, NULL, s, &small, &info);
+  check(info == -7, "info of a wrong ldb");
+  expect(7, "DGESV ");
+  dgeqrf_(&n, &n, s, &n, s, work, &small, &info);
+  check(info == -7, "info of too little room");
+  expect(7, "DGEQRF");
+  dormqr_("L", "C", &n, &n, &n, s, &n, s, s, &n, work, &n, &info, 1, 1);
+  check(info == -2, "info of the adjoint of a real matrix");
+  expect(2, "DORMQR");
+  dormqr_("R", "N", &n, &n, &(integer){N + 1}, s, &n, s, s, &n, work, &n, &info, 1, 1);
+  check(info == -5, "info of too many reflectors");
+  expect(5, "DORMQR");
+  dorgqr_(&n, &(integer){N + 1}, &n, s, &n, s, work, &n, &info);
+  check(info == -2, "info of too many columns");
+  expect(2, "DORGQR");
+  dgels_("N", &n, &n, &n, s, &n, s, &n, work, &(integer){2 * N - 1}, &info, 1);
+  check(info == -10, "info of too little room");
+  expect(10, "DGELS ");
   check(s[0] == 3, "a wrong call has written");
 #endif
 }
@@ -222,7 +343,11 @@ static void wrong_systems(void) {
 static void lapack(void) {
   int right = 0;
   check(solve("l", false) && solve("U", false) && solve("l", true) && solve("U", true), "the systems");
+  solve_by_lu(false);
+  solve_by_lu(true);
+  solve_by_qr();
   is_indefinite();
+  is_singular();
   wrong_systems();
 #pragma omp parallel for num_threads(4) reduction(+ : right)
   for (int i = 0; i < 16; i++)

@@ -17,6 +17,8 @@ import tempfile
 import textwrap
 from pathlib import Path
 
+from exports import LAPACK
+
 SECONDS = 60
 DEVICES = {"DAVIT_BLAS_DEVICES": "0,1", "DAVIT_BLAS_FROM": "32"}
 PROLOGUE = """
@@ -161,7 +163,7 @@ class Programs:
         names = [f"davit_{t}{r}" for t in "sdcz" for r in ("gemm", "symm", "syrk", "syr2k", "trmm", "trsm")
                  if t + r not in ("dgemm", "dsyrk")]
         names += [f"davit_{t}{r}" for t in "cz" for r in ("hemm", "herk", "her2k")]
-        names += [f"davit_{t}{r}" for t in "sdcz" for r in ("potrf", "potrs", "posv") if t + r != "dpotrf"]
+        names += [f"davit_{name[:-1]}" for name in LAPACK if name != "dpotrf_"]
         routines = "".join(f"int {name}() {{ return atoi(getenv(\"STATUS\")); }}\n" for name in names)
         self.compile(source, "#include <stdlib.h>\n" + routines, """
             #include <davit/level3.h>
