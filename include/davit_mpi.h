@@ -16,6 +16,7 @@
 #ifndef DAVIT_MPI_H
 #define DAVIT_MPI_H
 
+#include <davit/complex.h>
 #include <davit/monoid.h>
 #include <mpi.h>
 
@@ -121,6 +122,25 @@ DAVIT_API davit_status davit_mpi_strsm(davit_mpi_grid *grid, char side, char upl
                                        int64_t m, int64_t n, float alpha, const float *a, int64_t ia,
                                        int64_t ja, const int desca[9], float *b, int64_t ib, int64_t jb,
                                        const int descb[9], const davit_mpi_options *options);
+
+/* A = L L' ('L') or U' U ('U') of the n × n submatrix, in place, where ' is the (conjugate) transpose. The half that
+ * `uplo` does not name is neither read nor changed. Where the leading minor of order k is not positive definite all ranks
+ * return DAVIT_NOT_POSITIVE_DEFINITE with k in the sentence; the blocks of columns (rows) before it are those of the
+ * factor. As PDPOTRF.
+ *
+ * A rank computes on the first of its devices; options->panel is not used. A block of columns of the descriptor is
+ * factored by the process column that has it, and sent while the others are updated with the one before. A matrix whose
+ * blocks are not square, smaller than 32 or larger than 1024 is copied once into a layout of 256 and back. */
+DAVIT_API davit_status davit_mpi_dpotrf(davit_mpi_grid *grid, char uplo, int64_t n, double *a, int64_t ia,
+                                        int64_t ja, const int desca[9], const davit_mpi_options *options);
+DAVIT_API davit_status davit_mpi_spotrf(davit_mpi_grid *grid, char uplo, int64_t n, float *a, int64_t ia,
+                                        int64_t ja, const int desca[9], const davit_mpi_options *options);
+DAVIT_API davit_status davit_mpi_zpotrf(davit_mpi_grid *grid, char uplo, int64_t n, davit_complex_double *a,
+                                        int64_t ia, int64_t ja, const int desca[9],
+                                        const davit_mpi_options *options);
+DAVIT_API davit_status davit_mpi_cpotrf(davit_mpi_grid *grid, char uplo, int64_t n, davit_complex_float *a,
+                                        int64_t ia, int64_t ja, const int desca[9],
+                                        const davit_mpi_options *options);
 
 #ifdef __cplusplus
 }
