@@ -142,6 +142,27 @@ DAVIT_API davit_status davit_mpi_cpotrf(davit_mpi_grid *grid, char uplo, int64_t
                                         int64_t ia, int64_t ja, const int desca[9],
                                         const davit_mpi_options *options);
 
+/* A = P L U of the m × n submatrix, in place, with partial pivoting. ipiv is tied to A's rows, as ScaLAPACK has it: at
+ * the position of each local row of the matrix that is one of the submatrix's first min(m, n) stands the number, from 1
+ * on, of the matrix's row with which it was exchanged; the ranks of a process row get the same. It has as many elements
+ * as the rank has rows of the matrix, in any memory, and others are not touched. Where U(k, k) is exactly 0 all ranks
+ * return DAVIT_SINGULAR with the first such k in the sentence; A is factored all the same. As PDGETRF.
+ *
+ * Devices, blocks and layouts as in potrf. A block of columns is factored as a whole on one rank, which needs room for
+ * two of them, m × block, in host memory. */
+DAVIT_API davit_status davit_mpi_dgetrf(davit_mpi_grid *grid, int64_t m, int64_t n, double *a, int64_t ia,
+                                        int64_t ja, const int desca[9], int *ipiv,
+                                        const davit_mpi_options *options);
+DAVIT_API davit_status davit_mpi_sgetrf(davit_mpi_grid *grid, int64_t m, int64_t n, float *a, int64_t ia,
+                                        int64_t ja, const int desca[9], int *ipiv,
+                                        const davit_mpi_options *options);
+DAVIT_API davit_status davit_mpi_zgetrf(davit_mpi_grid *grid, int64_t m, int64_t n, davit_complex_double *a,
+                                        int64_t ia, int64_t ja, const int desca[9], int *ipiv,
+                                        const davit_mpi_options *options);
+DAVIT_API davit_status davit_mpi_cgetrf(davit_mpi_grid *grid, int64_t m, int64_t n, davit_complex_float *a,
+                                        int64_t ia, int64_t ja, const int desca[9], int *ipiv,
+                                        const davit_mpi_options *options);
+
 #ifdef __cplusplus
 }
 #endif

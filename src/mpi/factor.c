@@ -44,16 +44,23 @@ davit_status dvt_mpi_factor_type(const dvt_mpi_factoring *f, int64_t elements, M
 
 /* ---- memory ---- */
 
-static davit_status allocate(dvt_mpi_factoring *f, int64_t elements, int place, char **buffer) {
-  void *memory = NULL;
-  DVT_TRY(davit_malloc((size_t)dvt_at_least(elements, 1) * f->bytes, place, &memory));
-  f->buffer[f->buffers++] = memory;
-  *buffer = memory;
+static davit_status allocate(dvt_mpi_factoring *f, size_t bytes, int place, void **memory) {
+  DVT_TRY(davit_malloc(bytes, place, memory));
+  f->buffer[f->buffers++] = *memory;
   return DAVIT_SUCCESS;
 }
 
+davit_status dvt_mpi_factor_memory(dvt_mpi_factoring *f, size_t bytes, void **memory) {
+  return allocate(f, bytes, DAVIT_PAGEABLE, memory);
+}
+
 davit_status dvt_mpi_factor_buffer(dvt_mpi_factoring *f, int64_t elements, bool there, char **buffer) {
-  return allocate(f, elements, there && f->devices[0] != DAVIT_HOST ? f->devices[0] : DAVIT_PINNED, buffer);
+  const int device = f->devices[0];
+  const int place = !there ? DAVIT_PINNED : device == DAVIT_HOST ? DAVIT_PAGEABLE : device;
+  void *memory = NULL;
+  DVT_TRY(allocate(f, (size_t)dvt_at_least(elements, 1) * f->bytes, place, &memory));
+  *buffer = memory;
+  return DAVIT_SUCCESS;
 }
 
 /* The rank's part, between where `from` and where `to` have it. */

@@ -10,7 +10,7 @@
 
 #include "src/mpi/grid.h"
 
-enum { DVT_FACTOR_BUFFERS = 12 };
+enum { DVT_FACTOR_BUFFERS = 16 };
 
 typedef struct dvt_mpi_factoring {
   davit_mpi_grid *grid;
@@ -40,7 +40,8 @@ davit_status dvt_mpi_factor_run(dvt_mpi_factoring *f, const dvt_mpi_factor_rule 
 
 /* ---- for the rules ---- */
 
-/* So many elements, here or there; freed at the end. */
+/* Memory of the host, and so many elements, here or there; freed at the end. */
+davit_status dvt_mpi_factor_memory(dvt_mpi_factoring *f, size_t bytes, void **memory);
 davit_status dvt_mpi_factor_buffer(dvt_mpi_factoring *f, int64_t elements, bool there, char **buffer);
 
 /* A block of columns, and the block on the diagonal with it. Index 0 of arrays is that of rows. */

@@ -2,13 +2,13 @@
 /* A = L L' by blocks of columns; an upper triangle is the lower one of the transpose, which lies row by row. The owner of
  * the block on the diagonal factors it, its process column solves with it and sends the rows below along the process rows.
  * The rows that belong to a rank's columns lie in its own process column, which gathers them. */
+#include <davit/memory.h>
+
 #include "src/base/arithmetic.h"
 #include "src/base/check.h"
 #include "src/mpi/factor.h"
 #include "src/mpi/local_blas.h"
 #include "src/mpi/multiply.h"
-
-#include <davit/memory.h>
 
 typedef struct cholesky {
   dvt_mpi_factoring f; /* the first member */
@@ -218,7 +218,7 @@ static davit_status steps(dvt_mpi_factoring *f) {
 static davit_status open(dvt_mpi_factoring *f) {
   cholesky *c = (cholesky *)f;
   const int64_t square = f->width * f->width, left = f->rows * f->width, right = f->cols * f->width;
-  char *counts;
+  void *memory;
   DVT_TRY(dvt_mpi_factor_buffer(f, square, false, &c->diagonal));
   DVT_TRY(dvt_mpi_factor_buffer(f, left, false, &c->left));
   DVT_TRY(dvt_mpi_factor_buffer(f, right, false, &c->own));
@@ -226,10 +226,11 @@ static davit_status open(dvt_mpi_factoring *f) {
   DVT_TRY(dvt_mpi_factor_buffer(f, square, true, &c->diagonal_there));
   DVT_TRY(dvt_mpi_factor_buffer(f, left, true, &c->left_there));
   DVT_TRY(dvt_mpi_factor_buffer(f, right, true, &c->right_there));
-  DVT_TRY(dvt_mpi_factor_buffer(f, INT64_C(3) * f->a.distribution[0].count, false, &counts));
-  c->counts = (int *)(void *)counts;
-  c->at = c->counts + f->a.distribution[0].count;
-  c->taken = c->at + f->a.distribution[0].count;
+  const size_t processes = (size_t)f->a.distribution[0].count;
+  DVT_TRY(dvt_mpi_factor_memory(f, 3 * processes * sizeof *c->counts, &memory));
+  c->counts = memory;
+  c->at = c->counts + processes;
+  c->taken = c->at + processes;
   return DAVIT_SUCCESS;
 }
 

@@ -263,6 +263,132 @@ static void try_potrf(const setting *s, davit_type type, int n, bool fits, int b
   destroy(&a);
 }
 
+/* ---- LU ---- */
+
+/* The largest element of A - P L U. */
+static double getrf_residual(const matrix *a, const element *x, const int *pivots) {
+  const int least = a->m < a->n ? a->m : a->n;
+  element *rows = malloc(((size_t)a->m * (size_t)a->n + 1) * sizeof *rows);
+  double most = 0;
+  memcpy(rows, a->all, (size_t)a->m * (size_t)a->n * sizeof *rows);
+  for (int j = 0; j < a->n; j++)
+    for (int i = 0; i < least; i++) {
+      const size_t here = at(a, i, j), there = at(a, pivots[i] - 1, j);
+      const element kept = rows[here];
+      rows[here] = rows[there];
+      rows[there] = kept;
+    }
+  for (int j = 0; j < a->n; j++)
+    for (int i = 0; i < a->m; i++) {
+      element sum = rows[at(a, i, j)];
+      for (int k = 0; k <= (i < j ? i : j) && k < least; k++)
+        sum -= (k == i ? 1 : x[at(a, i, k)]) * x[at(a, k, j)];
+      most = cabs(sum) <= most ? most : cabs(sum);
+    }
+  free(rows);
+  return most;
+}
+
+/* Those of one process. */
+static void factor_alone(const matrix *a, int *pivots) {
+  const davit_solve_options host = {.devices = (const int[]){DAVIT_HOST}, .device_count = 1};
+  void *copy = malloc(((size_t)a->m * (size_t)a->n + 1) * davit_type_bytes(a->type));
+  for (size_t k = 0; k < (size_t)a->m * (size_t)a->n; k++)
+    put(a->type, copy, k, a->all[k]);
+  const int ld = a->m > 1 ? a->m : 1;
+  (void)(a->type == DAVIT_DOUBLE           ? davit_dgetrf(a->m, a->n, copy, ld, pivots, &host)
+         : a->type == DAVIT_FLOAT          ? davit_sgetrf(a->m, a->n, copy, ld, pivots, &host)
+         : a->type == DAVIT_COMPLEX_DOUBLE ? davit_zgetrf(a->m, a->n, copy, ld, pivots, &host)
+                                           : davit_cgetrf(a->m, a->n, copy, ld, pivots, &host));
+  free(copy);
+}
+
+enum { UNTOUCHED = -77 };
+
+/* ipiv of this rank; all pivots, from 1 on, come to all ranks. */
+static void collect_pivots(const setting *s, const matrix *a, const int *ipiv, int local_rows, int *pivots,
+                           const char *what) {
+  const int least = a->m < a->n ? a->m : a->n, *desc = a->desc;
+  int touched = 0;
+  for (int i = 0; i < least; i++)
+    pivots[i] = 0;
+  for (int il = 0; il < local_rows; il++) {
+    const int i =
+        (il / desc[4] * a->p + (a->row - desc[6] + a->p) % a->p) * desc[4] + il % desc[4] - (a->i - 1);
+    if (i >= 0 && i < least)
+      pivots[i] = ipiv[il] - (a->i - 1);
+    else
+      touched += ipiv[il] != UNTOUCHED;
+  }
+  EXPECT(touched == 0, "%s: %d pivots of other rows are not what they were", what, touched);
+  int least_col = a->col, *agreed = malloc(((size_t)least + 1) * sizeof *agreed);
+  MPI_Allreduce(MPI_IN_PLACE, &least_col, 1, MPI_INT, MPI_MIN, s->comm);
+  MPI_Allreduce(pivots, agreed, least, MPI_INT, MPI_MAX, s->comm);
+  for (int i = 0; i < least; i++) {
+    EXPECT(pivots[i] == 0 || pivots[i] == agreed[i], "%s: process columns differ in pivot %d", what, i + 1);
+    const bool valid = agreed[i] > i && agreed[i] <= a->m;
+    EXPECT(valid, "%s: pivot %d is %d", what, i + 1, agreed[i]);
+    pivots[i] = valid ? agreed[i] : i + 1;
+  }
+  free(agreed);
+}
+
+static davit_status run_getrf(const setting *s, const matrix *a, int *ipiv, int local_rows) {
+  void *there = placed(s, a), *pivots = ipiv;
+  const size_t bytes = (size_t)local_rows * sizeof *ipiv;
+  if (s->on_device && local_rows > 0) {
+    CHECK(davit_malloc(bytes, s->options.devices[0], &pivots));
+    CHECK(davit_copy(bytes, ipiv, pivots));
+  }
+  const davit_status status =
+      BY_TYPE(a->type, getrf, s->grid, a->m, a->n, there, a->i, a->j, a->desc, pivots, &s->options);
+  fetch(a, there);
+  if (pivots != ipiv) {
+    CHECK(davit_copy(bytes, pivots, ipiv));
+    davit_free(pivots);
+  }
+  return status;
+}
+
+/* `zero`: a column of zeros, or -1. */
+static void try_getrf(const setting *s, davit_type type, int m, int n, bool fits, int zero) {
+  matrix a = make(s->grid, s->p, s->q, type, m, n, fits, false);
+  const int least = m < n ? m : n,
+            local_rows = (int)davit_mpi_local_size(a.desc[2], a.desc[4], a.row, a.desc[6], a.p);
+  int *ipiv = malloc(((size_t)local_rows + 1) * sizeof *ipiv),
+      *pivots = malloc((size_t)(least + 1) * sizeof *pivots),
+      *alone = malloc((size_t)(least + 1) * sizeof *alone);
+  char what[200], index[40];
+  snprintf(what, sizeof what, "getrf, type %d, %d × %d at (%d, %d), grid %d × %d, blocks %d × %d, zero %d",
+           (int)type, m, n, a.i, a.j, s->p, s->q, a.desc[4], a.desc[5], zero);
+  snprintf(index, sizeof index, "U(%d, %d) is 0", zero + 1, zero + 1);
+  for (int i = 0; zero >= 0 && i < m; i++)
+    a.all[at(&a, i, zero)] = 0;
+  distribute(&a);
+  for (int il = 0; il < local_rows; il++)
+    ipiv[il] = UNTOUCHED;
+  const davit_status status = run_getrf(s, &a, ipiv, local_rows);
+  EXPECT(status == (zero < 0 ? DAVIT_SUCCESS : DAVIT_SINGULAR), "%s: %s, %s", what,
+         davit_status_string(status), davit_last_error());
+  EXPECT(zero < 0 || strstr(davit_last_error(), index), "%s: %s", what, davit_last_error());
+  collect_pivots(s, &a, ipiv, local_rows, pivots, what);
+  element *x = collected(&a, s->comm);
+  expect_small(&a, getrf_residual(&a, x, pivots), what);
+  expect_untouched(&a, 'A', what);
+  for (int j = 0; j < least; j++)
+    for (int i = j + 1; i < m; i++)
+      EXPECT(cabs(x[at(&a, i, j)]) <= 1.5, "%s: L(%d, %d) is larger than 1", what, i + 1, j + 1);
+  factor_alone(&a, alone);
+  for (int i = 0; i < least && is_double(type); i++) /* floats have ties, nearly */
+    EXPECT(pivots[i] == alone[i], "%s: pivot %d is %d, that of one process %d", what, i + 1, pivots[i],
+           alone[i]);
+  free(x);
+  free(ipiv);
+  free(pivots);
+  free(alone);
+  destroy(&a);
+}
+
 /* ---- grids ---- */
 
 static void try_cases(setting *s, int cases) {
@@ -280,6 +406,9 @@ static void try_cases(setting *s, int cases) {
     const int n = sizes[below(9)];
     try_potrf(s, type, n, below(4) > 0, -1);
     try_potrf(s, type, n + 1, below(4) > 0, below(n + 1));
+    const int m = below(3) ? n : sizes[below(9)], least = m < n ? m : n;
+    try_getrf(s, type, m, n, below(4) > 0, -1);
+    try_getrf(s, type, m + 1, n + 1, below(4) > 0, below(least + 1));
   }
 }
 
