@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Several processes under MPI: reductions, scans and level 3 of BLAS, each rank with devices of its own.
+/* Several processes under MPI: reductions, scans, level 3 of BLAS and the factorisations of Cholesky and LU, each rank
+ * with devices of its own.
  *
  * These functions are in a library of their own, libdavit_mpi; libdavit does not need MPI. The MPI form of a
  * call has its arguments after the communicator or the grid.
@@ -124,7 +125,7 @@ DAVIT_API davit_status davit_mpi_strsm(davit_mpi_grid *grid, char side, char upl
                                        const int descb[9], const davit_mpi_options *options);
 
 /* A = L L' ('L') or U' U ('U') of the n × n submatrix, in place, where ' is the (conjugate) transpose. The half that
- * `uplo` does not name is neither read nor changed. Where the leading minor of order k is not positive definite all ranks
+ * `uplo` does not name is not changed. Where the leading minor of order k is not positive definite all ranks
  * return DAVIT_NOT_POSITIVE_DEFINITE with k in the sentence; the blocks of columns (rows) before it are those of the
  * factor. As PDPOTRF.
  *

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Factorisations over the ranks of a grid, by blocks of columns (potrf.c, getrf.c). The rank's part of A lies where its
- * first device reaches it, and one queue computes there. A block is factored before the others are updated with the block
- * before it, and sent while they are: what is sent lies in pinned memory, `here`, and is copied to the device, `there`. */
+ * first device reaches it, and one queue computes there. A block is factored before the others are updated with the
+ * block before it, and sent while they are: what is sent lies in pinned memory, here, and is copied to the device,
+ * there. */
 #ifndef DAVIT_SRC_MPI_FACTOR_H
 #define DAVIT_SRC_MPI_FACTOR_H
 
@@ -72,8 +73,8 @@ static inline int64_t dvt_mpi_factor_ld(const dvt_mpi_factoring *f) {
   return f->a.stride[1 - f->a.unit];
 }
 
-/* Enqueues a copy of some of the rank's part to a buffer (`out`), or back. The buffer's columns, rows of a transpose, have
- * distance ld. */
+/* Enqueues a copy of some of the rank's part to a buffer (`out`), or back. The buffer's columns, rows of a transpose,
+ * have distance ld. */
 davit_status dvt_mpi_factor_copy(dvt_mpi_factoring *f, int64_t row, int64_t rows, int64_t col, int64_t cols,
                                  char *buffer, int64_t ld, bool out);
 

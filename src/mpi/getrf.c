@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A = P L U by blocks of columns. The process column of a block collects it on the process that has its diagonal block,
- * which factors it as a whole, and gets it back; its rows go along the process rows, its pivots to all ranks. Rows of all
- * other columns are exchanged within the process columns, in one message between two processes. The process row that has
- * the diagonal block solves for the rows of U and sends them down the process columns. */
+/* A = P L U by blocks of columns. The process column of a block collects it on the owner of its diagonal block, which
+ * factors it as a whole, and gets it back; its rows go along the process rows, its pivots to all ranks. Rows of all
+ * other columns are exchanged within the process columns, in one message between two processes. The process row that
+ * has the diagonal block solves for the rows of U and sends them down the process columns. */
 #include <davit/memory.h>
 
 #include "src/base/arithmetic.h"

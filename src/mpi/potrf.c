@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A = L L' by blocks of columns; an upper triangle is the lower one of the transpose, which lies row by row. The owner of
- * the block on the diagonal factors it, its process column solves with it and sends the rows below along the process rows.
- * The rows that belong to a rank's columns lie in its own process column, which gathers them. */
+/* A = L L' by blocks of columns; an upper triangle is the lower one of the transpose, which lies row by row. The owner
+ * of the block on the diagonal factors it, its process column solves with it and sends the rows below along the process
+ * rows. The rows that belong to a rank's columns lie in its own process column, which gathers them. */
 #include <davit/memory.h>
 
 #include "src/base/arithmetic.h"
@@ -18,7 +18,7 @@ typedef struct cholesky {
    * what it has gathered. */
   char *diagonal, *left, *own, *right, *diagonal_there, *left_there, *right_there;
   int *counts, *at,
-      *taken; /* rows in `right` of each process of the column, where they begin, and how many were taken */
+      *taken; /* rows in `right` of each process of the column; where they begin; how many were taken */
 } cholesky;
 
 static bool is_row_by_row(const cholesky *c) {
