@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Several processes under MPI: reductions, scans and level 3 of BLAS, each rank with devices of its own.
+/* Several processes under MPI: reductions, scans, level 3 of BLAS and the factorisations of Cholesky and LU, each rank
+ * with devices of its own.
  *
  * These functions are in a library of their own, libdavit_mpi; libdavit does not need MPI. The MPI form of a
  * call has its arguments after the communicator or the grid.
@@ -16,6 +17,7 @@
 #ifndef DAVIT_MPI_H
 #define DAVIT_MPI_H
 
+#include <davit/complex.h>
 #include <davit/monoid.h>
 #include <mpi.h>
 
@@ -121,6 +123,46 @@ DAVIT_API davit_status davit_mpi_strsm(davit_mpi_grid *grid, char side, char upl
                                        int64_t m, int64_t n, float alpha, const float *a, int64_t ia,
                                        int64_t ja, const int desca[9], float *b, int64_t ib, int64_t jb,
                                        const int descb[9], const davit_mpi_options *options);
+
+/* A = L L' ('L') or U' U ('U') of the n × n submatrix, in place, where ' is the (conjugate) transpose. The half that
+ * `uplo` does not name is not changed. Where the leading minor of order k is not positive definite all ranks
+ * return DAVIT_NOT_POSITIVE_DEFINITE with k in the sentence; the blocks of columns (rows) before it are those of the
+ * factor. As PDPOTRF.
+ *
+ * A rank computes on the first of its devices; options->panel is not used. A block of columns of the descriptor is
+ * factored by the process column that has it, and sent while the others are updated with the one before. A matrix whose
+ * blocks are not square, smaller than 32 or larger than 1024 is copied once into a layout of 256 and back. */
+DAVIT_API davit_status davit_mpi_dpotrf(davit_mpi_grid *grid, char uplo, int64_t n, double *a, int64_t ia,
+                                        int64_t ja, const int desca[9], const davit_mpi_options *options);
+DAVIT_API davit_status davit_mpi_spotrf(davit_mpi_grid *grid, char uplo, int64_t n, float *a, int64_t ia,
+                                        int64_t ja, const int desca[9], const davit_mpi_options *options);
+DAVIT_API davit_status davit_mpi_zpotrf(davit_mpi_grid *grid, char uplo, int64_t n, davit_complex_double *a,
+                                        int64_t ia, int64_t ja, const int desca[9],
+                                        const davit_mpi_options *options);
+DAVIT_API davit_status davit_mpi_cpotrf(davit_mpi_grid *grid, char uplo, int64_t n, davit_complex_float *a,
+                                        int64_t ia, int64_t ja, const int desca[9],
+                                        const davit_mpi_options *options);
+
+/* A = P L U of the m × n submatrix, in place, with partial pivoting. ipiv is tied to A's rows, as ScaLAPACK has it: at
+ * the position of each local row of the matrix that is one of the submatrix's first min(m, n) stands the number, from 1
+ * on, of the matrix's row with which it was exchanged; the ranks of a process row get the same. It has as many elements
+ * as the rank has rows of the matrix, in any memory, and others are not touched. Where U(k, k) is exactly 0 all ranks
+ * return DAVIT_SINGULAR with the first such k in the sentence; A is factored all the same. As PDGETRF.
+ *
+ * Devices, blocks and layouts as in potrf. A block of columns is factored as a whole on one rank, which needs room for
+ * two of them, m × block, in host memory. */
+DAVIT_API davit_status davit_mpi_dgetrf(davit_mpi_grid *grid, int64_t m, int64_t n, double *a, int64_t ia,
+                                        int64_t ja, const int desca[9], int *ipiv,
+                                        const davit_mpi_options *options);
+DAVIT_API davit_status davit_mpi_sgetrf(davit_mpi_grid *grid, int64_t m, int64_t n, float *a, int64_t ia,
+                                        int64_t ja, const int desca[9], int *ipiv,
+                                        const davit_mpi_options *options);
+DAVIT_API davit_status davit_mpi_zgetrf(davit_mpi_grid *grid, int64_t m, int64_t n, davit_complex_double *a,
+                                        int64_t ia, int64_t ja, const int desca[9], int *ipiv,
+                                        const davit_mpi_options *options);
+DAVIT_API davit_status davit_mpi_cgetrf(davit_mpi_grid *grid, int64_t m, int64_t n, davit_complex_float *a,
+                                        int64_t ia, int64_t ja, const int desca[9], int *ipiv,
+                                        const davit_mpi_options *options);
 
 #ifdef __cplusplus
 }

@@ -170,7 +170,16 @@ davit_status dvt_grid_view(const davit_mpi_grid *grid, davit_type type, const ch
 }
 
 MPI_Datatype dvt_grid_type(davit_type type) {
-  return type == DAVIT_FLOAT ? MPI_FLOAT : MPI_DOUBLE;
+  switch (type) {
+  case DAVIT_FLOAT:
+    return MPI_FLOAT;
+  case DAVIT_COMPLEX_FLOAT:
+    return MPI_C_FLOAT_COMPLEX;
+  case DAVIT_COMPLEX_DOUBLE:
+    return MPI_C_DOUBLE_COMPLEX;
+  default:
+    return MPI_DOUBLE;
+  }
 }
 
 uint64_t dvt_grid_digest(uint64_t digest, const int descriptor[9]) {

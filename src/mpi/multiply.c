@@ -18,6 +18,13 @@ davit_status dvt_panel_width(const davit_mpi_options *options, int64_t k, int64_
 
 /* ---- operands ---- */
 
+bool dvt_has_square_blocks(const dvt_view *view) {
+  enum { BLOCK_MAXIMUM = 1024 };
+  const dvt_distribution *rows = &view->distribution[0], *cols = &view->distribution[1];
+  return rows->block == cols->block && rows->offset == cols->offset && cols->block >= DVT_MPI_BLOCK_MINIMUM &&
+         cols->block <= BLOCK_MAXIMUM;
+}
+
 static bool fits(const dvt_view *view, const dvt_distribution *outer, int axis, int unit) {
   const dvt_distribution *inner = &view->distribution[1];
   return view->axis[0] == axis && view->unit == unit &&

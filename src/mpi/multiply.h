@@ -8,6 +8,9 @@
  * there are enough panels for a good start. */
 enum { DVT_MPI_PANEL = 512, DVT_MPI_WIDE = 16384, DVT_MPI_BLOCK = 256, DVT_MPI_BLOCK_MINIMUM = 32 };
 
+/* Whether rows and columns have the same blocks, which are of a good size for panels. */
+bool dvt_has_square_blocks(const dvt_view *view);
+
 /* options->panel, or what is usual; and as much of it as k needs. */
 davit_status dvt_panel_width(const davit_mpi_options *options, int64_t k, int64_t *width);
 

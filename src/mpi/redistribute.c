@@ -58,7 +58,11 @@ static void count_all(const davit_mpi_grid *grid, side *s) {
     }
 }
 
-/* Between the matrix and the buffer; ELEMENT is an unsigned integer of the elements' size. Where neighbours
+typedef struct sixteen_bytes {
+  uint64_t half[2];
+} sixteen_bytes;
+
+/* Between the matrix and the buffer; ELEMENT is as large as the elements and keeps their bits. Where neighbours
  * in the buffer are far separate in the matrix, several columns are walked together, so that a cache line is
  * used while it is there. */
 #define DEFINE_MOVE(NAME, ELEMENT)                                                                           \
@@ -80,14 +84,17 @@ static void count_all(const davit_mpi_grid *grid, side *s) {
   }
 DEFINE_MOVE(move_4, uint32_t)
 DEFINE_MOVE(move_8, uint64_t)
+DEFINE_MOVE(move_16, sixteen_bytes)
 
 static void move_all(const davit_mpi_grid *grid, const side *s, bool pack) {
+  const size_t bytes = davit_type_bytes(s->own->type);
   void *buffer = s->buffer;
   for (int row = 0; row < grid->size[0]; row++)
     for (int col = 0; col < grid->size[1]; col++) {
       const int c0 = coordinate(s, 0, row, col), c1 = coordinate(s, 1, row, col);
-      buffer = s->own->type == DAVIT_FLOAT ? (void *)move_4(s, c0, c1, buffer, pack)
-                                           : (void *)move_8(s, c0, c1, buffer, pack);
+      buffer = bytes == 4   ? (void *)move_4(s, c0, c1, buffer, pack)
+               : bytes == 8 ? (void *)move_8(s, c0, c1, buffer, pack)
+                            : (void *)move_16(s, c0, c1, buffer, pack);
     }
 }
 

@@ -13,8 +13,6 @@
 #include "src/mpi/panel.h"
 #include "src/mpi/redistribute.h"
 
-enum { BLOCK_MAXIMUM = 1024 };
-
 typedef struct solution {
   davit_mpi_grid *grid;
   davit_type type;
@@ -205,11 +203,8 @@ static davit_status compute(solution *s) {
   return status == DAVIT_SUCCESS ? dvt_mpi_agree(s->grid->comm, dvt_error_report(&s->failure)) : status;
 }
 
-/* A has the same blocks in rows and columns, which are of a good size. */
 static davit_status fit_a(solution *s, void **memory) {
-  const dvt_distribution *rows = &s->a.distribution[0], *cols = &s->a.distribution[1];
-  if (s->a.axis[0] == 0 && s->a.unit == 0 && rows->block == cols->block && rows->offset == cols->offset &&
-      cols->block >= DVT_MPI_BLOCK_MINIMUM && cols->block <= BLOCK_MAXIMUM)
+  if (s->a.axis[0] == 0 && s->a.unit == 0 && dvt_has_square_blocks(&s->a))
     return DAVIT_SUCCESS;
   dvt_view to = {.axis = {0, 1}, .unit = 0};
   for (int d = 0; d < 2; d++)

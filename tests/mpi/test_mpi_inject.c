@@ -76,6 +76,20 @@ static davit_status call_trsm(const davit_mpi_options *options) {
   return davit_mpi_dtrsm(grid, side, 'U', 'N', 'N', N, N, 2, a, 1, 1, desc, c, 1, 1, desc, options);
 }
 
+static davit_status call_potrf(const davit_mpi_options *options) {
+  memcpy(c, a, elements * sizeof *c); /* positive definite: the identity and small values */
+  return davit_mpi_dpotrf(grid, side == 'L' ? 'L' : 'U', N, c, 1, 1, desc, options);
+}
+
+static davit_status call_getrf(const davit_mpi_options *options) {
+  static int ipiv[N];
+  for (size_t i = 0; i < elements; i++) { /* by squares, because fill() repeats itself: of full rank */
+    const uint32_t k = (uint32_t)i + 20011u * (uint32_t)me;
+    c[i] = (double)(k * k * 2654435761u) / 4294967296.0;
+  }
+  return davit_mpi_dgetrf(grid, N, N, c, 1, 1, desc, ipiv, options);
+}
+
 typedef struct row {
   const char *name;
   davit_status (*call)(const davit_mpi_options *options);
@@ -201,9 +215,10 @@ int main(int argc, char **argv) {
   mpi_test_begin(&argc, &argv, &me, &ranks);
   setvbuf(stdout, NULL, _IOLBF, 0);
   open_all();
-  const row calls[] = {{"reduce", call_reduce, y, 1},    {"scan", call_scan, y, LENGTH},
-                       {"grid", call_grid, y, 0},        {"gemm", call_gemm, c, elements},
-                       {"syrk", call_syrk, c, elements}, {"trsm", call_trsm, c, elements}};
+  const row calls[] = {{"reduce", call_reduce, y, 1},      {"scan", call_scan, y, LENGTH},
+                       {"grid", call_grid, y, 0},          {"gemm", call_gemm, c, elements},
+                       {"syrk", call_syrk, c, elements},   {"trsm", call_trsm, c, elements},
+                       {"potrf", call_potrf, c, elements}, {"getrf", call_getrf, c, elements}};
   enum { CALLS = sizeof calls / sizeof *calls, MATRICES = 3 /* the first of these calls that has devices */ };
   const int square = ranks % 2 == 0 ? 2 : 1;
   const setting settings[] = {

@@ -37,7 +37,9 @@ void Cdgsum2d(int context, const char *scope, const char *top, int m, int n, dou
                         const int *, const int *);                                                           \
   void p##LETTER##trmm_(const char *, const char *, const char *, const char *, const int *, const int *,    \
                         const T *, const T *, const int *, const int *, const int *, T *, const int *,       \
-                        const int *, const int *);
+                        const int *, const int *);                                                           \
+  void p##LETTER##potrf_(const char *, const int *, T *, const int *, const int *, const int *, int *);      \
+  void p##LETTER##getrf_(const int *, const int *, T *, const int *, const int *, const int *, int *, int *);
 PDGEMM(d, double)
 PDGEMM(s, float)
 
@@ -393,6 +395,48 @@ static void try_trsm(davit_mpi_grid *grid, int p, int q, int context, const davi
   destroy(&b);
 }
 
+/* test_mpi_factor.c has more; the inverse of A is no larger than A. */
+static void try_potrf(davit_mpi_grid *grid, int p, int q, int context, const davit_mpi_options *options) {
+  const int n = below(150);
+  const char uplo = one_of("UL");
+  matrix shape = {.desc = {1, context, 0, 0, 1 + below(70), 0, below(p), below(q), 1}};
+  matrix a = make(grid, p, q, context, n, n, &shape, true);
+  int info_d, info_s;
+  char what[200];
+  snprintf(what, sizeof what, "potrf %c %d, grid %d × %d, block %d", uplo, n, p, q, a.desc[4]);
+  const double norm = frobenius(context, &a, uplo), bound = bound_of(n, 1, norm, norm, 0, 0);
+  pdpotrf_(&uplo, &n, a.expected_d, &a.i, &a.j, a.desc, &info_d);
+  pspotrf_(&uplo, &n, a.expected_s, &a.i, &a.j, a.desc, &info_s);
+  EXPECT(info_d == 0 && info_s == 0, "%s: ScaLAPACK says %d and %d", what, info_d, info_s);
+  CHECK(davit_mpi_dpotrf(grid, uplo, n, a.d, a.i, a.j, a.desc, options));
+  CHECK(davit_mpi_spotrf(grid, uplo, n, a.s, a.i, a.j, a.desc, options));
+  compare(context, &a, uplo, bound, what);
+  destroy(&a);
+}
+
+/* Pivots, and where they are. ScaLAPACK wants a submatrix that begins with a block. */
+static void try_getrf(davit_mpi_grid *grid, int p, int q, int context, const davit_mpi_options *options) {
+  const int m = 1 + below(150), n = 1 + below(150), least = m < n ? m : n;
+  matrix shape = {.desc = {1, context, 0, 0, 1 + below(40), 0, below(p), below(q), 1}};
+  matrix a = make(grid, p, q, context, m, n, &shape, false);
+  const int mb = a.desc[4], i = m > mb ? mb + 1 : 1, j = n > 2 * mb ? 2 * mb + 1 : 1, rows = m - i + 1,
+            cols = n - j + 1, own = (int)davit_mpi_local_size(a.desc[2], mb, a.row, a.desc[6], p);
+  int info, *expected = calloc((size_t)(own + mb), sizeof *expected),
+            *ipiv = calloc((size_t)own + 1, sizeof *ipiv);
+  pdgetrf_(&rows, &cols, a.expected_d, &i, &j, a.desc, expected, &info);
+  CHECK(davit_mpi_dgetrf(grid, rows, cols, a.d, i, j, a.desc, ipiv, options));
+  for (int il = 0; il < own; il++) {
+    const int row = (il / mb * p + (a.row - a.desc[6] + p) % p) * mb + il % mb - (i - 1);
+    if (row >= 0 && row < rows && row < cols)
+      EXPECT(ipiv[il] == expected[il],
+             "getrf %d × %d at (%d, %d), grid %d × %d, block %d: pivot %d of %d is %d, not %d", rows, cols, i,
+             j, p, q, mb, row + 1, least, ipiv[il], expected[il]);
+  }
+  free(expected);
+  free(ipiv);
+  destroy(&a);
+}
+
 static void test_grid(int p, int q, int cases) {
   davit_mpi_grid *grid = NULL;
   int context;
@@ -417,6 +461,8 @@ static void test_grid(int p, int q, int cases) {
       try_gemm(grid, p, q, context, &options);
       try_syrk(grid, p, q, context, &options);
       try_trsm(grid, p, q, context, &options);
+      try_potrf(grid, p, q, context, &options);
+      try_getrf(grid, p, q, context, &options);
     }
     random_state = state * 69069u + 1; /* for ranks outside as well */
   }
