@@ -67,6 +67,7 @@ davit_status dvt_solve_prepare(const dvt_site *site) {
 }
 
 NO_FORM(add)
+NO_FORM(refine)
 
 /* ---- problems ---- */
 

@@ -15,13 +15,14 @@
 typedef struct systems {
   cli_job job;
   const char *a_path, *b_path;
-  bool definite, upper;
+  bool definite, upper, refine;
   cli_array a, b, x;
   cli_array factor; /* A before a run, its factor afterwards */
   cli_array
       sides; /* least squares: B before a run, X afterwards, in as many rows as the longer of them has */
   cli_array gradient; /* of the check */
   int *ipiv;
+  davit_solve_report report;
 } systems;
 
 enum { M, N, K }; /* of job.sizes */
@@ -45,7 +46,7 @@ static void set_rate(systems *s) {
 
 static int prepare(void *state) {
   systems *s = state;
-  if (s->definite && !is_square(s))
+  if ((s->definite || s->refine) && !is_square(s))
     return cli_shape_fail(s->a_path, &s->a, "a square matrix");
   set_rate(s);
   const int code = s->definite ? CLI_OK : cli_array_to_fortran(&s->a);
@@ -91,7 +92,9 @@ static davit_status work(void *state, cli_array *x, bool reference) {
   const char half = cli_half_of(&s->a, s->upper);
   const int64_t m = s->job.sizes[M].here, n = s->job.sizes[N].here, k = s->job.sizes[K].here,
                 lda = dvt_at_least(m, 1), ldx = dvt_at_least(n, 1);
-  const davit_solve_options options = {CLI_DEVICES(s)};
+  const davit_solve_options options = {CLI_DEVICES(s), .report = &s->report,
+                                       .arithmetic =
+                                           s->refine ? DAVIT_ARITHMETIC_MIXED : DAVIT_ARITHMETIC_NATIVE};
 #define DEFINITE(p, T) davit_##p##posv(half, n, k, s->factor.data, lda, x->data, ldx, &options)
 #define SQUARE(p, T) davit_##p##gesv(n, k, s->factor.data, lda, s->ipiv, x->data, ldx, &options)
 #define LEAST(p, T)                                                                                          \
@@ -180,16 +183,18 @@ static double worst_of(const systems *s, const cli_array *e, double norm) {
 
 #define BACKWARD_ERROR "max_j ||b_j - A x_j||_inf / (||A||_inf ||x_j||_inf + ||b_j||_inf) <= "
 
-/* The bounds are those of the factorisations' rounding (Higham 2002, theorems 10.4, 9.4 and 20.3). */
+/* The bounds are those of the factorisations' rounding (Higham 2002, theorems 10.4, 9.4 and 20.3). What was refined has
+ * an error that does not grow with the factors. */
 static int check_system(systems *s, double norm, cli_check *check) {
   const double m = (double)s->job.sizes[M].whole, n = (double)s->job.sizes[N].whole;
-  const bool lu = is_square(s) && !s->definite;
+  const bool lu = is_square(s) && !s->definite && s->report.arithmetic == DAVIT_ARITHMETIC_NATIVE,
+             bounded = s->definite || (is_square(s) && !lu);
   double growth = norm;
   const int code = lu ? cli_lu_norm(&s->job, &s->factor, &growth) : CLI_OK;
-  const double steps = s->definite ? n + 1 : lu ? 3 * (n + 1) * (norm > 0 ? growth / norm : 1) : m + n;
-  *check = (cli_check){.measure = s->definite ? BACKWARD_ERROR "(n + 1) eps"
-                                  : lu        ? BACKWARD_ERROR "3 (n + 1) eps || |L| |U| ||_inf / ||A||_inf"
-                                              : BACKWARD_ERROR "(m + n) eps",
+  const double steps = bounded ? n + 1 : lu ? 3 * (n + 1) * (norm > 0 ? growth / norm : 1) : m + n;
+  *check = (cli_check){.measure = bounded ? BACKWARD_ERROR "(n + 1) eps"
+                                  : lu    ? BACKWARD_ERROR "3 (n + 1) eps || |L| |U| ||_inf / ||A||_inf"
+                                          : BACKWARD_ERROR "(m + n) eps",
                        .error = worst_of(s, &s->job.reference, norm),
                        .bound = steps * cli_rounding(s->a.type)};
   return code;
@@ -222,6 +227,9 @@ static int check(void *state, cli_check *check) {
 
 static int finish(void *state) {
   systems *s = state;
+  if (s->refine && s->report.arithmetic == DAVIT_ARITHMETIC_NATIVE)
+    cli_remark("not refined%s: X is that of factors in the type of A",
+               s->report.iterations > 0 ? ", as it does not converge" : "");
   conjugate(s, &s->x);
   return CLI_OK;
 }
@@ -237,7 +245,8 @@ const cli_command cli_command_solve = {
         "definite, the exit code is 1. With --check the CPU computes the backward error of each column, of "
         "least squares how far the residual is from orthogonal to the columns of A.",
     .examples = "davit solve A.npy b.npy -o x.npy\n"
-                "davit solve A.npy B.npy -o X.npy --spd --upper --check\n",
+                "davit solve A.npy B.npy -o X.npy --spd --upper --check\n"
+                "davit solve A.npy b.npy -o x.npy --refine\n",
     .operands =
         CLI_PLACES(CLI_PLACE(systems, a_path, "A", "a matrix: float64, float32, complex128 or complex64"),
                    CLI_PLACE(systems, b_path, "B", "a vector or a matrix of the same type")),
@@ -248,7 +257,11 @@ const cli_command cli_command_solve = {
             .help = "take A as symmetric, or complex Hermitian, positive definite, which is half the work; "
                     "only its lower half is read"),
         CLI_OPTION(FLAG, systems, upper, "--upper", NULL, .needs = "--spd",
-                   .help = "read the upper half of A in place of the lower one")),
+                   .help = "read the upper half of A in place of the lower one"),
+        CLI_OPTION(FLAG, systems, refine, "--refine", NULL,
+                   .help =
+                       "factor a square float64 or complex128 A in a shorter type, and refine X until it is "
+                       "as accurate; without that where it does not converge or pay")),
     .common = CLI_COMMON_ARRAYS,
     .small_bytes = 1 << 20,
     .state = sizeof(systems),

@@ -364,8 +364,8 @@ bool dvt_dropin_devices_started(void);
 /* Once they are started: how many of them are GPUs. Others are the CPU itself, and never sooner than BLIS. */
 int dvt_dropin_devices_gpus(void);
 
-/* Whether the devices are predicted to do the calls sooner than BLIS, and the seconds of both. Else *why says why not.
- */
+/* Whether the devices are predicted to do the calls sooner than BLIS, and the seconds of both. Else *why says
+ * why not. */
 bool dvt_dropin_devices_are_faster(const dvt_work *work, double *host, double *device, const char **why);
 
 typedef enum dvt_outcome {

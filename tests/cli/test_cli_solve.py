@@ -200,6 +200,21 @@ def test_conditions():
         davit("factor", "a.npy", "-o", "l.npy", "--check", "--kind", kind)
 
 
+def test_refine():
+    rng = np.random.default_rng(12)
+    for dtype in ("f8", "c16"):
+        for words in ((), ("--spd",)):
+            a, b = definite(rng, 60, dtype), random(rng, 60, 2, dtype=dtype)
+            save("a.npy", a), save("b.npy", b)
+            said = davit("solve", "a.npy", "b.npy", "-o", "x.npy", "--refine", "--check", "--devices", "cpu", *words)
+            expect(near(np.load("x.npy"), np.linalg.solve(a, b)) and "not refined" not in said.err, f"{dtype} {words}: {said}")
+    hilbert = 1 / (np.arange(12)[:, None] + np.arange(12) + 1.0)
+    said = davit("solve", save("a.npy", hilbert), save("b.npy", np.ones(12)), "-o", "x.npy", "--refine", "--devices", "cpu")
+    expect("not refined, as it does not converge" in said.err, f"Hilbert's matrix: {said}")
+    said = davit("solve", save("a.npy", np.eye(3, dtype="f4")), save("b.npy", np.ones(3, "f4")), "-o", "x.npy", "--refine")
+    expect("not refined: X is that of factors in the type of A" in said.err, f"float32: {said}")
+
+
 def test_check():
     """What is not finite fails the check, and nothing is written."""
     a = save("a.npy", np.eye(3))
