@@ -2,9 +2,12 @@
 /* QR factorisation, products with Q, and least squares: the public calls. */
 #include <davit/solve.h>
 
+#include "offload/runtime/stream.h"
+#include "src/base/arithmetic.h"
 #include "src/base/clock.h"
 #include "src/factor/plain.h"
 #include "src/level3/arguments.h"
+#include "src/runtime/lane.h"
 #include "src/runtime/memory.h"
 #include "src/runtime/place.h"
 #include "src/runtime/split.h"
@@ -183,14 +186,18 @@ static davit_status at(int place, const dvt_operation *operation, const void *ar
 }
 
 /* Rows of B from `first` on become 0. */
+static dvt_unit rows_of_zeros(const least_squares *s, int64_t first, int64_t rows) {
+  return (dvt_unit){.type = s->type,
+                    .m = rows,
+                    .n = s->nrhs,
+                    .a = (char *)s->b + (size_t)first * davit_type_bytes(s->type),
+                    .ld = s->ldb,
+                    .diagonal = -s->nrhs - 1,
+                    .below = true};
+}
+
 static davit_status clear_rows(const least_squares *s, int64_t first, int64_t rows) {
-  const dvt_unit zero = {.type = s->type,
-                         .m = rows,
-                         .n = s->nrhs,
-                         .a = (char *)s->b + (size_t)first * davit_type_bytes(s->type),
-                         .ld = s->ldb,
-                         .diagonal = -s->nrhs - 1,
-                         .below = true};
+  const dvt_unit zero = rows_of_zeros(s, first, rows);
   return rows > 0 ? at(dvt_place_of(s->b), &dvt_unit_operation, &zero) : DAVIT_SUCCESS;
 }
 
@@ -222,25 +229,33 @@ static davit_status find_zero(const dvt_geqrf *g, int64_t *zero) {
   return status;
 }
 
+static dvt_ormqr by_q_of(const least_squares *s, const dvt_geqrf *g, bool adjoint) {
+  return (dvt_ormqr){
+      s->type, 'L',   adjoint ? 'N' : dvt_adjoint_of(s->type), g->m, s->nrhs, g->n, g->a, g->lda, g->tau,
+      s->b,    s->ldb};
+}
+
+static dvt_level3 with_r_of(const least_squares *s, const dvt_geqrf *g, char trans) {
+  return (dvt_level3){.routine = DVT_TRSM,
+                      .type = s->type,
+                      .side = 'L',
+                      .uplo = 'U',
+                      .transa = trans,
+                      .diag = 'N',
+                      .m = g->n,
+                      .n = s->nrhs,
+                      .k = g->n,
+                      .alpha = 1,
+                      .a = g->a,
+                      .lda = g->lda,
+                      .c = s->b,
+                      .ldc = s->ldb};
+}
+
 /* The solution with factors that are there: R X = Q' B, or of the transpose X = Q R'^-1 B. */
 static davit_status solve(dvt_plain *p, const least_squares *s, const dvt_geqrf *g, bool adjoint) {
-  const char conjugate = dvt_adjoint_of(s->type);
-  dvt_ormqr by_q = {s->type, 'L',   adjoint ? 'N' : conjugate, g->m, s->nrhs, g->n, g->a, g->lda, g->tau,
-                    s->b,    s->ldb};
-  dvt_level3 with_r = {.routine = DVT_TRSM,
-                       .type = s->type,
-                       .side = 'L',
-                       .uplo = 'U',
-                       .transa = adjoint ? conjugate : 'N',
-                       .diag = 'N',
-                       .m = g->n,
-                       .n = s->nrhs,
-                       .k = g->n,
-                       .alpha = 1,
-                       .a = g->a,
-                       .lda = g->lda,
-                       .c = s->b,
-                       .ldc = s->ldb};
+  const dvt_ormqr by_q = by_q_of(s, g, adjoint);
+  dvt_level3 with_r = with_r_of(s, g, adjoint ? dvt_adjoint_of(s->type) : 'N');
   if (adjoint)
     DVT_TRY(dvt_plain_level3(p, &with_r));
   DVT_TRY(multiply(p, &by_q));
@@ -312,6 +327,98 @@ static davit_status gels(dvt_plain *p, least_squares *s) {
   return status;
 }
 
+/* ---- least squares on a queue ---- */
+
+typedef struct least_squares_command {
+  least_squares s;
+  int *info;
+} least_squares_command;
+
+/* Waits for what the site's operations have enqueued. */
+static davit_status wait_for(const dvt_site *site) {
+  return site->stream ? dvt_stream_synchronize(site->stream) : DAVIT_SUCCESS;
+}
+
+/* The steps of run_tall() on one device; g->tau is room for so many. */
+static davit_status compute_tall(const dvt_site *site, const least_squares *s, const dvt_geqrf *g,
+                                 bool adjoint, int64_t *zero) {
+  const char conjugate = dvt_adjoint_of(s->type);
+  const dvt_unit clear = rows_of_zeros(s, g->n, g->m - g->n);
+  const dvt_ormqr by_q = by_q_of(s, g, adjoint);
+  const dvt_level3 with_r = with_r_of(s, g, adjoint ? conjugate : 'N');
+  const dvt_operation *solve = &dvt_level3_operations[DVT_TRSM];
+  if (adjoint && g->m > g->n)
+    DVT_TRY(dvt_operation_run(site, &dvt_unit_operation, &clear));
+  DVT_TRY(dvt_operation_run(site, &dvt_geqrf_operation, g));
+  DVT_TRY(wait_for(site));
+  DVT_TRY(find_zero(g, zero));
+  if (*zero)
+    return DAVIT_SUCCESS;
+  if (adjoint)
+    DVT_TRY(dvt_operation_run(site, solve, &with_r));
+  DVT_TRY(dvt_operation_run(site, &dvt_ormqr_operation, &by_q));
+  return adjoint ? DAVIT_SUCCESS : dvt_operation_run(site, solve, &with_r);
+}
+
+/* `room` is for tau and, of a wide A, its adjoint. */
+static davit_status compute(const dvt_site *site, const least_squares *s, char *room, int64_t *zero) {
+  const bool wide = s->m < s->n;
+  const int64_t least = least_of(s->m, s->n), most = wide ? s->n : s->m;
+  const size_t tau_bytes = dvt_aligned_up((size_t)least * davit_type_bytes(s->type));
+  const dvt_geqrf g = {s->type, most, least, wide ? room + tau_bytes : s->a, wide ? s->n : s->lda, room};
+  const dvt_adjoint there = {s->type, s->m, s->n, s->a, s->lda, g.a, g.lda},
+                    back = {s->type, s->n, s->m, g.a, g.lda, s->a, s->lda};
+  if (wide)
+    DVT_TRY(dvt_operation_run(site, &dvt_adjoint_operation, &there));
+  DVT_TRY(compute_tall(site, s, &g, (s->trans != 'N') != wide, zero));
+  if (wide)
+    DVT_TRY(dvt_operation_run(site, &dvt_adjoint_operation, &back));
+  return wait_for(site);
+}
+
+/* Inside a BLOCKING command: the host looks at the diagonal of R. */
+static davit_status run_command(const dvt_site *site, const void *arguments) {
+  const least_squares_command *c = arguments;
+  const least_squares *s = &c->s;
+  const int64_t least = least_of(s->m, s->n), most = s->m < s->n ? s->n : s->m;
+  const size_t element = davit_type_bytes(s->type), tau_bytes = dvt_aligned_up((size_t)least * element);
+  int64_t zero = 0;
+  if (s->nrhs > 0 && least == 0 && most > 0) {
+    const dvt_unit clear = rows_of_zeros(s, 0, most);
+    DVT_TRY(dvt_operation_run(site, &dvt_unit_operation, &clear));
+    DVT_TRY(wait_for(site));
+  } else if (s->nrhs > 0 && most > 0) {
+    void *room;
+    DVT_TRY(dvt_malloc(tau_bytes + (s->m < s->n ? (size_t)(s->m * s->n) * element : 0),
+                       dvt_place_for(site->device), &room));
+    const davit_status status = compute(site, s, room, &zero);
+    davit_free(room);
+    DVT_TRY(status);
+  }
+  const int info = (int)zero;
+  const dvt_copy found = dvt_copy_bytes(sizeof info, &info, DAVIT_PAGEABLE, c->info, dvt_place_of(c->info));
+  return dvt_copy_now(&found);
+}
+
+static davit_status enqueue(davit_queue *queue, least_squares s, int *info,
+                            const davit_solve_options *options) {
+  const dvt_where where = DVT_WHERE(options);
+  dvt_lane *lane;
+  DVT_TRY(dvt_queue_options(options));
+  DVT_TRY(dvt_choose_lane(queue, where, &lane));
+  DVT_TRY(check(&s));
+  DVT_TRY(dvt_check_pointer("info", info));
+  if (where.mapped) {
+    if (s.m > 0 && s.n > 0)
+      DVT_TRY(dvt_use_mapped(lane->device, "a", &s.a));
+    if ((s.m > 0 || s.n > 0) && s.nrhs > 0)
+      DVT_TRY(dvt_use_mapped(lane->device, "b", &s.b));
+  }
+  const least_squares_command command = {s, info};
+  const dvt_work work = {.form = run_command, .name = "gels", .stream = true, .threads = lane->threads};
+  return dvt_lane_submit_work(lane, DVT_BLOCKING, &work, &command, sizeof command);
+}
+
 /* ---- the calls ---- */
 
 #define PLAIN(run, ...)                                                                                      \
@@ -353,6 +460,11 @@ static davit_status gels(dvt_plain *p, least_squares *s) {
   davit_status davit_queue_##p_##gqr(davit_queue *queue, int64_t m, int64_t n, int64_t k, T *a, int64_t lda, \
                                      const T *tau, const davit_solve_options *options) {                     \
     QUEUE(orgqr, (dvt_orgqr){TYPE, m, n, k, a, lda, tau});                                                   \
+  }                                                                                                          \
+  davit_status davit_queue_##p_##gels(davit_queue *queue, char trans, int64_t m, int64_t n, int64_t nrhs,    \
+                                      T *a, int64_t lda, T *b, int64_t ldb, int *info,                       \
+                                      const davit_solve_options *options) {                                  \
+    return enqueue(queue, (least_squares){TYPE, trans, m, n, nrhs, a, lda, b, ldb}, info, options);          \
   }
 CALLS(d, double, DAVIT_DOUBLE, ormqr, orgqr)
 CALLS(s, float, DAVIT_FLOAT, ormqr, orgqr)

@@ -395,7 +395,9 @@ BOTH(scasum, N(8), P(a.f), J(1), P(a.h), O(davit_norm_options))
   CALL(davit_queue_##p##gesv, Q, N(2), N(2), P(x), N(4), P(a.pivots), P(y), N(4), P(&a.counted),             \
        O(davit_solve_options))                                                                               \
   BOTH(p##geqrf, N(3), N(2), P(x), N(4), P(y), O(davit_solve_options))                                       \
-  CALL(davit_##p##gels, L('N'), N(3), N(2), N(1), P(x), N(4), P(y), N(4), O(davit_solve_options))
+  CALL(davit_##p##gels, L('N'), N(3), N(2), N(1), P(x), N(4), P(y), N(4), O(davit_solve_options))            \
+  CALL(davit_queue_##p##gels, Q, L('N'), N(3), N(2), N(1), P(x), N(4), P(y), N(4), P(&a.counted),            \
+       O(davit_solve_options))
 SOLVE(d, a.x, a.y)
 SOLVE(s, a.f, a.g)
 SOLVE(z, a.x + 6, a.y)

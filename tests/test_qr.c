@@ -412,21 +412,64 @@ static void expect_left(squares *s) {
                (double)(wide ? n : m) * norm_of(square, k, k), s->type, "what gels has left", m, n);
 }
 
+static void expect_solution(squares *s) {
+  const int64_t m = s->m, n = s->n, nrhs = s->nrhs;
+  const bool adjoint = s->trans != 'N';
+  dense_take(&s->a);
+  dense_take(&s->b);
+  const number *x = values_of(&s->b, m > n ? m : n, nrhs);
+  if (nrhs > 0 && m > 0 && n > 0)
+    expect_left(s);
+  if (m > 0 && n > 0)
+    expect_least_squares(s, adjoint ? n : m, adjoint ? m : n, with_trans(adjoint ? 'C' : 'N', s->full, m, n),
+                         x);
+  else
+    assert_true(norm_of(x, m > n ? m : n, nrhs) == 0);
+}
+
 static void try_squares(davit_type type, bool adjoint, int64_t m, int64_t n, int64_t nrhs, int place,
                         int other, const davit_solve_options *options) {
   SCOPE;
   squares s = squares_new(type, adjoint, m, n, nrhs, place, other);
   CHECK(gels(&s, options));
-  dense_take(&s.a);
-  dense_take(&s.b);
-  const number *x = values_of(&s.b, m > n ? m : n, nrhs);
-  if (nrhs > 0 && m > 0 && n > 0)
-    expect_left(&s);
-  if (m > 0 && n > 0)
-    expect_least_squares(&s, adjoint ? n : m, adjoint ? m : n, with_trans(adjoint ? 'C' : 'N', s.full, m, n),
-                         x);
-  else
-    assert_true(norm_of(x, m > n ? m : n, nrhs) == 0);
+  expect_solution(&s);
+}
+
+static davit_status queue_gels(davit_queue *queue, squares *s, int *info) {
+  return BY_TYPE(s->type, davit_queue_, gels, queue, s->trans, s->m, s->n, s->nrhs, dense_there(&s->a),
+                 dense_ld(&s->a), dense_there(&s->b), dense_ld(&s->b), info, NULL);
+}
+
+/* A second matrix has a column of zeros in its middle. */
+static void try_queued_squares(int device, davit_type type, bool adjoint, int64_t m, int64_t n, int64_t nrhs,
+                               int info_place) {
+  SCOPE;
+  davit_queue *queue = queue_of(device);
+  const int place = place_for(device);
+  squares s = squares_new(type, adjoint, m, n, nrhs, place, place),
+          bad = squares_new(type, adjoint, m, n, nrhs, place, place);
+  int *info = kept_at(2 * sizeof *info, info_place), found[2] = {-1, -1};
+  const int64_t k = least_of(m, n), at = k / 2;
+  for (int64_t i = 0; i < (m < n ? n : m) && k > 0; i++)
+    put_number(&bad.a, m < n ? at : i, m < n ? i : at, 0);
+  dense_give(&bad.a);
+  CHECK(queue_gels(queue, &s, info));
+  CHECK(queue_gels(queue, &bad, info + 1));
+  CHECK(davit_queue_synchronize(queue));
+  CHECK(davit_copy(sizeof found, info, found));
+  expect_solution(&s);
+  assert_int_equal(found[0], 0);
+  assert_int_equal(found[1], k > 0 && nrhs > 0 ? at + 1 : 0);
+}
+
+CASE(test_queued_squares) {
+  static const int64_t wanted[][3] = {{60, 30, 2}, {30, 60, 3}, {41, 41, 1}, {0, 7, 2}, {7, 0, 2}, {9, 4, 0}};
+  EACH_DEVICE(device)
+    for (int t = 0; t < COUNT(types); t++)
+      for (int i = 0; i < COUNT(wanted); i++)
+        for (int adjoint = 0; adjoint < 2; adjoint++)
+          try_queued_squares(device, types[t], adjoint, wanted[i][0], wanted[i][1], wanted[i][2],
+                             i % 2 ? DAVIT_PAGEABLE : place_for(device));
 }
 
 /* At home; with the factors in blocks where there is room for B, and in slabs where there is none, but for a tile of

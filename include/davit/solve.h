@@ -313,7 +313,9 @@ DAVIT_API davit_status davit_queue_cungqr(davit_queue *queue, int64_t m, int64_t
  * transpose. B has max(m, n) rows: the right-hand side in the first ones, which becomes X; where there are more equations
  * than unknowns the rows behind X have the residual's length in each column. A becomes its QR (m >= n) or LQ
  * factorisation, without its tau. Where R(k, k) is exactly 0 the call returns DAVIT_SINGULAR with k in report->failed,
- * and B is undefined. B must not overlap A. */
+ * and B is undefined. B must not overlap A.
+ *
+ * The queue form writes k, or 0, to *info as potrf's does, and holds its queue until X is there. */
 DAVIT_API davit_status davit_dgels(char trans, int64_t m, int64_t n, int64_t nrhs, double *a, int64_t lda,
                                    double *b, int64_t ldb, const davit_solve_options *options);
 DAVIT_API davit_status davit_sgels(char trans, int64_t m, int64_t n, int64_t nrhs, float *a, int64_t lda,
@@ -324,6 +326,18 @@ DAVIT_API davit_status davit_zgels(char trans, int64_t m, int64_t n, int64_t nrh
 DAVIT_API davit_status davit_cgels(char trans, int64_t m, int64_t n, int64_t nrhs, davit_complex_float *a,
                                    int64_t lda, davit_complex_float *b, int64_t ldb,
                                    const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_dgels(davit_queue *queue, char trans, int64_t m, int64_t n, int64_t nrhs,
+                                         double *a, int64_t lda, double *b, int64_t ldb, int *info,
+                                         const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_sgels(davit_queue *queue, char trans, int64_t m, int64_t n, int64_t nrhs,
+                                         float *a, int64_t lda, float *b, int64_t ldb, int *info,
+                                         const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_zgels(davit_queue *queue, char trans, int64_t m, int64_t n, int64_t nrhs,
+                                         davit_complex_double *a, int64_t lda, davit_complex_double *b,
+                                         int64_t ldb, int *info, const davit_solve_options *options);
+DAVIT_API davit_status davit_queue_cgels(davit_queue *queue, char trans, int64_t m, int64_t n, int64_t nrhs,
+                                         davit_complex_float *a, int64_t lda, davit_complex_float *b,
+                                         int64_t ldb, int *info, const davit_solve_options *options);
 
 /* ---- inverses ---- */
 

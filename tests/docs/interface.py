@@ -12,7 +12,6 @@ import re
 import sys
 from pathlib import Path
 
-PLAIN_ALONE = {"gels"}  # no queue form
 
 
 def declared(root):
@@ -45,7 +44,7 @@ def listed(page):
         prefix, kind, stem = re.match("(davit_(?:mpi_|queue_)?)(.)(.*)", name).groups()
         for letter in {"P": "dszc", "R": "ds", "Z": "zc"}[kind]:
             functions[prefix + letter + stem] = arguments
-            if prefix == "davit_" and stem not in PLAIN_ALONE:
+            if prefix == "davit_":
                 functions.setdefault("davit_queue_" + letter + stem, ["queue"] + arguments)
     return functions
 
