@@ -353,7 +353,7 @@ static davit_status run_getrf(const setting *s, const matrix *a, int *ipiv, int 
   return status;
 }
 
-/* `zero`: a column of zeros, or -1. */
+/* `zero`: a column of zeros, with the last one that has a pivot, or -1. */
 static void try_getrf(const setting *s, davit_type type, int m, int n, bool fits, int zero) {
   matrix a = make(s->grid, s->p, s->q, type, m, n, fits, false);
   const int least = m < n ? m : n,
@@ -366,7 +366,7 @@ static void try_getrf(const setting *s, davit_type type, int m, int n, bool fits
            (int)type, m, n, a.i, a.j, s->p, s->q, a.desc[4], a.desc[5], zero);
   snprintf(index, sizeof index, "U(%d, %d) is 0", zero + 1, zero + 1);
   for (int i = 0; zero >= 0 && i < m; i++)
-    a.all[at(&a, i, zero)] = 0;
+    a.all[at(&a, i, zero)] = a.all[at(&a, i, least - 1)] = 0;
   distribute(&a);
   for (int il = 0; il < local_rows; il++)
     ipiv[il] = UNTOUCHED;
