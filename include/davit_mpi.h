@@ -125,9 +125,9 @@ DAVIT_API davit_status davit_mpi_strsm(davit_mpi_grid *grid, char side, char upl
                                        const int descb[9], const davit_mpi_options *options);
 
 /* A = L L' ('L') or U' U ('U') of the n × n submatrix, in place, where ' is the (conjugate) transpose. The half that
- * `uplo` does not name is not changed. Where the leading minor of order k is not positive definite all ranks
- * return DAVIT_NOT_POSITIVE_DEFINITE with k in the sentence; the blocks of columns (rows) before it are those of the
- * factor. As PDPOTRF.
+ * `uplo` does not name may hold anything, and stays as it is. Where the leading minor of order k is not positive
+ * definite all ranks return DAVIT_NOT_POSITIVE_DEFINITE with k in the sentence; the blocks of columns (rows) before it
+ * are those of the factor. As PDPOTRF.
  *
  * A rank computes on the first of its devices; options->panel is not used. A block of columns of the descriptor is
  * factored by the process column that has it, and sent while the others are updated with the one before. A matrix whose

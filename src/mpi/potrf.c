@@ -14,11 +14,11 @@ typedef struct cholesky {
   dvt_mpi_factoring f; /* the first member */
   char uplo;           /* of the memory */
   int found;           /* LAPACK's info of a block */
-  /* Of the last block: what is on the diagonal, the rank's rows below, those of them that its process column gathers, and
-   * what it has gathered. */
+  /* Of the last block: what is on the diagonal, the rank's rows below, those of them that its process column gathers,
+   * and what it has gathered. */
   char *diagonal, *left, *own, *right, *diagonal_there, *left_there, *right_there;
-  int *counts, *at,
-      *taken; /* rows in `right` of each process of the column; where they begin; how many were taken */
+  /* Rows in `right` of each process of the column; where they begin; how many an update has passed. */
+  int *counts, *at, *taken;
 } cholesky;
 
 static bool is_row_by_row(const cholesky *c) {

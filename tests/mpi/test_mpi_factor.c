@@ -173,7 +173,7 @@ static void expect_small(const matrix *a, double difference, const char *what) {
   const int64_t count = (int64_t)a->m * a->n;
   const double eps = is_double(a->type) ? DBL_EPSILON : (double)FLT_EPSILON;
   for (int64_t k = 0; k < count; k++)
-    largest = fmax(largest, cabs(a->all[k]));
+    largest = fmax(largest, cabs(a->all[k])); /* not NaN, what a triangle leaves out */
   const double bound = 3 * eps * (a->n > a->m ? a->n : a->m) * largest;
   EXPECT(difference <= bound, "%s: a residual of %g, %g allowed", what, difference,
          bound); /* NaN fails, too */
@@ -229,7 +229,7 @@ static double potrf_residual(const matrix *a, const element *x, char uplo, int c
   double most = 0;
   for (size_t j = 0; j < (size_t)cols; j++)
     for (size_t i = j; i < n; i++) {
-      element sum = a->all[i + j * n];
+      element sum = uplo == 'L' ? a->all[i + j * n] : conj(a->all[j + i * n]);
       for (size_t k = 0; k <= j; k++)
         sum -= uplo == 'L' ? x[i + k * n] * conj(x[j + k * n]) : conj(x[k + i * n]) * x[k + j * n];
       most = cabs(sum) <= most ? most : cabs(sum);
@@ -245,10 +245,13 @@ static void try_potrf(const setting *s, davit_type type, int n, bool fits, int b
   snprintf(what, sizeof what, "potrf %c, type %d, n %d at (%d, %d), grid %d × %d, blocks %d × %d, bad %d",
            uplo, (int)type, n, a.i, a.j, s->p, s->q, a.desc[4], a.desc[5], bad);
   snprintf(order, sizeof order, "minor of order %d is", bad + 1);
-  if (bad >= 0) {
+  if (bad >= 0)
     a.all[(size_t)bad * ((size_t)n + 1)] = -1;
-    distribute(&a);
-  }
+  for (int j = 0; j < n; j++)
+    for (int i = 0; i < n; i++)
+      if (uplo == 'L' ? i < j : i > j)
+        a.all[at(&a, i, j)] = NAN;
+  distribute(&a);
   const davit_status status = run_potrf(s, &a, uplo);
   EXPECT(status == (bad < 0 ? DAVIT_SUCCESS : DAVIT_NOT_POSITIVE_DEFINITE), "%s: %s, %s", what,
          davit_status_string(status), davit_last_error());
@@ -350,7 +353,7 @@ static davit_status run_getrf(const setting *s, const matrix *a, int *ipiv, int 
   return status;
 }
 
-/* `zero`: a column of zeros, or -1. */
+/* `zero`: a column of zeros, with the last one that has a pivot, or -1. */
 static void try_getrf(const setting *s, davit_type type, int m, int n, bool fits, int zero) {
   matrix a = make(s->grid, s->p, s->q, type, m, n, fits, false);
   const int least = m < n ? m : n,
@@ -363,7 +366,7 @@ static void try_getrf(const setting *s, davit_type type, int m, int n, bool fits
            (int)type, m, n, a.i, a.j, s->p, s->q, a.desc[4], a.desc[5], zero);
   snprintf(index, sizeof index, "U(%d, %d) is 0", zero + 1, zero + 1);
   for (int i = 0; zero >= 0 && i < m; i++)
-    a.all[at(&a, i, zero)] = 0;
+    a.all[at(&a, i, zero)] = a.all[at(&a, i, least - 1)] = 0;
   distribute(&a);
   for (int il = 0; il < local_rows; il++)
     ipiv[il] = UNTOUCHED;
