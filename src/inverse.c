@@ -13,10 +13,10 @@
 #include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
 #include "src/base/cancel.h"
+#include "src/base/clock.h"
 #include "src/base/ending.h"
 #include "src/base/team.h"
-#include "src/level3/model.h"
-#include "src/level3/run.h"
+#include "src/factor/plain.h"
 #include "src/runtime/backend.h"
 #include "src/runtime/copy.h"
 #include "src/runtime/memory.h"
@@ -53,18 +53,30 @@ static davit_status check(void *arguments) {
 static const dvt_operation operations[] = {ROW(DVT_TRTRI, "trtri"), ROW(DVT_POTRI, "potri"),
                                            ROW(DVT_GETRI, "getri"), ROW(DVT_LAUUM, "lauum")};
 
+/* The host exchanges rows. */
+static davit_status lend_pivots(dvt_inverse *p, dvt_lent *lent) {
+  DVT_TRY(dvt_lend((void *)(uintptr_t)p->ipiv, (size_t)p->n * sizeof(int), DAVIT_HOST, true, lent));
+  p->ipiv = lent->pointer;
+  return DAVIT_SUCCESS;
+}
+
 /* Inside a BLOCKING command, as all forms wait. */
 static davit_status run_form(const dvt_site *site, const void *arguments) {
   dvt_inverse p = *(const dvt_inverse *)arguments;
   const size_t bytes = dvt_inverse_scratch(&p, DVT_INVERSE_COLUMNS);
   int info = 0;
+  dvt_lent ipiv;
   p.info = &info;
   p.scratch = NULL; /* of the caller, where this is a part */
-  if (bytes > 0)
-    DVT_TRY(dvt_malloc(bytes, dvt_place_for(site->device), &p.scratch));
-  const davit_status status = dvt_operation_run(site, &operations[p.kind], &p);
+  DVT_TRY(lend_pivots(&p, &ipiv));
+  davit_status status =
+      bytes > 0 ? dvt_malloc(bytes, dvt_place_for(site->device), &p.scratch) : DAVIT_SUCCESS;
+  if (status == DAVIT_SUCCESS)
+    status = dvt_operation_run(site, &operations[p.kind], &p);
   davit_free(p.scratch);
+  const davit_status back = dvt_lent_back(&ipiv, false);
   DVT_TRY(status);
+  DVT_TRY(back);
   int *const wanted = ((const dvt_inverse *)arguments)->info;
   const dvt_copy found = dvt_copy_bytes(sizeof info, &info, DAVIT_PAGEABLE, wanted, dvt_place_of(wanted));
   return dvt_copy_now(&found);
@@ -79,12 +91,9 @@ static davit_status submit(dvt_lane *lane, const dvt_inverse *p) {
 /* ---- one device ---- */
 
 typedef struct call {
+  dvt_plain plain;
   const dvt_inverse *arguments; /* checked, n > 0 */
-  const davit_solve_options *options;
-  int devices[DVT_MAX_DEVICES], count;
-  int place;    /* of the matrix */
-  size_t bytes; /* that may be used on each device */
-  davit_solve_report *report;
+  size_t bytes;                 /* that may be used on each device */
 } call;
 
 static size_t bytes_of(const dvt_inverse *p) {
@@ -92,13 +101,13 @@ static size_t bytes_of(const dvt_inverse *p) {
 }
 
 /* A short matrix of the host's is inverted by the calling thread. */
-static davit_status invert_in_place(const call *c, int device) {
+static davit_status invert_in_place(call *c, int device) {
   const dvt_inverse *p = c->arguments;
   const dvt_operation *operation = &operations[p->kind];
   dvt_lane *lane;
-  c->report->block = p->n;
-  c->report->device_count = 1;
-  c->report->written = true;
+  c->plain.report.block = p->n;
+  c->plain.report.device_count = 1;
+  c->plain.report.written = true;
   if (dvt_operation_runs_here(device, operation, 0)) {
     dvt_inverse own = *p;
     const size_t bytes = dvt_inverse_scratch(p, DVT_INVERSE_COLUMNS), few = 32 << 10;
@@ -120,10 +129,10 @@ static davit_status move(call *c, dvt_lane *lane, const dvt_inverse *p, char *co
   const size_t element = davit_type_bytes(p->type), ld = (size_t)p->lda * element,
                dense = (size_t)p->n * element;
   const int there = dvt_place_for(lane->device);
-  const bool from_host = dvt_place_is_host(c->place), whole = p->kind == DVT_GETRI;
-  int64_t *bytes = !from_host ? &c->report->bytes_from_peers
-                   : back     ? &c->report->bytes_to_host
-                              : &c->report->bytes_from_host;
+  const bool from_host = dvt_place_is_host(c->plain.call.a.place), whole = p->kind == DVT_GETRI;
+  int64_t *bytes = !from_host ? &c->plain.report.bytes_from_peers
+                   : back     ? &c->plain.report.bytes_to_host
+                              : &c->plain.report.bytes_from_host;
   for (int64_t j = 0; j < p->n; j += COLUMNS) {
     const int64_t end = dvt_at_most(j + COLUMNS, p->n), top = whole || p->uplo == 'U' ? 0 : j,
                   bottom = whole || p->uplo == 'L' ? p->n : end;
@@ -137,8 +146,8 @@ static davit_status move(call *c, dvt_lane *lane, const dvt_inverse *p, char *co
                            .source_pitch = back ? dense : ld,
                            .row_bytes = (size_t)(bottom - top) * element,
                            .cols = (size_t)(end - j),
-                           .destination_place = back ? c->place : there,
-                           .source_place = back ? there : c->place};
+                           .destination_place = back ? c->plain.call.a.place : there,
+                           .source_place = back ? there : c->plain.call.a.place};
     *bytes += (int64_t)(part.row_bytes * part.cols);
     DVT_TRY(dvt_copy_submit(lane, &part));
   }
@@ -154,12 +163,12 @@ static davit_status invert_copy(call *c, dvt_lane *lane, const dvt_inverse *p, v
   DVT_TRY(dvt_lanes_synchronize(&lane, 1));
   if (*p->info)
     return DAVIT_SUCCESS;
-  c->report->written = true;
+  c->plain.report.written = true;
   return move(c, lane, p, copy, true);
 }
 
 static davit_status invert_elsewhere(call *c, const dvt_inverse *p) {
-  const int device = c->devices[0];
+  const int device = c->plain.call.devices[0];
   dvt_lane *lane;
   void *copy;
   DVT_TRY(dvt_malloc(bytes_of(p), dvt_place_for(device), &copy));
@@ -173,29 +182,15 @@ static davit_status invert_elsewhere(call *c, const dvt_inverse *p) {
 /* ---- parts ---- */
 
 static davit_status level3(const dvt_inverter *on, const dvt_level3 *g) {
-  call *c = on->context;
-  davit_level3_report done = {.seconds = 0};
-  const davit_level3_options options = {.devices = c->devices,
-                                        .device_count = c->count,
-                                        .cache_bytes = c->options->cache_bytes,
-                                        .separate_memory = c->options->separate_memory,
-                                        .report = &done};
   dvt_level3 own = *g;
-  const davit_status status = dvt_level3_call_plain(&own, &options);
-  c->report->written |= done.written;
-  DVT_TRY(status);
-  c->report->bytes_from_host += done.bytes_from_host;
-  c->report->bytes_to_host += done.bytes_to_host;
-  c->report->bytes_from_peers += done.bytes_from_peers;
-  c->report->device_count = (int)dvt_at_least(c->report->device_count, done.device_count);
-  return DAVIT_SUCCESS;
+  return dvt_plain_level3(&((call *)on->context)->plain, &own);
 }
 
 static davit_status small(const dvt_inverter *on, const dvt_inverse *block) {
   call *c = on->context;
   if (block->kind != DVT_CLEAR)
     return invert_elsewhere(c, block);
-  c->report->written = true;
+  c->plain.report.written = true;
   return dvt_inverse_fetched(on, block);
 }
 
@@ -213,7 +208,7 @@ static int64_t choose_block(const call *c) {
   int64_t block = dvt_at_most(dvt_at_least(eighth, shortest), longest);
   while (block > 1 && 2 * (size_t)(block * block) * davit_type_bytes(c->arguments->type) > c->bytes)
     block /= 2;
-  return c->options->block ? c->options->block : block;
+  return c->plain.call.options->block ? c->plain.call.options->block : block;
 }
 
 static davit_status invert_parts(call *c) {
@@ -221,8 +216,8 @@ static davit_status invert_parts(call *c) {
   const int64_t block = choose_block(c);
   const dvt_inverter parts = {c, block, block, level3, small, copy};
   const size_t bytes = dvt_inverse_scratch(&p, block);
-  c->report->block = block;
-  c->report->device_count = 1;
+  c->plain.report.block = block;
+  c->plain.report.device_count = 1;
   if (bytes > 0)
     DVT_TRY(dvt_malloc(bytes, DAVIT_PAGEABLE, &p.scratch));
   const davit_status status = dvt_inverse_by(&parts, &p);
@@ -232,52 +227,16 @@ static davit_status invert_parts(call *c) {
 
 /* ---- where ---- */
 
-static bool computes_in_place(const call *c, int device) {
-  return dvt_place_reached(device, c->place) &&
-         !(c->options->separate_memory && dvt_device_find(device)->shares_host_memory);
-}
-
-/* Whether the host would be done before the first device, which has the matrix to fetch. */
-static bool host_is_faster(const call *c) {
-  const dvt_inverse *p = c->arguments;
-  const double n = (double)p->n, whole = n * n * (double)davit_type_bytes(p->type),
-               bytes = p->kind == DVT_GETRI ? whole : whole / 2,
-               sixths = p->kind == DVT_TRTRI   ? 1
-                        : p->kind == DVT_POTRI ? 2
-                                               : 4; /* of a product's flops */
-  dvt_model model;
-  dvt_model_of(c->devices, c->count, p->type, &model);
-  const dvt_model_device *d = &model.device[0], host = dvt_model_host(dvt_threads(), p->type);
-  const double there = model.start + bytes / d->up + bytes / d->down + n * d->solve +
-                       dvt_model_product(d, n, n, n * sixths / 6);
-  return dvt_model_product(&host, n, n, n * sixths / 6) < there;
-}
-
-/* The device that inverts the matrix where it lies, DAVIT_HOST for the host; false: it has to travel. */
-static bool find_home(const call *c, bool any_device, int *home) {
-  const bool host = dvt_place_is_host(c->place);
-  if (any_device && !host) {
-    *home = c->place;
-    return true;
-  }
-  if ((host || c->count == 1) && computes_in_place(c, c->devices[0])) {
-    *home = c->count > 1 ? DAVIT_HOST : c->devices[0];
-    return true;
-  }
-  *home = DAVIT_HOST;
-  return any_device && !c->options->separate_memory && !c->options->block && host_is_faster(c);
-}
-
 /* To ask a GPU takes some 40 µs, and any has 1 GiB. */
 static davit_status find_bytes(call *c) {
   const size_t unknown = (size_t)1 << 30;
-  c->bytes = c->options->cache_bytes ? c->options->cache_bytes : unknown;
-  if (c->options->cache_bytes || 2 * bytes_of(c->arguments) <= unknown)
+  c->bytes = c->plain.call.options->cache_bytes ? c->plain.call.options->cache_bytes : unknown;
+  if (c->plain.call.options->cache_bytes || 2 * bytes_of(c->arguments) <= unknown)
     return DAVIT_SUCCESS;
   c->bytes = SIZE_MAX;
-  for (int i = 0; i < c->count; i++) {
+  for (int i = 0; i < c->plain.call.count; i++) {
     size_t bytes, total;
-    const davit_status status = davit_device_memory(c->devices[i], &bytes, &total);
+    const davit_status status = davit_device_memory(c->plain.call.devices[i], &bytes, &total);
     if (status != DAVIT_SUCCESS && status != DAVIT_UNSUPPORTED)
       return status;
     bytes = status == DAVIT_SUCCESS ? bytes / 10 * 8 : unknown;
@@ -287,83 +246,81 @@ static davit_status find_bytes(call *c) {
 }
 
 /* The matrix, and as much beside it, which is more than libraries ask for. A device that refuses it gets parts. */
-static davit_status invert_on_devices(call *c, bool any_device) {
+static davit_status invert_on_devices(call *c) {
   const dvt_inverse *p = c->arguments;
   DVT_TRY(find_bytes(c));
-  if ((any_device || c->count == 1) && 2 * bytes_of(p) <= c->bytes) {
-    c->report->block = p->n;
-    c->report->device_count = 1;
+  if ((c->plain.any_device || c->plain.call.count == 1) && 2 * bytes_of(p) <= c->bytes) {
+    c->plain.report.block = p->n;
+    c->plain.report.device_count = 1;
     const davit_status status = invert_elsewhere(c, p);
-    if (status != DAVIT_OUT_OF_DEVICE_MEMORY || c->report->written || c->options->cache_bytes)
+    if (status != DAVIT_OUT_OF_DEVICE_MEMORY || c->plain.report.written || c->plain.call.options->cache_bytes)
       return status;
     c->bytes /= 4;
   }
   return invert_parts(c);
 }
 
-static davit_status travel(call *c, bool any_device) {
+static davit_status travel(call *c) {
   DVT_UNCANCELLED;
   DVT_TRY(dvt_may_wait());
   dvt_backend_hold();
-  DVT_INSIDE_IF(dvt_place_any_gpu(c->devices, c->count));
-  const davit_status status = invert_on_devices(c, any_device);
+  DVT_INSIDE_IF(dvt_place_any_gpu(c->plain.call.devices, c->plain.call.count));
+  const davit_status status = invert_on_devices(c);
   dvt_backend_drop();
   return status;
 }
 
-/* ---- plain forms ---- */
+/* ---- the two forms ---- */
 
-static davit_status invert(dvt_inverse *p, const davit_solve_options *given, davit_solve_report *report) {
-  static const davit_solve_options defaults;
-  const dvt_where where = DVT_WHERE(given);
-  call c = {.arguments = p, .options = given ? given : &defaults, .report = report};
-  int info = 0, home;
+/* A product's flops, in sixths, that an inverse takes. */
+static double sixths_of(const dvt_inverse *p) {
+  return p->kind == DVT_TRTRI ? 1 : p->kind == DVT_POTRI ? 2 : 4;
+}
+
+static davit_status compute(call *c) {
+  return dvt_plain_is_at_home(&c->plain) ? invert_in_place(c, c->plain.home) : travel(c);
+}
+
+static davit_status invert(call *c, dvt_inverse *p) {
+  const double n = (double)p->n;
+  void *ipiv = (void *)(uintptr_t)p->ipiv;
+  int info = 0;
+  dvt_lent lent;
   p->info = &info;
-  DVT_TRY(where.status);
+  if (c->plain.given)
+    DVT_TRY(DVT_CHECK_OPTIONS(c->plain.given));
   DVT_TRY(check(p));
-  DVT_TRY(dvt_check_length("options->block", c.options->block));
-  DVT_TRY(dvt_choose_devices(where, c.devices, &c.count));
-  if (where.mapped)
-    DVT_TRY(dvt_use_mapped(c.devices[0], "a", &p->a));
+  DVT_TRY(dvt_plain_begin(&c->plain));
   if (p->n == 0)
     return DAVIT_SUCCESS;
-  c.place = dvt_place_of(p->a);
-  const bool any_device = !where.devices && !where.mapped;
-  DVT_TRY(find_home(&c, any_device, &home) ? invert_in_place(&c, home) : travel(&c, any_device));
-  report->failed = info;
+  DVT_TRY(dvt_plain_mapped(&c->plain, "a", &p->a));
+  DVT_TRY(dvt_plain_mapped(&c->plain, "ipiv", &ipiv));
+  p->ipiv = ipiv;
+  c->plain.call.type = p->type;
+  c->plain.call.a = (dvt_dense){p->a, p->n, p->n, p->lda, 0};
+  c->plain.flops = 2 * n * n * n * sixths_of(p) / 6;
+  c->plain.elements = p->kind == DVT_GETRI ? n * n : n * n / 2;
+  DVT_TRY(lend_pivots(p, &lent));
+  const davit_status status = compute(c), back = dvt_lent_back(&lent, false);
+  DVT_TRY(status);
+  DVT_TRY(back);
+  c->plain.report.failed = info;
   if (info == 0)
     return DAVIT_SUCCESS;
-  report->written = false;
+  c->plain.report.written = false;
   return davit_fail(DAVIT_SINGULAR, "element %d of the diagonal is 0", info);
 }
 
 static davit_status run(dvt_inverse *p, const davit_solve_options *options) {
   const int64_t begin = dvt_now_ns();
-  davit_solve_report report = {.seconds = 0};
-  const davit_status status = invert(p, options, &report);
-  report.seconds = 1e-9 * (double)(dvt_now_ns() - begin);
-  if (options && options->report)
-    *options->report = report;
-  return status;
-}
-
-/* ---- queue forms ---- */
-
-static const char *member_of_blocks(const davit_solve_options *options) {
-  return options->block             ? "block"
-         : options->cache_bytes     ? "cache_bytes"
-         : options->separate_memory ? "separate_memory"
-         : options->report          ? "report"
-                                    : NULL;
+  call c = {.plain = {.given = options}, .arguments = p};
+  return dvt_plain_end(&c.plain, begin, invert(&c, p));
 }
 
 static davit_status enqueue(davit_queue *queue, dvt_inverse *p, const davit_solve_options *options) {
-  const char *member = options ? member_of_blocks(options) : NULL;
   const dvt_where where = DVT_WHERE(options);
   dvt_lane *lane;
-  if (member)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "options->%s is set, but a queue does one inverse as a whole",
-                      member);
+  DVT_TRY(dvt_queue_options(options));
   DVT_TRY(dvt_choose_lane(queue, where, &lane));
   DVT_TRY(check(p));
   if (where.mapped)

@@ -89,8 +89,10 @@ static davit_status update(dvt_factoring *f, int64_t k, dvt_blocks *blocks, int6
   dvt_follow(&all, p->ready);
   dvt_follow(&all, blocks->last[to]);
   const dvt_permute permute = order_of(f, beside, n, ld, device_rows(f, k, p), f->row_count[k]);
-  if (permute.count > 0)
+  if (permute.count > 0) {
     DVT_TRY(dvt_factor_compute(f, w, role, &all, &dvt_permute_operation, &permute, 1e9, NULL));
+    all.count = 0;
+  }
   const dvt_level3 solve = {.routine = DVT_TRSM,
                             .type = f->call->type,
                             .side = 'L',

@@ -3,7 +3,7 @@
 #ifndef DAVIT_SRC_FACTOR_MEMORY_H
 #define DAVIT_SRC_FACTOR_MEMORY_H
 
-#include "src/factor/factor.h"
+#include "src/factor/blocks.h"
 
 /* NULL: no memory. */
 dvt_factoring *dvt_factor_new(dvt_factor_call *call);

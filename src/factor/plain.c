@@ -162,6 +162,6 @@ davit_status dvt_queue_options(const davit_solve_options *options) {
                        : options->arithmetic      ? "arithmetic"
                                                   : NULL;
   return member ? davit_fail(DAVIT_INVALID_ARGUMENT,
-                             "options->%s is set, but a queue does one system as a whole", member)
+                             "options->%s is set, but a queue computes the whole on its device", member)
                 : DAVIT_SUCCESS;
 }
