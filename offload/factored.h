@@ -30,6 +30,9 @@ davit_status dvt_reflector_stream(const dvt_site *site, const void *reflector);
 davit_status dvt_reflector_region(const dvt_site *site, const void *reflector);
 davit_status dvt_adjoint_stream(const dvt_site *site, const void *adjoint);
 
+/* Waits for the site's stream, if it has one. */
+davit_status dvt_site_wait(const dvt_site *site);
+
 /* Kernels of davit's, on streams and as regions. */
 davit_status dvt_permute_device(const dvt_site *site, const void *permute);
 davit_status dvt_unit_device(const dvt_site *site, const void *unit);

@@ -19,6 +19,10 @@ enum { TEAM = 256, COLUMNS = 8, MOST_TEAMS = 4096 };
    : (type) == DAVIT_COMPLEX_DOUBLE ? complex_double_##name                                                  \
                                     : complex_float_##name)
 
+davit_status dvt_site_wait(const dvt_site *site) {
+  return site->stream ? dvt_stream_synchronize(site->stream) : DAVIT_SUCCESS;
+}
+
 davit_status dvt_permute_device(const dvt_site *site, const void *permute) {
   const dvt_permute *p = permute;
   void *room;

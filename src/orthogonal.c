@@ -2,7 +2,6 @@
 /* QR factorisation, products with Q, and least squares: the public calls. */
 #include <davit/solve.h>
 
-#include "offload/runtime/stream.h"
 #include "src/base/arithmetic.h"
 #include "src/base/clock.h"
 #include "src/factor/plain.h"
@@ -334,11 +333,6 @@ typedef struct least_squares_command {
   int *info;
 } least_squares_command;
 
-/* Waits for what the site's operations have enqueued. */
-static davit_status wait_for(const dvt_site *site) {
-  return site->stream ? dvt_stream_synchronize(site->stream) : DAVIT_SUCCESS;
-}
-
 /* The steps of run_tall() on one device; g->tau is room for so many. */
 static davit_status compute_tall(const dvt_site *site, const least_squares *s, const dvt_geqrf *g,
                                  bool adjoint, int64_t *zero) {
@@ -350,7 +344,7 @@ static davit_status compute_tall(const dvt_site *site, const least_squares *s, c
   if (adjoint && g->m > g->n)
     DVT_TRY(dvt_operation_run(site, &dvt_unit_operation, &clear));
   DVT_TRY(dvt_operation_run(site, &dvt_geqrf_operation, g));
-  DVT_TRY(wait_for(site));
+  DVT_TRY(dvt_site_wait(site));
   DVT_TRY(find_zero(g, zero));
   if (*zero)
     return DAVIT_SUCCESS;
@@ -373,7 +367,7 @@ static davit_status compute(const dvt_site *site, const least_squares *s, char *
   DVT_TRY(compute_tall(site, s, &g, (s->trans != 'N') != wide, zero));
   if (wide)
     DVT_TRY(dvt_operation_run(site, &dvt_adjoint_operation, &back));
-  return wait_for(site);
+  return dvt_site_wait(site);
 }
 
 /* Inside a BLOCKING command: the host looks at the diagonal of R. */
@@ -386,7 +380,7 @@ static davit_status run_command(const dvt_site *site, const void *arguments) {
   if (s->nrhs > 0 && least == 0 && most > 0) {
     const dvt_unit clear = rows_of_zeros(s, 0, most);
     DVT_TRY(dvt_operation_run(site, &dvt_unit_operation, &clear));
-    DVT_TRY(wait_for(site));
+    DVT_TRY(dvt_site_wait(site));
   } else if (s->nrhs > 0 && most > 0) {
     void *room;
     DVT_TRY(dvt_malloc(tau_bytes + (s->m < s->n ? (size_t)(s->m * s->n) * element : 0),
