@@ -7,7 +7,7 @@
  * each, behind the arguments, as gfortran passes them. */
 #include <float.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <sys/mman.h>
 
 #include "src/base/clock.h"
 #include "src/dropin/dropin.h"
@@ -30,7 +30,8 @@ typedef struct dvt_lapack {
   int64_t pivots;
   void *work; /* its first element becomes lwork */
   int64_t lwork;
-  int *narrow; /* of the caller's pivots; to be freed */
+  int *narrow; /* of the caller's pivots: pages of its own, */
+  size_t narrow_bytes;
   davit_solve_options options;
   davit_solve_report report;
   dvt_decision decision;
@@ -92,7 +93,9 @@ static void widen(dvt_int *ipiv, int64_t count) {
 static const int *narrow(dvt_lapack *call, const dvt_int *ipiv, int64_t count) {
   if (sizeof(int) == sizeof *ipiv)
     return (const int *)ipiv;
-  call->narrow = malloc((size_t)count * sizeof(int));
+  call->narrow_bytes = (size_t)count * sizeof(int);
+  void *pages = mmap(NULL, call->narrow_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  call->narrow = pages == MAP_FAILED ? NULL : pages;
   for (int64_t i = 0; call->narrow && i < count; i++)
     call->narrow[i] = (int)ipiv[i];
   return call->narrow;
@@ -116,7 +119,8 @@ static bool is_done(dvt_lapack *call, davit_status status) {
   char text[TEXT];
   dvt_barrier_leave_devices();
   dvt_arithmetic_release(&call->arithmetic);
-  free(call->narrow);
+  if (call->narrow)
+    munmap(call->narrow, call->narrow_bytes);
   describe(call, text, sizeof text);
   if (status == DAVIT_SUCCESS || call->report.failed) {
     widen(call->ipiv, call->pivots);

@@ -12,10 +12,11 @@
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "src/dropin/dropin.h"
 
-enum { MOST = 1024 };
+enum { NAMES_BYTES = 64 << 10 };
 
 static bool is_own(const void *symbol) {
   Dl_info found, self;
@@ -32,29 +33,32 @@ static void *find_in(const char *library, int flags, const char *name) {
   return symbol;
 }
 
+/* Names of libraries behind each other; an empty one ends them. */
 typedef struct loaded {
-  int count;
-  char *libraries[MOST];
+  size_t used;
+  char names[NAMES_BYTES];
 } loaded;
 
 static int note(struct dl_phdr_info *object, size_t size, void *list) {
   loaded *all = list;
+  const size_t bytes = strlen(object->dlpi_name) + 1;
   (void)size;
-  if (*object->dlpi_name && all->count < MOST)
-    all->libraries[all->count++] = strdup(object->dlpi_name);
+  if (bytes > 1 && all->used + bytes < NAMES_BYTES) {
+    memcpy(all->names + all->used, object->dlpi_name, bytes);
+    all->used += bytes;
+  }
   return 0;
 }
 
 /* In all libraries, after a list of them was made: while it is, nothing can be loaded. */
 static void *find_anywhere(const char *name) {
-  loaded all = {.count = 0};
+  loaded all;
   void *symbol = NULL;
+  all.used = 0;
   dl_iterate_phdr(note, &all);
-  for (int i = 0; i < all.count; i++) {
-    if (!symbol && all.libraries[i])
-      symbol = find_in(all.libraries[i], RTLD_NOLOAD, name);
-    free(all.libraries[i]);
-  }
+  all.names[all.used] = '\0';
+  for (const char *library = all.names; !symbol && *library; library += strlen(library) + 1)
+    symbol = find_in(library, RTLD_NOLOAD, name);
   return symbol;
 }
 
