@@ -5,6 +5,8 @@
 
 #undef DAVIT_WITH_CUDA /* triangles that cuSOLVER inverts on a GPU */
 #include "offload/inverse_stream.c"
+#include "offload/factored.h"
+#include "offload/refine.h"
 #include "offload/solve.h"
 #include "ref/inverse.h"
 
@@ -33,6 +35,15 @@ davit_status dvt_solve_prepare(const dvt_site *site) {
 }
 
 NO_FORM(add)
+NO_FORM(getrf)
+NO_FORM(getrs)
+NO_FORM(geqrf)
+NO_FORM(ormqr)
+NO_FORM(orgqr)
+NO_FORM(reflect)
+NO_FORM(reflector)
+NO_FORM(adjoint)
+NO_FORM(refine)
 
 /* ---- cases ---- */
 
