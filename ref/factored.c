@@ -131,7 +131,6 @@ davit_status dvt_ormqr_host(const dvt_site *site, const void *ormqr) {
 davit_status dvt_orgqr_host(const dvt_site *site, const void *orgqr) {
   const dvt_orgqr *p = orgqr;
   const size_t element = davit_type_bytes(p->type);
-  davit_status status = DAVIT_SUCCESS;
   if (p->m == 0 || p->n == 0)
     return DAVIT_SUCCESS;
   char *v = dvt_allocate_raw((size_t)(p->m * p->k + 1) * element);
@@ -141,7 +140,7 @@ davit_status dvt_orgqr_host(const dvt_site *site, const void *orgqr) {
     memcpy(v + (size_t)(j * p->m) * element, (const char *)p->a + (size_t)(j * p->lda) * element,
            (size_t)p->m * element);
   const dvt_unit unit = {p->type, p->m, p->n, p->a, p->lda, 0, true};
-  DVT_TRY(dvt_unit_host(site, &unit));
+  davit_status status = dvt_unit_host(site, &unit);
   multiplying q = {.site = site,
                    .type = p->type,
                    .length = p->m,

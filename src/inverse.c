@@ -216,11 +216,17 @@ static davit_status invert_parts(call *c) {
   const int64_t block = choose_block(c);
   const dvt_inverter parts = {c, block, block, level3, small, copy};
   const size_t bytes = dvt_inverse_scratch(&p, block);
+  const davit_solve_options *given = c->plain.given;
+  davit_solve_options named = *c->plain.call.options; /* level 3 would choose for itself */
+  named.devices = c->plain.call.devices;
+  named.device_count = c->plain.call.count;
   c->plain.report.block = block;
   c->plain.report.device_count = 1;
   if (bytes > 0)
     DVT_TRY(dvt_malloc(bytes, DAVIT_PAGEABLE, &p.scratch));
+  c->plain.given = &named;
   const davit_status status = dvt_inverse_by(&parts, &p);
+  c->plain.given = given;
   davit_free(p.scratch);
   return status;
 }

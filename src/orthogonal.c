@@ -123,7 +123,8 @@ static davit_status orgqr(dvt_plain *p, dvt_orgqr *g) {
   if (g->n == 0)
     return DAVIT_SUCCESS;
   DVT_TRY(dvt_plain_mapped(p, "a", &g->a));
-  DVT_TRY(dvt_plain_mapped(p, "tau", &tau));
+  if (g->k > 0)
+    DVT_TRY(dvt_plain_mapped(p, "tau", &tau));
   g->tau = tau;
   dvt_factor_call *c = &p->call;
   *c = (dvt_factor_call){.rule = &dvt_qr_rule,
@@ -195,8 +196,9 @@ static dvt_unit rows_of_zeros(const least_squares *s, int64_t first, int64_t row
                     .below = true};
 }
 
-static davit_status clear_rows(const least_squares *s, int64_t first, int64_t rows) {
+static davit_status clear_rows(dvt_plain *p, const least_squares *s, int64_t first, int64_t rows) {
   const dvt_unit zero = rows_of_zeros(s, first, rows);
+  p->report.written |= rows > 0;
   return rows > 0 ? at(dvt_place_of(s->b), &dvt_unit_operation, &zero) : DAVIT_SUCCESS;
 }
 
@@ -265,7 +267,7 @@ static davit_status solve(dvt_plain *p, const least_squares *s, const dvt_geqrf 
 static davit_status run_tall(dvt_plain *p, const least_squares *s, const dvt_geqrf *g, bool adjoint) {
   int64_t zero;
   if (adjoint)
-    DVT_TRY(clear_rows(s, g->n, g->m - g->n));
+    DVT_TRY(clear_rows(p, s, g->n, g->m - g->n));
   p->call = (dvt_factor_call){.rule = &dvt_qr_rule,
                               .work = DVT_FACTOR,
                               .type = s->type,
@@ -314,10 +316,12 @@ static davit_status gels(dvt_plain *p, least_squares *s) {
   void *tau;
   DVT_TRY(check(s));
   DVT_TRY(dvt_plain_begin(p));
-  DVT_TRY(dvt_plain_mapped(p, "a", &s->a));
-  DVT_TRY(dvt_plain_mapped(p, "b", &s->b));
+  if (least > 0 && s->nrhs > 0)
+    DVT_TRY(dvt_plain_mapped(p, "a", &s->a));
+  if (most > 0 && s->nrhs > 0)
+    DVT_TRY(dvt_plain_mapped(p, "b", &s->b));
   if (least == 0 || s->nrhs == 0)
-    return most == 0 || s->nrhs == 0 ? DAVIT_SUCCESS : clear_rows(s, 0, most);
+    return most == 0 || s->nrhs == 0 ? DAVIT_SUCCESS : clear_rows(p, s, 0, most);
   DVT_TRY(dvt_malloc(tau_bytes, DAVIT_PINNED, &tau));
   dvt_geqrf g = {s->type, most, least, s->a, s->lda, tau};
   const bool adjoint = (s->trans != 'N') != wide;
@@ -365,9 +369,7 @@ static davit_status compute(const dvt_site *site, const least_squares *s, char *
   if (wide)
     DVT_TRY(dvt_operation_run(site, &dvt_adjoint_operation, &there));
   DVT_TRY(compute_tall(site, s, &g, (s->trans != 'N') != wide, zero));
-  if (wide)
-    DVT_TRY(dvt_operation_run(site, &dvt_adjoint_operation, &back));
-  return dvt_site_wait(site);
+  return wide ? dvt_operation_run(site, &dvt_adjoint_operation, &back) : DAVIT_SUCCESS;
 }
 
 /* Inside a BLOCKING command: the host looks at the diagonal of R. */
@@ -385,9 +387,10 @@ static davit_status run_command(const dvt_site *site, const void *arguments) {
     void *room;
     DVT_TRY(dvt_malloc(tau_bytes + (s->m < s->n ? (size_t)(s->m * s->n) * element : 0),
                        dvt_place_for(site->device), &room));
-    const davit_status status = compute(site, s, room, &zero);
-    davit_free(room);
+    const davit_status status = compute(site, s, room, &zero), end = dvt_site_wait(site);
+    davit_free(room); /* which nothing uses any more */
     DVT_TRY(status);
+    DVT_TRY(end);
   }
   const int info = (int)zero;
   const dvt_copy found = dvt_copy_bytes(sizeof info, &info, DAVIT_PAGEABLE, c->info, dvt_place_of(c->info));

@@ -171,7 +171,7 @@ CASE(test_shapes) {
 static void expect_report(const spread_call *c, const problem *p, int64_t block) {
   const int64_t bytes = p->m * p->n * (int64_t)davit_type_bytes(p->type);
   const davit_solve_report *r = &c->report;
-  assert_true(r->failed == 0 && r->block == block && r->written && r->device_count > 0);
+  assert_true(r->failed == 0 && r->block == least_of(block, p->n) && r->written && r->device_count > 0);
   assert_true(r->bytes_to_host == bytes);
   if (c->options.cache_bytes > 0) { /* blocks come back for a slab behind theirs */
     assert_true(r->bytes_from_host > bytes);
@@ -198,9 +198,10 @@ static void try_blocks(davit_type type, int64_t m, int64_t n, int64_t block, int
 }
 
 CASE(test_blocks) {
-  static const int64_t of_blocks[][3] = {{1, 1, 1},      {3, 2, 1},     {9, 9, 2},     {50, 23, 7},
-                                         {23, 50, 7},    {64, 64, 16},  {97, 130, 32}, {130, 97, 40},
-                                         {150, 90, 200}, {20, 120, 16}, {120, 20, 16}};
+  static const int64_t of_blocks[][3] = {{1, 1, 1},     {3, 2, 1},     {9, 9, 2},
+                                         {50, 23, 7},   {23, 50, 7},   {64, 64, 16},
+                                         {97, 130, 32}, {130, 97, 40}, {150, 90, INT64_C(1) << 33},
+                                         {20, 120, 16}, {120, 20, 16}};
   static const kind kinds[] = {RANDOM, GRADED, GROWS, KAHAN};
   int places[MAX_PLACES];
   const int count = all_places(places);
@@ -229,7 +230,7 @@ CASE(test_slabs) {
         for (int blocks = 1; blocks * devices < 5; blocks++)
           if (!left_out())
             try_blocks(types[t], of_slabs[s][0], of_slabs[s][1], block, devices,
-                       cache_for(types[t], of_slabs[s][0], block, beside(block), blocks),
+                       cache_for(types[t], of_slabs[s][0], block, beside(block), blocks) + (size_t)(13 * t),
                        s % 2 ? DAVIT_PAGEABLE : DAVIT_PINNED, DAVIT_PAGEABLE, RANDOM);
 }
 

@@ -36,7 +36,7 @@ typedef struct davit_solve_options {
   int device_count;   /* 0 with devices = NULL */
   bool mapped;        /* operands are mapped by OpenMP: docs/openmp.md */
   /* The queue form reads none of the members below; they must be 0 there. */
-  int64_t block;        /* columns of a block, rows with Cholesky's 'U'; 0: chosen */
+  int64_t block;        /* columns of a block, rows with Cholesky's 'U'; at most all; 0: chosen */
   size_t cache_bytes;   /* maximum memory to use on each device; 0: 80 % of what is free, 1 GiB where that is
                                  unknown, and less if the device refuses to give as much */
   bool separate_memory; /* treat host-offload devices as if they had memory of their own, as GPUs have */

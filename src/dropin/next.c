@@ -27,8 +27,11 @@ static bool is_own(const void *symbol) {
 static void *find_in(const char *library, int flags, const char *name) {
   void *handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL | flags);
   void *symbol = handle ? dlsym(handle, name) : NULL;
-  if (!symbol || is_own(symbol))
+  if (!symbol || is_own(symbol)) {
+    if (handle)
+      dlclose(handle);
     return NULL;
+  }
   (void)dlopen(library, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
   return symbol;
 }

@@ -170,6 +170,13 @@ static inline int dvt_owner(const dvt_factoring *f, int64_t k) {
   return (int)(k % f->workers);
 }
 
+/* Rows of block k that the panels behind it may exchange: two for each of their pivots, and no more than there are. */
+static inline int64_t dvt_last_rows(const dvt_factoring *f, int64_t k) {
+  const int64_t rest = dvt_blocks_length(&f->a) - dvt_block_start(&f->a, k + 1),
+                pivots = dvt_blocks_end(&f->a) - dvt_block_start(&f->a, k + 1), rows = rest > 0 ? rest : 0;
+  return 2 * pivots < rows ? 2 * pivots : rows;
+}
+
 /* Columns of panel k that are factored: fewer than the block has where the matrix ends. */
 static inline int64_t dvt_panel_rank(const dvt_factoring *f, int64_t k) {
   const int64_t width = dvt_block_width(&f->a, k),

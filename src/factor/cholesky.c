@@ -24,7 +24,6 @@ static davit_status factor(dvt_factoring *f, int64_t k) {
     return DAVIT_SUCCESS;
   const dvt_level3 solve =
       dvt_potrf_solve(type, uplo, n, rest, f->a.at[k], ld, dvt_behind(f, &f->a, f->a.at[k], ld, n), ld);
-  all.count = 0;
   return dvt_factor_level3(f, w, DVT_NEXT, &all, &solve, &f->a.last[k]);
 }
 
@@ -66,7 +65,6 @@ static davit_status update(dvt_factoring *f, int64_t k, dvt_blocks *blocks, int6
                                .beta = 1,
                                .c = dvt_behind(f, blocks, blocks->at[to], ld, n),
                                .ldc = ld};
-    all.count = 0;
     DVT_TRY(dvt_factor_level3(f, w, role, &all, &others, &blocks->last[to]));
   }
   dvt_factor_reads(f, k, w, role, blocks->last[to]);

@@ -24,6 +24,7 @@ static dvt_graph_task new_task(dvt_factoring *f, int w, int role, dvt_follows *a
   f->lane[f->tasks] = (int16_t)lane;
   if (awaited && w < f->workers)
     f->worker[w].newest[role] = f->tasks;
+  all->count = 0; /* what follows on the lane is behind them */
   return (dvt_graph_task){
       .number = f->tasks++, .lane = lane, .follows = all->task, .count = count, .awaited = awaited};
 }

@@ -34,7 +34,7 @@ static inline void dvt_follow(dvt_follows *all, int32_t task) {
 /* What the owner of block k keeps beside it. */
 char *dvt_extra_of(const dvt_factoring *f, int64_t k);
 
-/* An operation on a device's lane behind some tasks; `number` NULL: nothing waits for it but the lane itself. */
+/* An operation on a device's lane behind some tasks, of which none are left in `all`; `number` NULL: nothing waits for it but the lane itself. */
 davit_status dvt_factor_compute(dvt_factoring *f, int w, int role, dvt_follows *all,
                                 const dvt_operation *operation, const void *arguments, double flops,
                                 int32_t *number);

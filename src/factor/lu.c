@@ -39,7 +39,6 @@ static davit_status factor(dvt_factoring *f, int64_t k) {
   dvt_follow(&all, f->a.last[k]);
   DVT_TRY(dvt_factor_compute(f, w, DVT_NEXT, &all, &dvt_getrf_operation, &panel,
                              (double)panel.m * (double)rank * (double)rank, NULL));
-  all.count = 0;
   DVT_TRY(dvt_factor_compute(f, w, DVT_NEXT, &all, &dvt_fetch_operation, &found, 0, &f->factored[k]));
   f->a.last[k] = f->factored[k];
   return DAVIT_SUCCESS;
@@ -91,7 +90,6 @@ static davit_status update(dvt_factoring *f, int64_t k, dvt_blocks *blocks, int6
   const dvt_permute permute = order_of(f, beside, n, ld, device_rows(f, k, p), f->row_count[k]);
   if (permute.count > 0) {
     DVT_TRY(dvt_factor_compute(f, w, role, &all, &dvt_permute_operation, &permute, 1e9, NULL));
-    all.count = 0;
   }
   const dvt_level3 solve = {.routine = DVT_TRSM,
                             .type = f->call->type,
@@ -161,10 +159,8 @@ static davit_status exchange_on_device(dvt_factoring *f, int64_t k, const int *r
       order_of(f, f->a.at[k], dvt_block_width(&f->a, k), dvt_block_ld(&f->a, k), there, count);
   if (count > 0) {
     DVT_TRY(dvt_factor_compute(f, w, DVT_UPDATE, all, &dvt_fetch_operation, &fetch, 0, NULL));
-    all->count = 0;
     DVT_TRY(dvt_factor_compute(f, w, DVT_UPDATE, all, &dvt_permute_operation, &permute, 1e12, &f->a.last[k]));
   }
-  all->count = 0;
   return dvt_factor_store(f, k, settled(f, k), dvt_blocks_length(&f->a), all);
 }
 
@@ -187,16 +183,16 @@ static davit_status finish(dvt_factoring *f) {
   const dvt_follows everything = dvt_factor_everything(f);
   const int64_t length = dvt_blocks_length(&f->a), last = f->panels - 1,
                 end = dvt_block_start(&f->a, last) + dvt_panel_rank(f, last);
+  int *to = f->last_rows;
   for (int64_t k = 0; k < last; k++) {
     const int64_t first = dvt_block_start(&f->a, k + 1), pivots = end - first;
-    int *to = f->last_rows + 2 * length * k;
     dvt_follows all = everything;
-    /* No more rows than there are, and none before the first. */
-    int *from = to + (2 * pivots < length - first ? 2 * pivots : length - first);
+    int *from = to + dvt_last_rows(f, k);
     const int64_t count =
         dvt_pivots_to_rows(f->call->ipiv + first, first, 0, pivots, length, f->scratch, to, from);
     memmove(to + count, from, (size_t)count * sizeof *to);
     DVT_TRY(f->whole ? exchange_on_device(f, k, to, count, &all) : exchange_at_home(f, k, to, count, &all));
+    to += 2 * dvt_last_rows(f, k);
   }
   return DAVIT_SUCCESS;
 }

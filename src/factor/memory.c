@@ -68,15 +68,16 @@ static bool divide_memory(dvt_factoring *f) {
       slots = 0;
     else if (e->bytes < slots + bytes_of(f, f->resident, 0))
       return false;
-    const size_t room = e->bytes - slots;
+    const size_t room = (e->bytes - slots) / DVT_ALIGNMENT * DVT_ALIGNMENT, mine = wanted > 0 ? lists : 0;
     e->block_bytes = wanted < room ? wanted : room;
-    f->whole &= wanted + lists <= room;
-    sides &= wanted + lists + side <= room;
+    f->whole &= wanted + mine <= room;
+    sides &= wanted + mine + side <= room;
   }
   if (!sides && factors)
     f->b.count = 0;
   for (int w = 0; w < f->workers; w++)
-    f->worker[w].side_bytes = (f->whole ? lists : 0) + (sides ? wanted_by(f, &f->b, w) : 0);
+    f->worker[w].side_bytes =
+        (f->whole && f->worker[w].block_bytes > 0 ? lists : 0) + (sides ? wanted_by(f, &f->b, w) : 0);
   return true;
 }
 
@@ -213,7 +214,9 @@ static void place_sides(dvt_factoring *f) {
 static davit_status allocate_tables(dvt_factoring *f) {
   const int64_t most = most_tasks(f);
   const size_t panels = (size_t)f->panels, pivots = f->call->ipiv ? panels * (size_t)f->a.width : 0;
-  const size_t rows = pivots ? 2 * panels * (size_t)dvt_blocks_length(&f->a) : 0;
+  size_t rows = 0;
+  for (int64_t k = 0; pivots && k < f->panels; k++)
+    rows += 2 * (size_t)dvt_last_rows(f, k);
   void *pinned;
   if (most > INT32_MAX)
     return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "%s: blocks of %lld are too many", f->rule->name,
@@ -272,10 +275,11 @@ dvt_factoring *dvt_factor_new(dvt_factor_call *call) {
   f->a = (dvt_blocks){.matrix = call->a, .by_rows = call->uplo == 'U', .triangle = call->rule->triangle};
   f->b = (dvt_blocks){.matrix = call->b, .by_rows = call->side == 'R'};
   f->resident = call->work == DVT_FACTOR ? &f->a : &f->b;
-  f->a.width =
-      call->options->block
-          ? call->options->block
-          : choose_width(call->rule, call->a.rows < call->a.cols ? call->a.rows : call->a.cols, call->count);
+  const int64_t end = dvt_blocks_end(&f->a),
+                least = call->a.rows < call->a.cols ? call->a.rows : call->a.cols,
+                wanted = call->options->block ? call->options->block
+                                              : choose_width(call->rule, least, call->count);
+  f->a.width = wanted < end ? wanted : end;
   for (int w = 0; w < f->workers; w++) {
     dvt_worker *e = &f->worker[w];
     e->device = call->devices[w];

@@ -60,8 +60,11 @@ bool dvt_plain_is_at_home(dvt_plain *p) {
     p->home = c->a.place;
     return true;
   }
-  if ((host || c->count == 1) && computes_in_place(c->devices[0], c->a.place, separate) &&
-      computes_in_place(c->devices[0], c->b.place, separate)) {
+  bool in_place = host || c->count == 1;
+  for (int i = 0; i < c->count; i++)
+    in_place = in_place && computes_in_place(c->devices[i], c->a.place, separate) &&
+               computes_in_place(c->devices[i], c->b.place, separate);
+  if (in_place) {
     p->home = c->count > 1 ? DAVIT_HOST : c->devices[0];
     return true;
   }

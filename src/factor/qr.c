@@ -53,7 +53,6 @@ static davit_status factor(dvt_factoring *f, int64_t k) {
   dvt_follow(&all, f->a.last[k]);
   DVT_TRY(dvt_factor_compute(f, dvt_owner(f, k), DVT_NEXT, &all, &dvt_geqrf_operation, &panel,
                              2 * (double)panel.m * (double)panel.n * (double)panel.n, NULL));
-  all.count = 0;
   return compute_reflect(f, k, &reflect, &all, &f->a.last[k]);
 }
 
@@ -92,7 +91,6 @@ static davit_status prepare(dvt_factoring *f, int64_t k) {
                                       dvt_place_for(f->worker[w].device));
   dvt_follows all = {.count = 0};
   DVT_TRY(dvt_factor_copy(f, w, DVT_LOAD, &all, &tau, &p->ready));
-  all.count = 0;
   dvt_follow(&all, p->ready);
   return compute_reflect(f, k, &reflect, &all, &p->ready);
 }

@@ -21,8 +21,9 @@ typedef struct room {
   void *a, *b, *x;
 } room;
 
-static davit_status carry(const dvt_dense *m, size_t element, void *dense, int place, bool back) {
-  const size_t rows = (size_t)m->rows * element, pitch = (size_t)m->ld * element;
+static davit_status carry(dvt_plain *p, const dvt_dense *m, void *dense, int place, bool back) {
+  const size_t element = davit_type_bytes(p->call.type), rows = (size_t)m->rows * element,
+               pitch = (size_t)m->ld * element;
   const dvt_copy copy = {.destination = back ? m->a : dense,
                          .source = back ? dense : m->a,
                          .destination_pitch = back ? pitch : rows,
@@ -31,10 +32,14 @@ static davit_status carry(const dvt_dense *m, size_t element, void *dense, int p
                          .cols = (size_t)m->cols,
                          .destination_place = back ? m->place : place,
                          .source_place = back ? place : m->place};
+  if (!dvt_place_is_host(place))
+    *(!dvt_place_is_host(m->place) ? &p->report.bytes_from_peers
+      : back                       ? &p->report.bytes_to_host
+                                   : &p->report.bytes_from_host) += (int64_t)(rows * copy.cols);
   return dvt_copy_now(&copy);
 }
 
-static davit_status find_room(const dvt_plain *p, room *r, bool host) {
+static davit_status find_room(dvt_plain *p, room *r, bool host) {
   const dvt_dense *a = &p->call.a, *b = &p->call.b;
   const size_t element = davit_type_bytes(p->call.type), sides = (size_t)(b->rows * b->cols) * element;
   DVT_TRY(dvt_malloc(sides, r->place, &r->x));
@@ -42,8 +47,8 @@ static davit_status find_room(const dvt_plain *p, room *r, bool host) {
     return DAVIT_SUCCESS;
   DVT_TRY(dvt_malloc((size_t)(a->rows * a->cols) * element, r->place, &r->a));
   DVT_TRY(dvt_malloc(sides, r->place, &r->b));
-  DVT_TRY(carry(a, element, r->a, r->place, false));
-  return carry(b, element, r->b, r->place, false);
+  DVT_TRY(carry(p, a, r->a, r->place, false));
+  return carry(p, b, r->b, r->place, false);
 }
 
 static davit_status run(dvt_plain *p, char uplo, room *r, bool host, bool *solved) {
@@ -67,12 +72,7 @@ static davit_status run(dvt_plain *p, char uplo, room *r, bool host, bool *solve
   if (steps < 0)
     return DAVIT_SUCCESS;
   p->report.written = true;
-  DVT_TRY(carry(b, davit_type_bytes(p->call.type), r->x, r->place, true));
-  const int64_t element = (int64_t)davit_type_bytes(p->call.type), sides = n * b->cols * element;
-  if (!host && dvt_place_is_host(a->place)) {
-    p->report.bytes_from_host += n * n * element + sides;
-    p->report.bytes_to_host += sides;
-  }
+  DVT_TRY(carry(p, b, r->x, r->place, true));
   p->report.arithmetic = DAVIT_ARITHMETIC_MIXED;
   p->report.block = n;
   p->report.device_count = 1;
@@ -95,7 +95,8 @@ davit_status dvt_plain_refine(dvt_plain *p, char uplo, bool at_home, bool *solve
   davit_free(r.a);
   davit_free(r.b);
   davit_free(r.x);
-  if (!*solved && (status == DAVIT_OUT_OF_DEVICE_MEMORY || status == DAVIT_OUT_OF_HOST_MEMORY)) {
+  /* A library or a GPU without the shorter type, or without room: what is wrong for the native form it will say. */
+  if (!*solved && !p->report.written) {
     dvt_error_clear();
     status = DAVIT_SUCCESS;
   }

@@ -263,6 +263,7 @@ static davit_status solve(lu *l, const dvt_mpi_block *b) {
   DVT_TRY_MPI(MPI_Bcast(l->right, (int)cols, column, b->owner[0], dvt_mpi_factor_line(f, 0)));
   DVT_TRY_MPI(MPI_Type_free(&column));
   DVT_FACTOR_DO(f, davit_queue_copy(f->queue, (size_t)(rank * cols) * f->bytes, l->right, l->right_there));
+  DVT_FACTOR_DO(f, davit_event_record(f->ready, f->queue)); /* before others overwrite `right` */
   return DAVIT_SUCCESS;
 }
 
