@@ -4,8 +4,8 @@
 #include "tests/stream_blas.h"
 
 #undef DAVIT_WITH_CUDA /* triangles that cuSOLVER inverts on a GPU */
-#include "offload/inverse_stream.c"
 #include "offload/factored.h"
+#include "offload/inverse_stream.c"
 #include "offload/refine.h"
 #include "offload/solve.h"
 #include "ref/inverse.h"
