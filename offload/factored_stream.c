@@ -14,9 +14,6 @@
 #include "offload/runtime/stream.h"
 #include "src/base/arithmetic.h"
 
-#define CALL(type, name, ...)                                                                                \
-  dvt_cusolver_status((int)DVT_CUSOLVER_OF(type, name)(handle, __VA_ARGS__), #name)
-
 /* Scratch memory of a routine: elements, and an integer that it writes its own status to. */
 static davit_status find_scratch(const dvt_site *site, davit_type type, int elements, void **scratch,
                                  int **status) {
@@ -49,9 +46,9 @@ davit_status dvt_getrf_stream(const dvt_site *site, const void *getrf) {
   DVT_TRY(check_lengths("getrf", p->m, p->n, p->lda));
   const int m = (int)p->m, n = (int)p->n, ld = (int)p->lda;
   DVT_TRY(dvt_stream_cusolver(site->stream, &handle));
-  DVT_TRY(CALL(p->type, Dgetrf_bufferSize, m, n, p->a, ld, &elements));
+  DVT_TRY(DVT_CUSOLVER_CALL(p->type, Dgetrf_bufferSize, m, n, p->a, ld, &elements));
   DVT_TRY(find_scratch(site, p->type, elements, &scratch, &unused));
-  return CALL(p->type, Dgetrf, m, n, p->a, ld, scratch, p->ipiv, p->info);
+  return DVT_CUSOLVER_CALL(p->type, Dgetrf, m, n, p->a, ld, scratch, p->ipiv, p->info);
 }
 
 davit_status dvt_getrs_stream(const dvt_site *site, const void *getrs) {
@@ -64,8 +61,8 @@ davit_status dvt_getrs_stream(const dvt_site *site, const void *getrs) {
   DVT_TRY(check_lengths("getrs", p->nrhs, 0, 0));
   DVT_TRY(dvt_stream_cusolver(site->stream, &handle));
   DVT_TRY(find_scratch(site, p->type, 0, &scratch, &status));
-  return CALL(p->type, Dgetrs, operation(p->type, p->trans), (int)p->n, (int)p->nrhs, p->a, (int)p->lda,
-              p->ipiv, p->b, (int)p->ldb, status);
+  return DVT_CUSOLVER_CALL(p->type, Dgetrs, operation(p->type, p->trans), (int)p->n, (int)p->nrhs, p->a,
+                           (int)p->lda, p->ipiv, p->b, (int)p->ldb, status);
 }
 
 davit_status dvt_geqrf_stream(const dvt_site *site, const void *geqrf) {
@@ -77,9 +74,9 @@ davit_status dvt_geqrf_stream(const dvt_site *site, const void *geqrf) {
   DVT_TRY(check_lengths("geqrf", p->m, p->n, p->lda));
   const int m = (int)p->m, n = (int)p->n, ld = (int)p->lda;
   DVT_TRY(dvt_stream_cusolver(site->stream, &handle));
-  DVT_TRY(CALL(p->type, Dgeqrf_bufferSize, m, n, p->a, ld, &elements));
+  DVT_TRY(DVT_CUSOLVER_CALL(p->type, Dgeqrf_bufferSize, m, n, p->a, ld, &elements));
   DVT_TRY(find_scratch(site, p->type, elements, &scratch, &status));
-  return CALL(p->type, Dgeqrf, m, n, p->a, ld, p->tau, scratch, elements, status);
+  return DVT_CUSOLVER_CALL(p->type, Dgeqrf, m, n, p->a, ld, p->tau, scratch, elements, status);
 }
 
 davit_status dvt_ormqr_stream(const dvt_site *site, const void *ormqr) {
@@ -94,9 +91,11 @@ davit_status dvt_ormqr_stream(const dvt_site *site, const void *ormqr) {
   DVT_TRY(check_lengths("ormqr", p->lda, p->ldc, 0));
   const int m = (int)p->m, n = (int)p->n, k = (int)p->k, lda = (int)p->lda, ldc = (int)p->ldc;
   DVT_TRY(dvt_stream_cusolver(site->stream, &handle));
-  DVT_TRY(CALL(p->type, Dormqr_bufferSize, side, op, m, n, k, p->a, lda, p->tau, p->c, ldc, &elements));
+  DVT_TRY(DVT_CUSOLVER_CALL(p->type, Dormqr_bufferSize, side, op, m, n, k, p->a, lda, p->tau, p->c, ldc,
+                            &elements));
   DVT_TRY(find_scratch(site, p->type, elements, &scratch, &status));
-  return CALL(p->type, Dormqr, side, op, m, n, k, p->a, lda, p->tau, p->c, ldc, scratch, elements, status);
+  return DVT_CUSOLVER_CALL(p->type, Dormqr, side, op, m, n, k, p->a, lda, p->tau, p->c, ldc, scratch,
+                           elements, status);
 }
 
 davit_status dvt_orgqr_stream(const dvt_site *site, const void *orgqr) {
@@ -110,23 +109,16 @@ davit_status dvt_orgqr_stream(const dvt_site *site, const void *orgqr) {
   DVT_TRY(check_lengths("orgqr", p->m, p->n, p->lda));
   const int m = (int)p->m, n = (int)p->n, k = (int)p->k, ld = (int)p->lda;
   DVT_TRY(dvt_stream_cusolver(site->stream, &handle));
-  DVT_TRY(CALL(p->type, Dorgqr_bufferSize, m, n, k, p->a, ld, p->tau, &elements));
+  DVT_TRY(DVT_CUSOLVER_CALL(p->type, Dorgqr_bufferSize, m, n, k, p->a, ld, p->tau, &elements));
   DVT_TRY(find_scratch(site, p->type, elements, &scratch, &status));
-  return CALL(p->type, Dorgqr, m, n, k, p->a, ld, p->tau, scratch, elements, status);
-}
-
-static cudaDataType type_of(davit_type type) {
-  return type == DAVIT_DOUBLE           ? CUDA_R_64F
-         : type == DAVIT_FLOAT          ? CUDA_R_32F
-         : type == DAVIT_COMPLEX_DOUBLE ? CUDA_C_64F
-                                        : CUDA_C_32F;
+  return DVT_CUSOLVER_CALL(p->type, Dorgqr, m, n, k, p->a, ld, p->tau, scratch, elements, status);
 }
 
 /* T is zero below its diagonal, which larft does not write. */
 davit_status dvt_reflect_stream(const dvt_site *site, const void *reflect) {
   const dvt_reflect *p = reflect;
   const size_t row = (size_t)p->k * davit_type_bytes(p->type);
-  const cudaDataType type = type_of(p->type);
+  const cudaDataType type = DVT_CUDA_TYPE(p->type);
   const dvt_unit unit = {p->type, p->k, p->k, p->a, p->lda, 0, false};
   size_t device_bytes = 0, host_bytes = 0;
   void *handle, *scratch;

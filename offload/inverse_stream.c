@@ -46,13 +46,6 @@ static cublasFillMode_t half_of(const dvt_inverse *t) {
   return t->uplo == 'L' ? CUBLAS_FILL_MODE_LOWER : CUBLAS_FILL_MODE_UPPER;
 }
 
-static cudaDataType type_of(const dvt_inverse *t) {
-  return t->type == DAVIT_DOUBLE           ? CUDA_R_64F
-         : t->type == DAVIT_FLOAT          ? CUDA_R_32F
-         : t->type == DAVIT_COMPLEX_DOUBLE ? CUDA_C_64F
-                                           : CUDA_C_32F;
-}
-
 /* The diagonal, which cuSOLVER sets to 1 where it counts as that, goes to scratch memory and comes back. */
 static davit_status keep_diagonal(const dvt_inverter *on, const dvt_inverse *t, void *kept, bool back) {
   const size_t element = davit_type_bytes(t->type), pitch = (size_t)(t->lda + 1) * element;
@@ -66,20 +59,21 @@ static davit_status keep_diagonal(const dvt_inverter *on, const dvt_inverse *t, 
 static davit_status invert(const dvt_inverter *on, const dvt_inverse *t, void *handle) {
   const cublasFillMode_t uplo = half_of(t);
   const cublasDiagType_t diag = t->diag == 'U' ? CUBLAS_DIAG_UNIT : CUBLAS_DIAG_NON_UNIT;
+  const cudaDataType type = DVT_CUDA_TYPE(t->type);
   size_t bytes = 0, host_bytes = 0;
   int *info;
   void *memory, *on_host = NULL;
-  DVT_TRY(dvt_cusolver_status((int)DVT_CUSOLVER(Xtrtri_bufferSize)(handle, uplo, diag, t->n, type_of(t), t->a,
-                                                                   t->lda, &bytes, &host_bytes),
-                              "trtri"));
+  DVT_TRY(dvt_cusolver_status(
+      (int)DVT_CUSOLVER(Xtrtri_bufferSize)(handle, uplo, diag, t->n, type, t->a, t->lda, &bytes, &host_bytes),
+      "trtri"));
   bytes = dvt_aligned_up(bytes);
   DVT_TRY(take_workspace(on, bytes + (size_t)t->n * davit_type_bytes(t->type), &info, &memory));
   DVT_TRY(keep_diagonal(on, t, (char *)memory + bytes, false));
   if (host_bytes > 0 && !(on_host = dvt_allocate_raw(host_bytes)))
     return DAVIT_OUT_OF_HOST_MEMORY;
   davit_status status =
-      dvt_cusolver_status((int)DVT_CUSOLVER(Xtrtri)(handle, uplo, diag, t->n, type_of(t), t->a, t->lda,
-                                                    memory, bytes, on_host, host_bytes, info),
+      dvt_cusolver_status((int)DVT_CUSOLVER(Xtrtri)(handle, uplo, diag, t->n, type, t->a, t->lda, memory,
+                                                    bytes, on_host, host_bytes, info),
                           "trtri");
   if (status == DAVIT_SUCCESS)
     status = keep_diagonal(on, t, (char *)memory + bytes, true);
@@ -89,17 +83,14 @@ static davit_status invert(const dvt_inverter *on, const dvt_inverse *t, void *h
   return status;
 }
 
-#define CALL(type, name, ...)                                                                                \
-  dvt_cusolver_status((int)DVT_CUSOLVER_OF(type, name)(handle, __VA_ARGS__), #name)
-
 static davit_status square(const dvt_inverter *on, const dvt_inverse *t, void *handle) {
   const cublasFillMode_t uplo = half_of(t);
   const int n = (int)t->n, ld = (int)t->lda;
   int elements = 0, *info;
   void *memory;
-  DVT_TRY(CALL(t->type, Dlauum_bufferSize, uplo, n, t->a, ld, &elements));
+  DVT_TRY(DVT_CUSOLVER_CALL(t->type, Dlauum_bufferSize, uplo, n, t->a, ld, &elements));
   DVT_TRY(take_workspace(on, (size_t)elements * davit_type_bytes(t->type), &info, &memory));
-  return CALL(t->type, Dlauum, uplo, n, t->a, ld, memory, elements, info);
+  return DVT_CUSOLVER_CALL(t->type, Dlauum, uplo, n, t->a, ld, memory, elements, info);
 }
 
 static davit_status small(const dvt_inverter *on, const dvt_inverse *block) {

@@ -12,9 +12,6 @@
 #include "offload/runtime/device.h"
 #include "offload/runtime/stream.h"
 
-#define CALL(type, name, ...)                                                                                \
-  dvt_cusolver_status((int)DVT_CUSOLVER_OF(type, name)(handle, __VA_ARGS__), #name)
-
 davit_status dvt_solve_prepare(const dvt_site *site) {
   void *handle;
   DVT_TRY(dvt_stream_cusolver(site->stream, &handle));
@@ -33,9 +30,9 @@ davit_status dvt_potrf_stream(const dvt_site *site, const void *potrf) {
                       (long long)p->n);
   const int n = (int)p->n, ld = (int)p->lda;
   DVT_TRY(dvt_stream_cusolver(site->stream, &handle));
-  DVT_TRY(CALL(p->type, Dpotrf_bufferSize, uplo, n, p->a, ld, &elements));
+  DVT_TRY(DVT_CUSOLVER_CALL(p->type, Dpotrf_bufferSize, uplo, n, p->a, ld, &elements));
   DVT_TRY(site->workspace(site, (size_t)(elements > 0 ? elements : 1) * davit_type_bytes(p->type), &scratch));
-  DVT_TRY(CALL(p->type, Dpotrf, uplo, n, p->a, ld, scratch, elements, p->info));
+  DVT_TRY(DVT_CUSOLVER_CALL(p->type, Dpotrf, uplo, n, p->a, ld, scratch, elements, p->info));
   return dvt_find_nan_device(site, p->type, p->a, p->lda, p->n, p->info);
 }
 

@@ -111,6 +111,9 @@ typedef struct dvt_add {
 } dvt_add;
 
 davit_status dvt_level3_host(const dvt_site *site, const void *level3);
+
+/* The same as a step of something larger: on as many of the site's threads as are worth it for so many flops. */
+davit_status dvt_level3_host_step(const dvt_site *site, const dvt_level3 *step, double flops);
 davit_status dvt_add_host(const dvt_site *site, const void *add);
 davit_status dvt_gemv_host(const dvt_site *site,
                            const void *gemv); /* on the calling thread, as the next ones */
@@ -208,6 +211,46 @@ static inline dvt_gemv dvt_gemv_settled(const dvt_gemv *g) {
 static inline void *dvt_walk_from(const void *x, int64_t n, int64_t inc, davit_type type) {
   const int64_t back = inc < 0 ? (n - 1) * inc : 0;
   return (void *)((uintptr_t)x - (uintptr_t)(back * (int64_t)davit_type_bytes(type))); /* x may be NULL */
+}
+
+/* B = op(A)^-1 B with a triangle A of order n; B is n × nrhs. */
+static inline dvt_level3 dvt_solve_left(davit_type type, char uplo, char trans, char diag, int64_t n,
+                                        int64_t nrhs, const void *a, int64_t lda, void *b, int64_t ldb) {
+  return (dvt_level3){.routine = DVT_TRSM,
+                      .type = type,
+                      .side = 'L',
+                      .uplo = uplo,
+                      .transa = trans,
+                      .diag = diag,
+                      .m = n,
+                      .n = nrhs,
+                      .k = n,
+                      .alpha = 1,
+                      .a = a,
+                      .lda = lda,
+                      .c = b,
+                      .ldc = ldb};
+}
+
+/* C = C - op(A) op(B), m × n, with sums of k. */
+static inline dvt_level3 dvt_subtract_product(davit_type type, char transa, char transb, int64_t m, int64_t n,
+                                              int64_t k, const void *a, int64_t lda, const void *b,
+                                              int64_t ldb, void *c, int64_t ldc) {
+  return (dvt_level3){.routine = DVT_GEMM,
+                      .type = type,
+                      .transa = transa,
+                      .transb = transb,
+                      .m = m,
+                      .n = n,
+                      .k = k,
+                      .alpha = -1,
+                      .a = a,
+                      .lda = lda,
+                      .b = b,
+                      .ldb = ldb,
+                      .beta = 1,
+                      .c = c,
+                      .ldc = ldc};
 }
 
 #endif

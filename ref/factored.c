@@ -7,28 +7,14 @@
 #include "src/base/allocate.h"
 
 static davit_status level3(const dvt_site *site, const dvt_level3 *step) {
-  dvt_site some = *site;
-  some.threads = dvt_level3_threads(2 * (double)step->m * (double)step->n * (double)step->k, site->threads);
-  return dvt_level3_host(&some, step);
+  return dvt_level3_host_step(site, step, 2 * (double)step->m * (double)step->n * (double)step->k);
 }
 
 /* ---- systems ---- */
 
 static dvt_level3 triangle_of(const dvt_getrs *s, char uplo) {
-  return (dvt_level3){.routine = DVT_TRSM,
-                      .type = s->type,
-                      .side = 'L',
-                      .uplo = uplo,
-                      .transa = s->trans,
-                      .diag = uplo == 'L' ? 'U' : 'N',
-                      .m = s->n,
-                      .n = s->nrhs,
-                      .k = s->n,
-                      .alpha = 1,
-                      .a = s->a,
-                      .lda = s->lda,
-                      .c = s->b,
-                      .ldc = s->ldb};
+  return dvt_solve_left(s->type, uplo, s->trans, uplo == 'L' ? 'U' : 'N', s->n, s->nrhs, s->a, s->lda, s->b,
+                        s->ldb);
 }
 
 davit_status dvt_getrs_host(const dvt_site *site, const void *getrs) {
@@ -62,6 +48,7 @@ typedef struct multiplying {
   const dvt_site *site;
   davit_type type;
   bool right, adjoint;
+  bool columns;   /* C has columns of the unit matrix, of which a block leaves those before it as they are */
   int64_t length; /* of a reflector */
   int64_t k;
   const char *a;
@@ -81,17 +68,20 @@ static davit_status multiply_block(const multiplying *q, int64_t first) {
            (size_t)rows * element);
   const dvt_reflect reflect = {q->type, rows, k, v, rows, q->tau + (size_t)first * element, top, t};
   DVT_TRY(dvt_reflect_host(q->site, &reflect));
-  const dvt_reflector reflector = {.type = q->type,
-                                   .right = q->right,
-                                   .adjoint = q->adjoint,
-                                   .m = q->right ? q->m : rows,
-                                   .n = q->right ? rows : q->n,
-                                   .k = k,
-                                   .v = v,
-                                   .ldv = rows,
-                                   .t = t,
-                                   .c = q->c + (size_t)(q->right ? first * q->ldc : first) * element,
-                                   .ldc = q->ldc};
+  const dvt_reflector reflector = {
+      .type = q->type,
+      .right = q->right,
+      .adjoint = q->adjoint,
+      .m = q->right ? q->m : rows,
+      .n = q->right     ? rows
+           : q->columns ? q->n - first
+                        : q->n,
+      .k = k,
+      .v = v,
+      .ldv = rows,
+      .t = t,
+      .c = q->c + (size_t)((q->right ? 0 : first) + (q->right || q->columns ? first * q->ldc : 0)) * element,
+      .ldc = q->ldc};
   return dvt_reflector_host(q->site, &reflector);
 }
 
@@ -127,7 +117,6 @@ davit_status dvt_ormqr_host(const dvt_site *site, const void *ormqr) {
   return multiply(&q, q.right != q.adjoint);
 }
 
-/* Of the unit matrix the columns before a block of reflectors are left as they are. */
 davit_status dvt_orgqr_host(const dvt_site *site, const void *orgqr) {
   const dvt_orgqr *p = orgqr;
   const size_t element = davit_type_bytes(p->type);
@@ -140,26 +129,21 @@ davit_status dvt_orgqr_host(const dvt_site *site, const void *orgqr) {
     memcpy(v + (size_t)(j * p->m) * element, (const char *)p->a + (size_t)(j * p->lda) * element,
            (size_t)p->m * element);
   const dvt_unit unit = {p->type, p->m, p->n, p->a, p->lda, 0, true};
-  davit_status status = dvt_unit_host(site, &unit);
   multiplying q = {.site = site,
                    .type = p->type,
+                   .columns = true,
                    .length = p->m,
                    .k = p->k,
                    .a = v,
                    .lda = p->m,
                    .tau = p->tau,
+                   .c = p->a,
+                   .m = p->m,
+                   .n = p->n,
                    .ldc = p->lda};
-  const int64_t k = p->k < BLOCK ? p->k : BLOCK, blocks = (p->k + BLOCK - 1) / BLOCK;
-  q.room = dvt_allocate_raw(((size_t)(p->m * k) + 2 * (size_t)(k * k) + 1) * element);
-  if (!q.room)
-    status = DAVIT_OUT_OF_HOST_MEMORY;
-  for (int64_t i = blocks - 1; i >= 0 && status == DAVIT_SUCCESS; i--) {
-    q.c = (char *)p->a + (size_t)(i * BLOCK * p->lda) * element;
-    q.m = p->m;
-    q.n = p->n - i * BLOCK;
-    status = multiply_block(&q, i * BLOCK);
-  }
-  free(q.room);
+  davit_status status = dvt_unit_host(site, &unit);
+  if (status == DAVIT_SUCCESS)
+    status = multiply(&q, false);
   free(v);
   return status;
 }

@@ -385,3 +385,9 @@ davit_status dvt_level3_host(const dvt_site *site, const void *arguments) {
     call_blis(&g, threads);
   return DAVIT_SUCCESS;
 }
+
+davit_status dvt_level3_host_step(const dvt_site *site, const dvt_level3 *step, double flops) {
+  dvt_site some = *site;
+  some.threads = dvt_level3_threads(flops, site->threads);
+  return dvt_level3_host(&some, step);
+}

@@ -294,11 +294,9 @@ typedef struct lu {
 
 static davit_status run(const lu *f, dvt_level3 step) {
   const double flops = (step.routine == DVT_TRSM ? 1 : 2) * (double)step.m * (double)step.n * (double)step.k;
-  dvt_site some = *f->site;
-  some.threads = dvt_level3_threads(flops, some.threads);
   step.type = f->type;
   step.lda = step.ldb = step.ldc = f->ld;
-  return dvt_level3_host(&some, &step);
+  return dvt_level3_host_step(f->site, &step, flops);
 }
 
 static void *at(const lu *f, void *a, int64_t i, int64_t j) {

@@ -154,9 +154,7 @@ static void make_narrow_triangle(davit_type type, int64_t m, int64_t n, const vo
 
 static davit_status level3(const dvt_site *site, const void *arguments) {
   const dvt_level3 *g = arguments;
-  dvt_site some = *site;
-  some.threads = dvt_level3_threads(2 * (double)g->m * (double)g->n * (double)g->k, site->threads);
-  return dvt_level3_host(&some, g);
+  return dvt_level3_host_step(site, g, 2 * (double)g->m * (double)g->n * (double)g->k);
 }
 
 static davit_status apply(const dvt_site *site, const dvt_reflector *r, int64_t ldt, void *work,

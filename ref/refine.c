@@ -24,20 +24,20 @@ typedef struct refinement {
 
 /* ---- elements ---- */
 
-/* The matrix, or the half of it that is stored, in the shorter type; false: an element does not fit. The norm of A. The
- * correction from a residual, and its sum with X. */
+/* A matrix, or the half of it that is stored, as a dense one in the shorter type; false: an element does not fit. The norm
+ * of A, the sum of a correction with X, a residual. */
 #define DEFINE(name, T, S, ABS)                                                                              \
-  static bool shorten_##name(const refinement *r) {                                                          \
-    const dvt_refine *c = r->call;                                                                           \
-    const T *a = c->a;                                                                                       \
-    S *to = r->factor;                                                                                       \
+  static bool shorten_##name(char uplo, int64_t rows, int64_t cols, const void *from, int64_t ld,            \
+                             void *result) {                                                                 \
+    const T *a = from;                                                                                       \
+    S *to = result;                                                                                          \
     bool fits = true;                                                                                        \
-    for (int64_t j = 0; j < c->n; j++) {                                                                     \
-      const int64_t first = c->uplo == 'L' ? j : 0, end = c->uplo == 'U' ? j + 1 : c->n;                     \
+    for (int64_t j = 0; j < cols; j++) {                                                                     \
+      const int64_t first = uplo == 'L' ? j : 0, end = uplo == 'U' ? j + 1 : rows;                           \
       for (int64_t i = first; i < end; i++) {                                                                \
-        const T value = a[i + j * c->lda];                                                                   \
+        const T value = a[i + j * ld];                                                                       \
         fits &= ABS(value) <= (double)FLT_MAX;                                                               \
-        to[i + j * c->n] = (S)value;                                                                         \
+        to[i + j * rows] = (S)value;                                                                         \
       }                                                                                                      \
     }                                                                                                        \
     return fits;                                                                                             \
@@ -60,19 +60,6 @@ typedef struct refinement {
     for (int64_t i = 0; i < c->n; i++)                                                                       \
       most = sums[i] > most || isnan(sums[i]) ? sums[i] : most;                                              \
     return most;                                                                                             \
-  }                                                                                                          \
-                                                                                                             \
-  static bool cut_##name(const refinement *r, const void *from, int64_t ld) {                                \
-    const dvt_refine *c = r->call;                                                                           \
-    const T *b = from;                                                                                       \
-    S *to = r->correction;                                                                                   \
-    bool fits = true;                                                                                        \
-    for (int64_t j = 0; j < c->nrhs; j++)                                                                    \
-      for (int64_t i = 0; i < c->n; i++) {                                                                   \
-        fits &= ABS(b[i + j * ld]) <= (double)FLT_MAX;                                                       \
-        to[i + j * c->n] = (S)b[i + j * ld];                                                                 \
-      }                                                                                                      \
-    return fits;                                                                                             \
   }                                                                                                          \
                                                                                                              \
   static void add_##name(const refinement *r, bool first) {                                                  \
@@ -113,6 +100,8 @@ DEFINE(double, double, float, fabs)
 DEFINE(complex_double, double _Complex, float _Complex, LARGER_PART)
 #undef LARGER_PART
 
+#define SHORTEN(r, ...)                                                                                      \
+  ((r)->call->type == DAVIT_DOUBLE ? shorten_double(__VA_ARGS__) : shorten_complex_double(__VA_ARGS__))
 #define CALL(r, name, ...)                                                                                   \
   ((r)->call->type == DAVIT_DOUBLE ? name##_double(r, ##__VA_ARGS__)                                         \
                                    : name##_complex_double(r, ##__VA_ARGS__))
@@ -120,9 +109,7 @@ DEFINE(complex_double, double _Complex, float _Complex, LARGER_PART)
 /* ---- steps ---- */
 
 static davit_status level3(const refinement *r, const dvt_level3 *g) {
-  dvt_site some = *r->site;
-  some.threads = dvt_level3_threads(2 * (double)g->m * (double)g->n * (double)g->k, r->site->threads);
-  return dvt_level3_host(&some, g);
+  return dvt_level3_host_step(r->site, g, 2 * (double)g->m * (double)g->n * (double)g->k);
 }
 
 static davit_status factor(const refinement *r, int *info) {
@@ -139,21 +126,10 @@ static davit_status solve(const refinement *r) {
   const dvt_getrs getrs = {r->single, 'N', c->n, c->nrhs, r->factor, c->n, r->pivots, r->correction, c->n};
   if (!c->uplo)
     return dvt_getrs_host(r->site, &getrs);
-  dvt_level3 half = {.routine = DVT_TRSM,
-                     .type = r->single,
-                     .side = 'L',
-                     .uplo = c->uplo,
-                     .diag = 'N',
-                     .m = c->n,
-                     .n = c->nrhs,
-                     .k = c->n,
-                     .alpha = 1,
-                     .a = r->factor,
-                     .lda = c->n,
-                     .c = r->correction,
-                     .ldc = c->n};
   for (int second = 0; second < 2; second++) {
-    half.transa = (c->uplo == 'L') == (second == 1) ? dvt_adjoint_of(r->single) : 'N';
+    const char trans = (c->uplo == 'L') == (second == 1) ? dvt_adjoint_of(r->single) : 'N';
+    const dvt_level3 half =
+        dvt_solve_left(r->single, c->uplo, trans, 'N', c->n, c->nrhs, r->factor, c->n, r->correction, c->n);
     DVT_TRY(level3(r, &half));
   }
   return DAVIT_SUCCESS;
@@ -188,7 +164,8 @@ static davit_status subtract(const refinement *r) {
 static davit_status refine(refinement *r, double *sums, int *steps) {
   const dvt_refine *c = r->call;
   int info = 0;
-  if (!CALL(r, shorten) || !CALL(r, cut, c->b, c->ldb))
+  if (!SHORTEN(r, c->uplo, c->n, c->n, c->a, c->lda, r->factor) ||
+      !SHORTEN(r, 0, c->n, c->nrhs, c->b, c->ldb, r->correction))
     return DAVIT_SUCCESS;
   r->limit = CALL(r, norm, sums) * DBL_EPSILON / 2 * sqrt((double)c->n);
   DVT_TRY(factor(r, &info));
@@ -202,7 +179,7 @@ static davit_status refine(refinement *r, double *sums, int *steps) {
       *steps = step;
       return DAVIT_SUCCESS;
     }
-    if (!CALL(r, cut, r->residual, c->n))
+    if (!SHORTEN(r, 0, c->n, c->nrhs, r->residual, c->n, r->correction))
       return DAVIT_SUCCESS;
   }
   return DAVIT_SUCCESS;

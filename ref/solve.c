@@ -62,9 +62,7 @@ static int small(const dvt_potrf *p) {
 /* ---- halves ---- */
 
 static davit_status run(const dvt_site *site, dvt_level3 step, double flops) {
-  dvt_site some = *site;
-  some.threads = dvt_level3_threads(flops, site->threads);
-  return dvt_level3_host(&some, &step);
+  return dvt_level3_host_step(site, &step, flops);
 }
 
 static davit_status factor(const dvt_site *site, const dvt_potrf *p, int *info) {

@@ -233,19 +233,15 @@ static davit_status invert_parts(call *c) {
 
 /* ---- where ---- */
 
-/* To ask a GPU takes some 40 µs, and any has 1 GiB. */
+/* The least that a device has; none is asked where two matrices fit into what any has. */
 static davit_status find_bytes(call *c) {
-  const size_t unknown = (size_t)1 << 30;
-  c->bytes = c->plain.call.options->cache_bytes ? c->plain.call.options->cache_bytes : unknown;
-  if (c->plain.call.options->cache_bytes || 2 * bytes_of(c->arguments) <= unknown)
+  const bool fits = 2 * bytes_of(c->arguments) <= (size_t)1 << 30;
+  if ((c->bytes = c->plain.call.options->cache_bytes) > 0)
     return DAVIT_SUCCESS;
   c->bytes = SIZE_MAX;
   for (int i = 0; i < c->plain.call.count; i++) {
-    size_t bytes, total;
-    const davit_status status = davit_device_memory(c->plain.call.devices[i], &bytes, &total);
-    if (status != DAVIT_SUCCESS && status != DAVIT_UNSUPPORTED)
-      return status;
-    bytes = status == DAVIT_SUCCESS ? bytes / 10 * 8 : unknown;
+    size_t bytes;
+    DVT_TRY(dvt_memory_usable(c->plain.call.devices[i], !fits, &bytes));
     c->bytes = bytes < c->bytes ? bytes : c->bytes;
   }
   return DAVIT_SUCCESS;

@@ -23,14 +23,9 @@ static double flops_of(int64_t m, int64_t n) {
 
 /* ---- factors ---- */
 
-static davit_status factor_here(dvt_plain *p, const dvt_geqrf *g) {
-  dvt_lent tau;
-  DVT_TRY(dvt_lend(g->tau, (size_t)least_of(g->m, g->n) * davit_type_bytes(g->type), p->home, false, &tau));
-  dvt_geqrf here = *g;
-  here.tau = tau.pointer;
-  const davit_status status = dvt_plain_here(p, &dvt_geqrf_operation, &here),
-                     back = dvt_lent_back(&tau, status == DAVIT_SUCCESS);
-  return status == DAVIT_SUCCESS ? back : status;
+/* Of so many reflectors. */
+static size_t tau_bytes(davit_type type, int64_t count) {
+  return (size_t)count * davit_type_bytes(type);
 }
 
 /* With right-hand sides in call.b they are solved too where there is room. */
@@ -41,7 +36,11 @@ static davit_status factor(dvt_plain *p, const dvt_geqrf *g) {
   p->call.tau_place = dvt_place_of(g->tau);
   p->flops = flops_of(g->m, g->n);
   p->elements = (double)g->m * (double)g->n;
-  return dvt_plain_is_at_home(p) ? factor_here(p, g) : dvt_plain_blocks(p, &info);
+  dvt_geqrf here = *g;
+  return dvt_plain_is_at_home(p)
+             ? dvt_plain_here_lent(p, &dvt_geqrf_operation, &here, offsetof(dvt_geqrf, tau),
+                                   tau_bytes(g->type, least_of(g->m, g->n)), true)
+             : dvt_plain_blocks(p, &info);
 }
 
 static davit_status geqrf(dvt_plain *p, dvt_geqrf *g) {
@@ -58,16 +57,6 @@ static davit_status geqrf(dvt_plain *p, dvt_geqrf *g) {
 
 /* ---- products with Q ---- */
 
-static davit_status multiply_here(dvt_plain *p, const dvt_ormqr *g) {
-  dvt_lent tau;
-  DVT_TRY(dvt_lend((void *)(uintptr_t)g->tau, (size_t)g->k * davit_type_bytes(g->type), p->home, true, &tau));
-  dvt_ormqr here = *g;
-  here.tau = tau.pointer;
-  const davit_status status = dvt_plain_here(p, &dvt_ormqr_operation, &here),
-                     back = dvt_lent_back(&tau, false);
-  return status == DAVIT_SUCCESS ? back : status;
-}
-
 static davit_status multiply(dvt_plain *p, const dvt_ormqr *g) {
   int info;
   dvt_factor_call *c = &p->call;
@@ -83,7 +72,11 @@ static davit_status multiply(dvt_plain *p, const dvt_ormqr *g) {
   c->tau_place = dvt_place_of(tau);
   p->flops = 4 * (double)g->m * (double)g->n * (double)g->k;
   p->elements = (double)g->m * (double)g->n;
-  return dvt_plain_is_at_home(p) ? multiply_here(p, g) : dvt_plain_blocks(p, &info);
+  dvt_ormqr here = *g;
+  return dvt_plain_is_at_home(p)
+             ? dvt_plain_here_lent(p, &dvt_ormqr_operation, &here, offsetof(dvt_ormqr, tau),
+                                   tau_bytes(g->type, g->k), false)
+             : dvt_plain_blocks(p, &info);
 }
 
 static davit_status ormqr(dvt_plain *p, dvt_ormqr *g) {
@@ -105,18 +98,9 @@ static davit_status ormqr(dvt_plain *p, dvt_ormqr *g) {
   return multiply(p, g);
 }
 
-static davit_status generate_here(dvt_plain *p, const dvt_orgqr *g) {
-  dvt_lent tau;
-  DVT_TRY(dvt_lend((void *)(uintptr_t)g->tau, (size_t)g->k * davit_type_bytes(g->type), p->home, true, &tau));
-  dvt_orgqr here = *g;
-  here.tau = tau.pointer;
-  const davit_status status = dvt_plain_here(p, &dvt_orgqr_operation, &here),
-                     back = dvt_lent_back(&tau, false);
-  return status == DAVIT_SUCCESS ? back : status;
-}
-
 static davit_status orgqr(dvt_plain *p, dvt_orgqr *g) {
   int info;
+  dvt_factor_call *c = &p->call;
   void *tau = (void *)(uintptr_t)g->tau;
   DVT_TRY(dvt_orgqr_operation.check(g));
   DVT_TRY(dvt_plain_begin(p));
@@ -126,28 +110,24 @@ static davit_status orgqr(dvt_plain *p, dvt_orgqr *g) {
   if (g->k > 0)
     DVT_TRY(dvt_plain_mapped(p, "tau", &tau));
   g->tau = tau;
-  dvt_factor_call *c = &p->call;
-  *c = (dvt_factor_call){.rule = &dvt_qr_rule,
-                         .work = DVT_GENERATE,
-                         .type = g->type,
-                         .side = 'L',
-                         .trans = 'N',
-                         .a = {g->a, g->m, g->k, g->lda, 0},
-                         .b = {g->a, g->m, g->n, g->lda, 0},
-                         .tau = tau,
-                         .tau_place = dvt_place_of(tau),
-                         .options = c->options,
-                         .count = c->count,
-                         .report = c->report};
-  DVT_TRY(dvt_choose_devices(DVT_WHERE(p->given), c->devices, &c->count));
+  c->rule = &dvt_qr_rule;
+  c->work = DVT_GENERATE;
+  c->type = g->type;
+  c->side = 'L';
+  c->trans = 'N';
+  c->a = (dvt_dense){g->a, g->m, g->k, g->lda, 0};
+  c->b = (dvt_dense){g->a, g->m, g->n, g->lda, 0};
+  c->tau = tau;
+  c->tau_place = dvt_place_of(tau);
   p->flops = 4 * (double)g->m * (double)g->n * (double)g->k;
   p->elements = (double)g->m * (double)g->n;
-  if (dvt_plain_is_at_home(p))
-    return generate_here(p, g);
-  if (g->k > 0)
+  const bool at_home = dvt_plain_is_at_home(p);
+  if (!at_home && g->k > 0)
     return dvt_plain_blocks(p, &info);
-  p->home = dvt_place_is_host(c->a.place) ? DAVIT_HOST : c->a.place;
-  return generate_here(p, g);
+  if (!at_home)
+    p->home = dvt_place_is_host(c->a.place) ? DAVIT_HOST : c->a.place;
+  return dvt_plain_here_lent(p, &dvt_orgqr_operation, g, offsetof(dvt_orgqr, tau), tau_bytes(g->type, g->k),
+                             false);
 }
 
 /* ---- least squares ---- */
@@ -236,27 +216,15 @@ static dvt_ormqr by_q_of(const least_squares *s, const dvt_geqrf *g, bool adjoin
       s->b,    s->ldb};
 }
 
-static dvt_level3 with_r_of(const least_squares *s, const dvt_geqrf *g, char trans) {
-  return (dvt_level3){.routine = DVT_TRSM,
-                      .type = s->type,
-                      .side = 'L',
-                      .uplo = 'U',
-                      .transa = trans,
-                      .diag = 'N',
-                      .m = g->n,
-                      .n = s->nrhs,
-                      .k = g->n,
-                      .alpha = 1,
-                      .a = g->a,
-                      .lda = g->lda,
-                      .c = s->b,
-                      .ldc = s->ldb};
+static dvt_level3 with_r_of(const least_squares *s, const dvt_geqrf *g, bool adjoint) {
+  return dvt_solve_left(s->type, 'U', adjoint ? dvt_adjoint_of(s->type) : 'N', 'N', g->n, s->nrhs, g->a,
+                        g->lda, s->b, s->ldb);
 }
 
 /* The solution with factors that are there: R X = Q' B, or of the transpose X = Q R'^-1 B. */
 static davit_status solve(dvt_plain *p, const least_squares *s, const dvt_geqrf *g, bool adjoint) {
   const dvt_ormqr by_q = by_q_of(s, g, adjoint);
-  dvt_level3 with_r = with_r_of(s, g, adjoint ? dvt_adjoint_of(s->type) : 'N');
+  dvt_level3 with_r = with_r_of(s, g, adjoint);
   if (adjoint)
     DVT_TRY(dvt_plain_level3(p, &with_r));
   DVT_TRY(multiply(p, &by_q));
@@ -268,23 +236,20 @@ static davit_status run_tall(dvt_plain *p, const least_squares *s, const dvt_geq
   int64_t zero;
   if (adjoint)
     DVT_TRY(clear_rows(p, s, g->n, g->m - g->n));
-  p->call = (dvt_factor_call){.rule = &dvt_qr_rule,
-                              .work = DVT_FACTOR,
-                              .type = s->type,
-                              .side = 'L',
-                              .trans = adjoint ? dvt_adjoint_of(s->type) : 'N',
-                              .b = {s->b, g->m, s->nrhs, s->ldb, 0},
-                              .options = p->call.options,
-                              .report = p->call.report};
-  DVT_TRY(dvt_choose_devices(DVT_WHERE(p->given), p->call.devices, &p->call.count));
+  dvt_factor_call *c = &p->call;
+  c->rule = &dvt_qr_rule;
+  c->work = DVT_FACTOR;
+  c->type = s->type;
+  c->side = 'L';
+  c->trans = adjoint ? dvt_adjoint_of(s->type) : 'N';
+  c->b = (dvt_dense){s->b, g->m, s->nrhs, s->ldb, 0};
   DVT_TRY(factor(p, g));
-  const bool solved = p->call.solved;
   DVT_TRY(find_zero(g, &zero));
   p->report.failed = zero;
   if (zero)
     return davit_fail(DAVIT_SINGULAR, "the matrix has not full rank: R(%lld, %lld) is 0", (long long)zero,
                       (long long)zero);
-  return solved ? DAVIT_SUCCESS : solve(p, s, g, adjoint);
+  return c->solved ? DAVIT_SUCCESS : solve(p, s, g, adjoint);
 }
 
 /* A wide matrix is factored as its adjoint, and put back as LAPACK's LQ. */
@@ -312,7 +277,6 @@ static davit_status run_wide(dvt_plain *p, const least_squares *s, dvt_geqrf *g,
 static davit_status gels(dvt_plain *p, least_squares *s) {
   const bool wide = s->m < s->n;
   const int64_t least = least_of(s->m, s->n), most = wide ? s->n : s->m;
-  const size_t tau_bytes = (size_t)least * davit_type_bytes(s->type);
   void *tau;
   DVT_TRY(check(s));
   DVT_TRY(dvt_plain_begin(p));
@@ -322,7 +286,7 @@ static davit_status gels(dvt_plain *p, least_squares *s) {
     DVT_TRY(dvt_plain_mapped(p, "b", &s->b));
   if (least == 0 || s->nrhs == 0)
     return most == 0 || s->nrhs == 0 ? DAVIT_SUCCESS : clear_rows(p, s, 0, most);
-  DVT_TRY(dvt_malloc(tau_bytes, DAVIT_PINNED, &tau));
+  DVT_TRY(dvt_malloc(tau_bytes(s->type, least), DAVIT_PINNED, &tau));
   dvt_geqrf g = {s->type, most, least, s->a, s->lda, tau};
   const bool adjoint = (s->trans != 'N') != wide;
   const davit_status status = wide ? run_wide(p, s, &g, adjoint) : run_tall(p, s, &g, adjoint);
@@ -340,10 +304,9 @@ typedef struct least_squares_command {
 /* The steps of run_tall() on one device; g->tau is room for so many. */
 static davit_status compute_tall(const dvt_site *site, const least_squares *s, const dvt_geqrf *g,
                                  bool adjoint, int64_t *zero) {
-  const char conjugate = dvt_adjoint_of(s->type);
   const dvt_unit clear = rows_of_zeros(s, g->n, g->m - g->n);
   const dvt_ormqr by_q = by_q_of(s, g, adjoint);
-  const dvt_level3 with_r = with_r_of(s, g, adjoint ? conjugate : 'N');
+  const dvt_level3 with_r = with_r_of(s, g, adjoint);
   const dvt_operation *solve = &dvt_level3_operations[DVT_TRSM];
   if (adjoint && g->m > g->n)
     DVT_TRY(dvt_operation_run(site, &dvt_unit_operation, &clear));
@@ -362,8 +325,8 @@ static davit_status compute_tall(const dvt_site *site, const least_squares *s, c
 static davit_status compute(const dvt_site *site, const least_squares *s, char *room, int64_t *zero) {
   const bool wide = s->m < s->n;
   const int64_t least = least_of(s->m, s->n), most = wide ? s->n : s->m;
-  const size_t tau_bytes = dvt_aligned_up((size_t)least * davit_type_bytes(s->type));
-  const dvt_geqrf g = {s->type, most, least, wide ? room + tau_bytes : s->a, wide ? s->n : s->lda, room};
+  const size_t own_bytes = dvt_aligned_up(tau_bytes(s->type, least));
+  const dvt_geqrf g = {s->type, most, least, wide ? room + own_bytes : s->a, wide ? s->n : s->lda, room};
   const dvt_adjoint there = {s->type, s->m, s->n, s->a, s->lda, g.a, g.lda},
                     back = {s->type, s->n, s->m, g.a, g.lda, s->a, s->lda};
   if (wide)
@@ -377,7 +340,7 @@ static davit_status run_command(const dvt_site *site, const void *arguments) {
   const least_squares_command *c = arguments;
   const least_squares *s = &c->s;
   const int64_t least = least_of(s->m, s->n), most = s->m < s->n ? s->n : s->m;
-  const size_t element = davit_type_bytes(s->type), tau_bytes = dvt_aligned_up((size_t)least * element);
+  const size_t own_bytes = dvt_aligned_up(tau_bytes(s->type, least));
   int64_t zero = 0;
   if (s->nrhs > 0 && least == 0 && most > 0) {
     const dvt_unit clear = rows_of_zeros(s, 0, most);
@@ -385,7 +348,7 @@ static davit_status run_command(const dvt_site *site, const void *arguments) {
     DVT_TRY(dvt_site_wait(site));
   } else if (s->nrhs > 0 && most > 0) {
     void *room;
-    DVT_TRY(dvt_malloc(tau_bytes + (s->m < s->n ? (size_t)(s->m * s->n) * element : 0),
+    DVT_TRY(dvt_malloc(own_bytes + (s->m < s->n ? (size_t)(s->m * s->n) * davit_type_bytes(s->type) : 0),
                        dvt_place_for(site->device), &room));
     const davit_status status = compute(site, s, room, &zero), end = dvt_site_wait(site);
     davit_free(room); /* which nothing uses any more */

@@ -65,24 +65,14 @@ static davit_status check(systems *s) {
 /* Cholesky's halves: the systems with L, then with L'; with U', then with U. LU's: with L, then with U; of the transpose
  * with U', then with L'. */
 static dvt_level3 half_of(const systems *s, bool second) {
-  const bool cholesky = s->cholesky, plain = s->trans == 'N';
-  const char uplo = cholesky ? s->uplo : plain == second ? 'U' : 'L';
-  return (dvt_level3){.routine = DVT_TRSM,
-                      .type = s->type,
-                      .side = 'L',
-                      .uplo = uplo,
-                      .transa = !cholesky                 ? s->trans
-                                : (uplo == 'L') == second ? dvt_adjoint_of(s->type)
-                                                          : 'N',
-                      .diag = !cholesky && uplo == 'L' ? 'U' : 'N',
-                      .m = s->n,
-                      .n = s->nrhs,
-                      .k = s->n,
-                      .alpha = 1,
-                      .a = s->a,
-                      .lda = s->lda,
-                      .c = s->b,
-                      .ldc = s->ldb};
+  const char uplo = s->cholesky                   ? s->uplo
+                    : (s->trans == 'N') == second ? 'U'
+                                                  : 'L',
+             trans = !s->cholesky              ? s->trans
+                     : (uplo == 'L') == second ? dvt_adjoint_of(s->type)
+                                               : 'N';
+  return dvt_solve_left(s->type, uplo, trans, !s->cholesky && uplo == 'L' ? 'U' : 'N', s->n, s->nrhs, s->a,
+                        s->lda, s->b, s->ldb);
 }
 
 /* Rows of B as LU has exchanged those of A, where B lies. */
@@ -119,26 +109,25 @@ static davit_status solve(dvt_plain *p, const systems *s) {
 
 /* ---- factors ---- */
 
+static size_t pivot_bytes(const systems *s) {
+  return (size_t)(s->m < s->n ? s->m : s->n) * sizeof(int);
+}
+
 static davit_status factor_here(dvt_plain *p, const systems *s, int *info) {
   const dvt_factor_call *c = &p->call;
   if (s->cholesky) {
     dvt_potrf potrf = {s->type, s->uplo, s->n, c->a.a, s->lda, info, false};
     return dvt_plain_here(p, &dvt_potrf_operation, &potrf);
   }
-  const size_t bytes = (size_t)(s->m < s->n ? s->m : s->n) * sizeof(int);
-  dvt_lent ipiv;
-  DVT_TRY(dvt_lend(c->ipiv, bytes, p->home, false, &ipiv));
   dvt_getrf getrf = {
-      .type = s->type, .m = s->m, .n = s->n, .a = c->a.a, .lda = s->lda, .ipiv = ipiv.pointer, .info = info};
-  const davit_status status = dvt_plain_here(p, &dvt_getrf_operation, &getrf),
-                     back = dvt_lent_back(&ipiv, status == DAVIT_SUCCESS);
-  return status == DAVIT_SUCCESS ? back : status;
+      .type = s->type, .m = s->m, .n = s->n, .a = c->a.a, .lda = s->lda, .ipiv = c->ipiv, .info = info};
+  return dvt_plain_here_lent(p, &dvt_getrf_operation, &getrf, offsetof(dvt_getrf, ipiv), pivot_bytes(s),
+                             true);
 }
 
 static davit_status factor_blocks(dvt_plain *p, const systems *s, int *info) {
-  const size_t bytes = (size_t)(s->m < s->n ? s->m : s->n) * sizeof(int);
   dvt_lent ipiv;
-  DVT_TRY(dvt_lend(p->call.ipiv, bytes, DAVIT_HOST, false, &ipiv));
+  DVT_TRY(dvt_lend(p->call.ipiv, pivot_bytes(s), DAVIT_HOST, false, &ipiv));
   p->call.ipiv = ipiv.pointer;
   const davit_status status = dvt_plain_blocks(p, info), back = dvt_lent_back(&ipiv, status == DAVIT_SUCCESS);
   return status == DAVIT_SUCCESS ? back : status;

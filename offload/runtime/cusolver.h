@@ -104,5 +104,16 @@ dvt_cusolver_function dvt_cusolver_entry(int number);
 /* Turns a cusolverStatus_t into a status with a sentence that names the operation. */
 davit_status dvt_cusolver_status(int result, const char *operation);
 
+/* Calls that entry point with the variable `handle`. */
+#define DVT_CUSOLVER_CALL(type, name, ...)                                                                   \
+  dvt_cusolver_status((int)DVT_CUSOLVER_OF(type, name)(handle, __VA_ARGS__), #name)
+
+/* The type as a cudaDataType, for entry points that serve all of them. */
+#define DVT_CUDA_TYPE(type)                                                                                  \
+  ((type) == DAVIT_DOUBLE           ? CUDA_R_64F                                                             \
+   : (type) == DAVIT_FLOAT          ? CUDA_R_32F                                                             \
+   : (type) == DAVIT_COMPLEX_DOUBLE ? CUDA_C_64F                                                             \
+                                    : CUDA_C_32F)
+
 #endif
 #endif

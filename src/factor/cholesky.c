@@ -50,21 +50,11 @@ static davit_status update(dvt_factoring *f, int64_t k, dvt_blocks *blocks, int6
   DVT_TRY(dvt_factor_level3(f, w, role, &all, &diagonal, rest > 0 ? NULL : &blocks->last[to]));
   if (rest > 0) {
     const bool lower = uplo == 'L';
-    const dvt_level3 others = {.routine = DVT_GEMM,
-                               .type = type,
-                               .transa = lower ? 'N' : f->adjoint,
-                               .transb = lower ? f->adjoint : 'N',
-                               .m = lower ? rest : n,
-                               .n = lower ? n : rest,
-                               .k = width,
-                               .alpha = -1,
-                               .a = lower ? below : beside,
-                               .lda = p->ld,
-                               .b = lower ? beside : below,
-                               .ldb = p->ld,
-                               .beta = 1,
-                               .c = dvt_behind(f, blocks, blocks->at[to], ld, n),
-                               .ldc = ld};
+    char *target = dvt_behind(f, blocks, blocks->at[to], ld, n);
+    const dvt_level3 others = lower ? dvt_subtract_product(type, 'N', f->adjoint, rest, n, width, below,
+                                                           p->ld, beside, p->ld, target, ld)
+                                    : dvt_subtract_product(type, f->adjoint, 'N', n, rest, width, beside,
+                                                           p->ld, below, p->ld, target, ld);
     DVT_TRY(dvt_factor_level3(f, w, role, &all, &others, &blocks->last[to]));
   }
   dvt_factor_reads(f, k, w, role, blocks->last[to]);

@@ -104,8 +104,13 @@ static part whole(const dvt_blocks *b, int64_t k) {
   return (part){k, dvt_block_width(b, k), dvt_block_top(b, k), dvt_blocks_length(b)};
 }
 
+/* Blocks of a device take one of two lanes in turn. */
+static int in_turn(const dvt_factoring *f, int64_t k, int first, int second) {
+  return k / f->workers % 2 ? second : first;
+}
+
 static davit_status load(dvt_factoring *f, dvt_blocks *b, int64_t k, const dvt_follows *before) {
-  const int w = dvt_owner(f, k), role = k / f->workers % 2 ? DVT_LOAD_2 : DVT_LOAD;
+  const int w = dvt_owner(f, k), role = in_turn(f, k, DVT_LOAD, DVT_LOAD_2);
   dvt_follows all = *before;
   return copy_part(f, b, w, role, &all, whole(b, k), b->at[k], dvt_block_ld(b, k),
                    dvt_place_for(f->worker[w].device), in_matrix(f, b, k, dvt_block_top(b, k)), b->matrix.ld,
@@ -114,7 +119,7 @@ static davit_status load(dvt_factoring *f, dvt_blocks *b, int64_t k, const dvt_f
 
 static davit_status store_part(dvt_factoring *f, dvt_blocks *b, part p, dvt_follows *all) {
   const int64_t k = p.k, top = dvt_block_top(b, k), ld = dvt_block_ld(b, k);
-  const int w = dvt_owner(f, k), role = k / f->workers % 2 ? DVT_STORE_2 : DVT_STORE;
+  const int w = dvt_owner(f, k), role = in_turn(f, k, DVT_STORE, DVT_STORE_2);
   dvt_follow(all, b->last[k]);
   f->call->report->written = true;
   return copy_part(f, b, w, role, all, p, in_matrix(f, b, k, p.low), b->matrix.ld, b->matrix.place,
@@ -128,7 +133,7 @@ davit_status dvt_factor_store(dvt_factoring *f, int64_t k, int64_t low, int64_t 
 
 static davit_status store(dvt_factoring *f, dvt_blocks *b, int64_t k) {
   const bool panel = b == &f->a && k < f->panels;
-  const int role = k / f->workers % 2 ? DVT_STORE_2 : DVT_STORE;
+  const int role = in_turn(f, k, DVT_STORE, DVT_STORE_2);
   dvt_follows all = {.count = 0};
   part p = whole(b, k);
   if (panel && f->rule->settled)

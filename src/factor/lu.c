@@ -88,38 +88,11 @@ static davit_status update(dvt_factoring *f, int64_t k, dvt_blocks *blocks, int6
   dvt_follow(&all, p->ready);
   dvt_follow(&all, blocks->last[to]);
   const dvt_permute permute = order_of(f, beside, n, ld, device_rows(f, k, p), f->row_count[k]);
-  if (permute.count > 0) {
+  if (permute.count > 0)
     DVT_TRY(dvt_factor_compute(f, w, role, &all, &dvt_permute_operation, &permute, 1e9, NULL));
-  }
-  const dvt_level3 solve = {.routine = DVT_TRSM,
-                            .type = f->call->type,
-                            .side = 'L',
-                            .uplo = 'L',
-                            .transa = 'N',
-                            .diag = 'U',
-                            .m = rank,
-                            .n = n,
-                            .k = rank,
-                            .alpha = 1,
-                            .a = square,
-                            .lda = p->ld,
-                            .c = beside,
-                            .ldc = ld};
-  const dvt_level3 subtract = {.routine = DVT_GEMM,
-                               .type = f->call->type,
-                               .transa = 'N',
-                               .transb = 'N',
-                               .m = rest,
-                               .n = n,
-                               .k = rank,
-                               .alpha = -1,
-                               .a = square + down,
-                               .lda = p->ld,
-                               .b = beside,
-                               .ldb = ld,
-                               .beta = 1,
-                               .c = beside + down,
-                               .ldc = ld};
+  const dvt_level3 solve = dvt_solve_left(f->call->type, 'L', 'N', 'U', rank, n, square, p->ld, beside, ld);
+  const dvt_level3 subtract = dvt_subtract_product(f->call->type, 'N', 'N', rest, n, rank, square + down,
+                                                   p->ld, beside, ld, beside + down, ld);
   DVT_TRY(dvt_factor_level3(f, w, role, &all, &solve, rest > 0 ? NULL : &blocks->last[to]));
   if (rest > 0)
     DVT_TRY(dvt_factor_level3(f, w, role, &all, &subtract, &blocks->last[to]));

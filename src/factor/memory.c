@@ -87,13 +87,9 @@ static bool has_slots(dvt_factoring *f) {
 
 static davit_status find_bytes(dvt_factoring *f) {
   for (int w = 0; w < f->workers; w++) {
-    size_t *bytes = &f->worker[w].bytes, total;
-    if ((*bytes = f->call->options->cache_bytes) > 0)
-      continue;
-    const davit_status status = davit_device_memory(f->worker[w].device, bytes, &total);
-    if (status != DAVIT_SUCCESS && status != DAVIT_UNSUPPORTED)
-      return status;
-    *bytes = status == DAVIT_SUCCESS ? *bytes / 10 * 8 : (size_t)1 << 30;
+    dvt_worker *e = &f->worker[w];
+    if ((e->bytes = f->call->options->cache_bytes) == 0)
+      DVT_TRY(dvt_memory_usable(e->device, true, &e->bytes));
   }
   return DAVIT_SUCCESS;
 }
@@ -232,11 +228,11 @@ static davit_status allocate_tables(dvt_factoring *f) {
   DVT_TRY(allocate_blocks(&f->b));
   if (f->resident == &f->a)
     place_sides(f);
-  DVT_TRY(dvt_malloc((panels + 7 * pivots + rows) * sizeof *f->info, DAVIT_PINNED, &pinned));
+  DVT_TRY(dvt_malloc((panels + 5 * pivots + rows) * sizeof *f->info, DAVIT_PINNED, &pinned));
   f->info = memset(pinned, 0, panels * sizeof *f->info);
   f->pivots = f->info + panels;
   f->rows = f->pivots + pivots;
-  f->last_rows = f->rows + 6 * pivots;
+  f->last_rows = f->rows + 4 * pivots;
   return DAVIT_SUCCESS;
 }
 
@@ -271,7 +267,7 @@ dvt_factoring *dvt_factor_new(dvt_factor_call *call) {
     return NULL;
   *f = (dvt_factoring){.call = call, .rule = call->rule, .workers = call->count};
   f->element = davit_type_bytes(call->type);
-  f->adjoint = call->type == DAVIT_DOUBLE || call->type == DAVIT_FLOAT ? 'T' : 'C';
+  f->adjoint = dvt_adjoint_of(call->type);
   f->a = (dvt_blocks){.matrix = call->a, .by_rows = call->uplo == 'U', .triangle = call->rule->triangle};
   f->b = (dvt_blocks){.matrix = call->b, .by_rows = call->side == 'R'};
   f->resident = call->work == DVT_FACTOR ? &f->a : &f->b;

@@ -147,6 +147,18 @@ davit_status dvt_lent_back(dvt_lent *l, bool writes) {
   return status;
 }
 
+davit_status dvt_plain_here_lent(dvt_plain *p, const dvt_operation *operation, void *arguments, size_t vector,
+                                 size_t bytes, bool writes) {
+  void *of, **const at = (void **)(void *)((char *)arguments + vector);
+  dvt_lent lent;
+  memcpy(&of, at, sizeof of);
+  DVT_TRY(dvt_lend(of, bytes, p->home, !writes, &lent));
+  memcpy(at, &lent.pointer, sizeof lent.pointer);
+  const davit_status status = dvt_plain_here(p, operation, arguments),
+                     back = dvt_lent_back(&lent, writes && status == DAVIT_SUCCESS);
+  return status == DAVIT_SUCCESS ? back : status;
+}
+
 /* ---- fronts ---- */
 
 davit_status dvt_plain_end(dvt_plain *p, int64_t begin_ns, davit_status status) {

@@ -44,6 +44,10 @@ typedef struct dvt_lent {
 davit_status dvt_lend(void *of, size_t bytes, int device, bool reads, dvt_lent *lent);
 davit_status dvt_lent_back(dvt_lent *lent, bool writes);
 
+/* An operation at home with a vector lent to it, whose pointer stands at `vector` in the arguments. */
+davit_status dvt_plain_here_lent(dvt_plain *p, const dvt_operation *operation, void *arguments, size_t vector,
+                                 size_t bytes, bool writes);
+
 /* Fills the caller's report; returns `status`. */
 davit_status dvt_plain_end(dvt_plain *p, int64_t begin_ns, davit_status status);
 

@@ -13,35 +13,11 @@ davit_status dvt_substitute(dvt_factoring *f, int64_t k, dvt_blocks *blocks, int
   char *b = blocks->at[to] + (size_t)start * f->element,
        *others = blocks->at[to] + (size_t)(t->above ? 0 : behind) * f->element,
        *beside = dvt_behind(f, &f->a, p->pointer, p->ld, (t->above ? 0 : behind) - p->origin);
-  const dvt_level3 solve = {.routine = DVT_TRSM,
-                            .type = type,
-                            .side = 'L',
-                            .uplo = t->uplo,
-                            .transa = t->trans,
-                            .diag = t->diag,
-                            .m = rank,
-                            .n = width,
-                            .k = rank,
-                            .alpha = 1,
-                            .a = square,
-                            .lda = ld,
-                            .c = b,
-                            .ldc = ldb};
-  const dvt_level3 subtract = {.routine = DVT_GEMM,
-                               .type = type,
-                               .transa = t->trans,
-                               .transb = 'N',
-                               .m = t->pull ? rank : rest,
-                               .n = width,
-                               .k = t->pull ? rest : rank,
-                               .alpha = -1,
-                               .a = beside,
-                               .lda = p->ld,
-                               .b = t->pull ? others : b,
-                               .ldb = ldb,
-                               .beta = 1,
-                               .c = t->pull ? b : others,
-                               .ldc = ldb};
+  const dvt_level3 solve = dvt_solve_left(type, t->uplo, t->trans, t->diag, rank, width, square, ld, b, ldb);
+  const dvt_level3 subtract =
+      t->pull
+          ? dvt_subtract_product(type, t->trans, 'N', rank, width, rest, beside, p->ld, others, ldb, b, ldb)
+          : dvt_subtract_product(type, t->trans, 'N', rest, width, rank, beside, p->ld, b, ldb, others, ldb);
   int32_t *last = &blocks->last[to];
   dvt_follows all = {.count = 0};
   dvt_follow(&all, p->ready);

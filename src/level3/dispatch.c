@@ -93,18 +93,13 @@ static double bytes_of_all(const dvt_plan_shape *shape) {
   return (elements[DVT_A] + elements[DVT_B] + 2 * elements[DVT_C]) * (double)shape->element;
 }
 
-/* To ask a GPU takes some 40 µs, much of a short call: where all fits twice, it is not asked. */
+/* Where all fits twice into what any device has, none is asked: that would take much of a short call. */
 static davit_status find_memory(setup *s) {
-  const size_t unknown = (size_t)1 << 30; /* any GPU has that much, and give_less() is there */
-  const bool fits = 2 * bytes_of_all(&s->shape) <= (double)unknown;
+  const bool fits = 2 * bytes_of_all(&s->shape) <= (double)((size_t)1 << 30); /* and give_less() is there */
   for (int i = 0; i < s->shape.devices; i++) {
-    size_t *bytes = &s->shape.device[i].bytes, total;
-    if ((*bytes = s->call->options->cache_bytes) > 0)
-      continue;
-    const davit_status status = fits ? DAVIT_UNSUPPORTED : davit_device_memory(s->devices[i], bytes, &total);
-    if (status != DAVIT_SUCCESS && status != DAVIT_UNSUPPORTED)
-      return status;
-    *bytes = status == DAVIT_SUCCESS ? *bytes / 10 * 8 : unknown;
+    size_t *bytes = &s->shape.device[i].bytes;
+    if ((*bytes = s->call->options->cache_bytes) == 0)
+      DVT_TRY(dvt_memory_usable(s->devices[i], !fits, bytes));
   }
   return DAVIT_SUCCESS;
 }

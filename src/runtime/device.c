@@ -52,6 +52,15 @@ davit_status davit_device_memory(int device, size_t *free_bytes, size_t *total_b
   return DAVIT_SUCCESS;
 }
 
+davit_status dvt_memory_usable(int device, bool ask, size_t *bytes) {
+  size_t total;
+  const davit_status status = ask ? davit_device_memory(device, bytes, &total) : DAVIT_UNSUPPORTED;
+  if (status != DAVIT_SUCCESS && status != DAVIT_UNSUPPORTED)
+    return status;
+  *bytes = status == DAVIT_SUCCESS ? *bytes / 10 * 8 : (size_t)1 << 30;
+  return DAVIT_SUCCESS;
+}
+
 davit_status davit_device_link(int from, int to, davit_link_kind *link) {
   if (!link)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "link is NULL");
