@@ -264,11 +264,13 @@ def scaling(variant):
     """Times beside the peer and beside one process, and the share of the floor."""
     def make(runs):
         lines = []
-        for operation, kind in (("gemm", "f64"), ("gemm", "f32"), ("syrk", "f64"), ("trsm", "f64"), ("reduce", "f64"),
-                                ("scan", "f64")):
+        for operation, kind in (("gemm", "f64"), ("gemm", "f32"), ("syrk", "f64"), ("trsm", "f64"), ("potrf", "f64"),
+                                ("getrf", "f64"), ("reduce", "f64"), ("scan", "f64")):
             for run in runs:
-                row, plain = (pick(model.fitting(run)[0], operation=operation, type=kind, variant=variant, form=form)
+                row, plain = (model.find(model.fitting(run)[0], operation=operation, type=kind, variant=variant, form=form)
                               for form in ("mpi", "plain"))
+                if not row:  # older runs have no factorisations
+                    continue
                 ms = lambda value: f"{digits(1e-3 * value)} ms"
                 lines.append([f"{operation}, {kind}", model.size_text(row.get("rows", row.get("n"))), row["ranks"],
                               ms(row["us"]), ms(row["peer_us"]) if row.get("peer_us") else "–",

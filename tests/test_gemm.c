@@ -69,6 +69,22 @@ CASE(test_cache_too_small_is_refused) {
   assert_true(dense_as_image(&p.o[2]));
 }
 
+/* Tiles shorter than those that are fast, where no others fit; no devices named: where the operands lie. */
+CASE(test_little_memory) {
+  for (int named = 0; named < 2; named++) {
+    davit_level3_report report;
+    product p = basic(1, 200, 190, 180);
+    p.options.tile = 0;
+    if (!named)
+      p.options.devices = NULL, p.options.device_count = 0;
+    p.options.separate_memory = named;
+    p.options.cache_bytes = named ? 5 * 30 * 30 * sizeof(double) : 1;
+    p.options.report = &report;
+    run_and_check(p);
+    assert_true(!named || (report.tile > 1 && report.tile < 30));
+  }
+}
+
 /* A device that has less room than it should: the product takes less there, and is right. */
 CASE(test_a_full_device_gets_fewer_tiles) {
   for (int chosen = 0; chosen < 2; chosen++) {

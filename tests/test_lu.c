@@ -340,8 +340,8 @@ static void try_systems(davit_type type, int64_t n, int64_t nrhs, int place, int
   expect_factored(&p, "gesv");
 }
 
-/* At home; with the factors in blocks where there is room for B beside them; and in slabs where there is none, but for
- * the triangles' tiles. */
+/* At home; with the factors in blocks where there is room for B beside them; and in slabs so narrow that the systems'
+ * tiles are short, too. */
 CASE(test_systems) {
   static const int64_t of_systems[][2] = {{0, 3}, {1, 1}, {5, 0}, {33, 1}, {64, 7}, {100, 40}, {20, 150}};
   int places[MAX_PLACES];
@@ -356,9 +356,9 @@ CASE(test_systems) {
           continue;
         spread_over(&c, devices, 24, 0);
         try_systems(types[t], n, nrhs, DAVIT_PAGEABLE, places[(s + devices) % count], &c.options);
-        if (n < 90 || devices == 1)
+        if (n < 90)
           continue;
-        spread_over(&c, devices, 40, cache_for(types[t], n, 40, beside(40), 1));
+        spread_over(&c, devices, 4, cache_for(types[t], n, 4, beside(4), 1));
         try_systems(types[t], n, nrhs, places[s % count], DAVIT_PINNED, &c.options);
       }
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Level 3 on square matrices in pinned host memory, distributed in blocks, with the same parts, descriptors and
- * ranks for davit and for ScaLAPACK, in stage buffers. The results of both are compared before they are timed.
+/* Level 3 and factorisations on square matrices in pinned host memory, distributed in blocks, with the same parts,
+ * descriptors and ranks for davit and for ScaLAPACK, in stage buffers. The results of both are compared before they are timed.
  *
  * The form "local" is what a rank does in one step of the product, all ranks at the same time, with operands
  * on its devices: its m/p × n/q part of C, a panel of 512; "alone" is the same on rank 0 while the others
@@ -18,11 +18,13 @@ enum { PANEL = 512, DEVICES = 16 };
 typedef struct matrices {
   const world *w;
   const char *variant;
-  char routine; /* 'g', 's', 't' */
+  char routine; /* 'g', 's', 't'; 'c': Cholesky, 'l': LU */
   davit_type type;
   int64_t n, block, rows, cols; /* of the matrix; of the rank's part */
   int descriptor[9];
-  void *a, *b, *c, *expected; /* the parts of the rank */
+  void *a, *b, *c, *expected; /* the parts of the rank; A is factored in C, which gets it anew each time */
+  size_t bytes;
+  int *ipiv;
   davit_mpi_options options;
 } matrices;
 
@@ -37,6 +39,10 @@ static davit_status run_mpi(void *argument) {
     return davit_mpi_dtrsm(g, 'L', 'L', 'N', 'N', n, n, 1, m->a, 1, 1, d, m->c, 1, 1, d, &m->options);
   if (m->routine == 's')
     return davit_mpi_dsyrk(g, 'L', 'N', n, n, 1, m->a, 1, 1, d, 0, m->c, 1, 1, d, &m->options);
+  if (m->routine == 'c')
+    return davit_mpi_dpotrf(g, 'L', n, m->c, 1, 1, d, &m->options);
+  if (m->routine == 'l')
+    return davit_mpi_dgetrf(g, n, n, m->c, 1, 1, d, m->ipiv, &m->options);
   return BY_TYPE(
       m,
       davit_mpi_dgemm(g, 'N', 'N', n, n, n, 1, m->a, 1, 1, d, m->b, 1, 1, d, 0, m->c, 1, 1, d, &m->options),
@@ -46,7 +52,7 @@ static davit_status run_mpi(void *argument) {
 static davit_status run_peer(void *argument) {
   const matrices *m = argument;
   const peer_scalapack_call call = {m->routine, BY_TYPE(m, 'd', 's'), (int)m->n, m->descriptor, m->a,
-                                    m->b,       m->expected};
+                                    m->b,       m->expected,          m->ipiv};
   peer_scalapack_run(&call);
   return DAVIT_SUCCESS;
 }
@@ -57,10 +63,15 @@ static davit_status run_plain(void *argument) {
   const int64_t n = m->n;
   const davit_level3_options on_host = {.devices = m->w->devices, .device_count = 1};
   const davit_level3_options *options = m->w->gpu ? NULL : &on_host;
+  const davit_solve_options host = {.devices = m->w->devices, .device_count = 1};
   if (m->routine == 't')
     return davit_dtrsm('L', 'L', 'N', 'N', n, n, 1, m->a, n, m->c, n, options);
   if (m->routine == 's')
     return davit_dsyrk('L', 'N', n, n, 1, m->a, n, 0, m->c, n, options);
+  if (m->routine == 'c')
+    return davit_dpotrf('L', n, m->c, n, m->w->gpu ? NULL : &host);
+  if (m->routine == 'l')
+    return davit_dgetrf(n, n, m->c, n, m->ipiv, m->w->gpu ? NULL : &host);
   return BY_TYPE(m, davit_dgemm('N', 'N', n, n, n, 1, m->a, n, m->b, n, 0, m->c, n, options),
                  davit_sgemm('N', 'N', n, n, n, 1, m->a, n, m->b, n, 0, m->c, n, options));
 }
@@ -72,17 +83,44 @@ static int64_t index_of(int64_t l, int64_t block, int at, int count) {
   return (l / block * count + at) * block + l % block;
 }
 
-/* For solves: the diagonal is 1 and the rest so small that solutions stay as large as B is, from call to
- * call. */
-static void make_triangle(matrices *m) {
-  const world *w = m->w;
+/* For solves and Cholesky: the diagonal is 1 and the rest so small that solutions stay as large as B is, from call to
+ * call. For LU the rows of that are exchanged, so that it exchanges all of them. */
+static void make_diagonal(matrices *m, int row, int rows, int col, int cols) {
+  const int64_t below = m->routine == 'l' ? m->n / 2 : 0;
   double *a = m->a;
   for (int64_t j = 0; j < m->cols; j++)
     for (int64_t i = 0; i < m->rows; i++) {
       double *x = &a[i + j * m->rows];
-      const bool diagonal = index_of(i, m->block, w->row, w->rows) == index_of(j, m->block, w->col, w->cols);
-      *x = diagonal ? 1 : (*x - 0.5) / (double)m->n;
+      const int64_t at = (index_of(j, m->block, col, cols) + below) % m->n;
+      *x = index_of(i, m->block, row, rows) == at ? 1 : (*x - 0.5) / (double)m->n;
     }
+}
+
+static void make_operands(matrices *m, uint64_t seed) {
+  const int64_t size = m->rows * m->cols;
+  m->bytes = (size_t)size * davit_type_bytes(m->type);
+  m->a = world_random(DAVIT_PINNED, m->type, size, 10 + seed);
+  m->b = m->routine == 'g' ? world_random(DAVIT_PINNED, m->type, size, 1010 + seed) : NULL;
+  m->c = world_random(DAVIT_PINNED, m->type, size, 2010 + seed);
+  m->ipiv = world_memory(DAVIT_PAGEABLE, (size_t)(m->rows + m->block) * sizeof *m->ipiv);
+}
+
+static void free_operands(matrices *m) {
+  davit_free(m->a);
+  davit_free(m->b);
+  davit_free(m->c);
+  davit_free(m->ipiv);
+}
+
+static void restore(void *argument) {
+  const matrices *m = argument;
+  memcpy(m->c, m->a, m->bytes);
+  if (m->expected)
+    memcpy(m->expected, m->a, m->bytes);
+}
+
+static world_preparation preparation_of(const matrices *m) {
+  return m->routine == 'c' || m->routine == 'l' ? restore : NULL;
 }
 
 static void open_parts(matrices *m) {
@@ -92,23 +130,18 @@ static void open_parts(matrices *m) {
   bench_check(davit_mpi_descriptor(w->grid, m->n, m->n, m->block, m->block, 0, 0, m->rows > 1 ? m->rows : 1,
                                    m->descriptor),
               "descriptor");
-  const int64_t size = m->rows * m->cols;
-  const size_t bytes = (size_t)size * davit_type_bytes(m->type);
-  m->a = world_random(DAVIT_PINNED, m->type, size, 10 + (uint64_t)w->me);
-  m->b = m->routine == 'g' ? world_random(DAVIT_PINNED, m->type, size, 1010 + (uint64_t)w->me) : NULL;
-  m->c = world_random(DAVIT_PINNED, m->type, size, 2010 + (uint64_t)w->me);
-  m->expected = w->peer ? world_memory(DAVIT_PINNED, bytes) : NULL;
+  make_operands(m, (uint64_t)w->me);
+  m->expected = w->peer ? world_memory(DAVIT_PINNED, m->bytes) : NULL;
   if (w->peer)
-    memcpy(m->expected, m->c, bytes);
-  if (m->routine == 't')
-    make_triangle(m);
+    memcpy(m->expected, m->c, m->bytes);
+  if (m->routine == 't' || preparation_of(m))
+    make_diagonal(m, w->row, w->rows, w->col, w->cols);
 }
 
 static void close_parts(matrices *m) {
-  davit_free(m->a);
-  davit_free(m->b);
-  davit_free(m->c);
+  free_operands(m);
   davit_free(m->expected);
+  m->expected = NULL;
 }
 
 /* The largest difference of both results by the largest value, over all ranks. */
@@ -126,6 +159,8 @@ static double difference(const matrices *m) {
 
 /* Both results of one call each. */
 static void compare(matrices *m) {
+  if (preparation_of(m))
+    restore(m);
   bench_check(run_mpi(m), "call");
   run_peer(m);
   const double found = difference(m), bound = 1e3 * BY_TYPE(m, 2.3e-16, 1.2e-7) * sqrt((double)m->n);
@@ -267,10 +302,10 @@ static void measure_rest(share *s, const char *variant) {
   static const world_work works[] = {copy_up, copy_down, pack, solve};
   const world *w = s->w;
   bench_time times[4];
-  world_time(w, 3, works, s, times);
+  world_time(w, 3, works, NULL, s, times);
   report_copies(s, variant, times);
   s->k = s->block;
-  world_time(w, 1, works + 3, s, times);
+  world_time(w, 1, works + 3, NULL, s, times);
   const bench_case what = {.operation = "trsm",
                            .type = "f64",
                            .variant = variant,
@@ -291,8 +326,8 @@ static double measure_share(const matrices *m) {
   s.m = davit_mpi_local_size(m->n, m->block, 0, 0, w->rows); /* the largest part is that of rank 0 */
   s.n = davit_mpi_local_size(m->n, m->block, 0, 0, w->cols);
   open_share(&s);
-  world_time(w, 1, works, &s, &together);
-  world_time_alone(w, update, &s, &alone);
+  world_time(w, 1, works, NULL, &s, &together);
+  world_time_alone(w, update, NULL, &s, &alone);
   scale(&together, s.calls);
   scale(&alone, s.calls);
   bench_case what = {.operation = "gemm",
@@ -313,10 +348,6 @@ static double measure_share(const matrices *m) {
 
 /* ---- the routines ---- */
 
-static double flops_of(const matrices *m) {
-  return (m->routine == 'g' ? 2 : 1) * pow((double)m->n, 3);
-}
-
 static void measure_mpi(matrices *m, const bench_case *what, double rate) {
   static const world_work works[] = {run_mpi, run_peer};
   const world *w = m->w;
@@ -324,7 +355,7 @@ static void measure_mpi(matrices *m, const bench_case *what, double rate) {
   open_parts(m);
   if (w->peer)
     compare(m);
-  world_time(w, 1 + w->peer, works, m, times);
+  world_time(w, 1 + w->peer, works, preparation_of(m), m, times);
   close_parts(m);
   world_report(w, what, w->ranks, what->flops / rate / w->ranks, &times[0], w->peer ? "ScaLAPACK" : NULL,
                w->peer ? &times[1] : NULL);
@@ -338,23 +369,17 @@ static void measure_mpi(matrices *m, const bench_case *what, double rate) {
 
 static void measure_plain(matrices *m, const bench_case *what) {
   const world *w = m->w;
-  const int64_t size = m->n * m->n;
   bench_time time = {.median = 0};
   bench_case plain = *what;
   if (w->me == 0) {
-    m->a = world_random(DAVIT_PINNED, m->type, size, 10);
-    m->b = m->routine == 'g' ? world_random(DAVIT_PINNED, m->type, size, 11) : NULL;
-    m->c = world_random(DAVIT_PINNED, m->type, size, 12);
-    double *a = m->a;
-    for (int64_t i = 0; m->routine == 't' && i < size; i++)
-      a[i] = i % (m->n + 1) == 0 ? 1 : (a[i] - 0.5) / (double)m->n;
+    m->rows = m->cols = m->n;
+    make_operands(m, 0);
+    if (m->routine == 't' || preparation_of(m))
+      make_diagonal(m, 0, 1, 0, 1);
   }
-  world_time_alone(w, run_plain, m, &time);
-  if (w->me == 0) {
-    davit_free(m->a);
-    davit_free(m->b);
-    davit_free(m->c);
-  }
+  world_time_alone(w, run_plain, preparation_of(m), m, &time);
+  if (w->me == 0)
+    free_operands(m);
   plain.form = "plain";
   world_report(w, &plain, 1, 0, &time, NULL, NULL);
 }
@@ -364,10 +389,10 @@ void measure_matrices(const world *w, const char *variant, int64_t n) {
     char routine;
     const char *operation;
     davit_type type;
-  } all[] = {{'g', "gemm", DAVIT_DOUBLE},
-             {'s', "syrk", DAVIT_DOUBLE},
-             {'t', "trsm", DAVIT_DOUBLE},
-             {'g', "gemm", DAVIT_FLOAT}};
+    double cubes; /* flops by n³ */
+  } all[] = {{'g', "gemm", DAVIT_DOUBLE, 2},       {'s', "syrk", DAVIT_DOUBLE, 1},
+             {'t', "trsm", DAVIT_DOUBLE, 1},       {'c', "potrf", DAVIT_DOUBLE, 1. / 3},
+             {'l', "getrf", DAVIT_DOUBLE, 2. / 3}, {'g', "gemm", DAVIT_FLOAT, 2}};
   double rate = 0;
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     matrices m = {.w = w, .variant = variant, .routine = all[i].routine, .type = all[i].type, .n = n};
@@ -382,7 +407,7 @@ void measure_matrices(const world *w, const char *variant, int64_t n) {
                              .form = "mpi",
                              .rows = n,
                              .cols = n,
-                             .flops = flops_of(&m)};
+                             .flops = all[i].cubes * pow((double)n, 3)};
     measure_mpi(&m, &what, rate);
     measure_plain(&m, &what);
   }

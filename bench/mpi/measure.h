@@ -12,7 +12,7 @@ void measure_messages(const world *w, int64_t panel, double *bandwidth);
 /* Reduction and scan of n doubles in all, divided evenly. `variant` is "strong" or "weak". */
 void measure_vectors(const world *w, const char *variant, int64_t n);
 
-/* gemm of doubles and floats, syrk and trsm of doubles, all of order n. */
+/* gemm of doubles and floats, syrk, trsm, potrf and getrf of doubles, all of order n. */
 void measure_matrices(const world *w, const char *variant, int64_t n);
 
 #endif

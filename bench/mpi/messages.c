@@ -63,7 +63,7 @@ static davit_status sum(void *argument) {
 static double report(message *m, const char *operation, const char *variant, world_work work, int per_call,
                      double bandwidth) {
   bench_time time;
-  world_time(m->w, 1, &work, m, &time);
+  world_time(m->w, 1, &work, NULL, m, &time);
   time.median /= m->calls * per_call;
   time.best /= m->calls * per_call;
   const double bytes = (double)(m->bytes + m->other);

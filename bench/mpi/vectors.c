@@ -93,14 +93,14 @@ void measure_vectors(const world *w, const char *variant, int64_t n) {
   vectors v = {.w = w, .n = n * (w->me + 1) / w->ranks - n * w->me / w->ranks};
   v.x = world_random(world_place(w), DAVIT_DOUBLE, v.n, 7 + (uint64_t)w->me);
   v.y = world_random(world_place(w), DAVIT_DOUBLE, v.n, 8);
-  world_time(w, 4, works, &v, times);
+  world_time(w, 4, works, NULL, &v, times);
   davit_free(v.x);
   davit_free(v.y);
   davit_memory_trim(world_place(w)); /* the plain form takes as much again */
   if (w->me == 0)
     open_plain(&v, n);
-  world_time_alone(w, reduce_plain, &v, &reduced);
-  world_time_alone(w, scan_plain, &v, &scanned);
+  world_time_alone(w, reduce_plain, NULL, &v, &reduced);
+  world_time_alone(w, scan_plain, NULL, &v, &scanned);
   if (w->me == 0)
     close_plain(&v);
   davit_memory_trim(world_place(w));

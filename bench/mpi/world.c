@@ -128,14 +128,20 @@ static int calls_for(double once, double seconds, int most) {
 }
 
 /* A batch of calls. Returns seconds a call of the slowest rank, below 0 if it failed on any. */
-static double round_of(world_work work, void *argument, int batch, bool together, bench_time *time) {
+static double round_of(world_work work, world_preparation prepare, void *argument, int batch, bool together,
+                       bench_time *time) {
   davit_status status = DAVIT_SUCCESS;
-  if (together)
-    MPI_Barrier(MPI_COMM_WORLD);
-  const double start = bench_now();
-  for (int i = 0; i < batch && status == DAVIT_SUCCESS; i++)
+  double seconds = 0;
+  for (int i = 0; i < batch && status == DAVIT_SUCCESS; i++) {
+    if (prepare)
+      prepare(argument);
+    if (together && (prepare || i == 0))
+      MPI_Barrier(MPI_COMM_WORLD);
+    const double start = bench_now();
     status = work(argument);
-  double seconds = status == DAVIT_SUCCESS ? (bench_now() - start) / batch : -1;
+    seconds += bench_now() - start;
+  }
+  seconds = status == DAVIT_SUCCESS ? seconds / batch : -1;
   if (status != DAVIT_SUCCESS)
     snprintf(time->error, sizeof time->error, "%s", davit_last_error());
   if (!together)
@@ -155,12 +161,12 @@ typedef struct stages {
 
 /* Two calls that are not counted tell how often a work is worth measuring; if one takes longer than that,
  * it is all. */
-static void plan(const world *w, world_work work, void *argument, bool together, stages *t,
-                 bench_time *time) {
+static void plan(const world *w, world_work work, world_preparation prepare, void *argument, bool together,
+                 stages *t, bench_time *time) {
   *t = (stages){.batch = 1};
-  double once = round_of(work, argument, 1, together, time);
+  double once = round_of(work, prepare, argument, 1, together, time);
   if (once >= 0 && once < w->patience)
-    once = round_of(work, argument, 1, together, time);
+    once = round_of(work, prepare, argument, 1, together, time);
   if (once < 0)
     return;
   t->batch = calls_for(once, 2e-3, 20);
@@ -168,17 +174,17 @@ static void plan(const world *w, world_work work, void *argument, bool together,
   t->seconds[0] = once;
 }
 
-static void measure(const world *w, int count, const world_work *works, void *argument, bool together,
-                    bench_time *times) {
+static void measure(const world *w, int count, const world_work *works, world_preparation prepare,
+                    void *argument, bool together, bench_time *times) {
   static stages all[WORLD_WORKS];
   for (int i = 0; i < count; i++) {
     times[i] = (bench_time){.median = 0};
-    plan(w, works[i], argument, together, &all[i], &times[i]);
+    plan(w, works[i], prepare, argument, together, &all[i], &times[i]);
   }
   for (int r = 0; r < w->repeats; r++)
     for (int i = 0; i < count; i++)
       if (r < all[i].repeats && all[i].seconds[0] < w->patience)
-        all[i].seconds[r] = round_of(works[i], argument, all[i].batch, together, &times[i]);
+        all[i].seconds[r] = round_of(works[i], prepare, argument, all[i].batch, together, &times[i]);
   for (int i = 0; i < count; i++)
     if (all[i].repeats > 0 && !times[i].error[0]) {
       times[i].median = bench_median(all[i].seconds, all[i].repeats);
@@ -186,16 +192,18 @@ static void measure(const world *w, int count, const world_work *works, void *ar
     }
 }
 
-void world_time(const world *w, int count, const world_work *works, void *argument, bench_time *times) {
+void world_time(const world *w, int count, const world_work *works, world_preparation prepare, void *argument,
+                bench_time *times) {
   world_rest();
-  measure(w, count, works, argument, true, times);
+  measure(w, count, works, prepare, argument, true, times);
 }
 
-void world_time_alone(const world *w, world_work work, void *argument, bench_time *time) {
+void world_time_alone(const world *w, world_work work, world_preparation prepare, void *argument,
+                      bench_time *time) {
   world_rest();
   if (w->me == 0) {
     bench_check(davit_set_threads(w->processors), "threads");
-    measure(w, 1, &work, argument, false, time);
+    measure(w, 1, &work, prepare, argument, false, time);
     bench_check(davit_set_threads(w->threads), "threads");
   }
   world_rest();

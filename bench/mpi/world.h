@@ -31,14 +31,18 @@ typedef struct world {
 void world_open(world *w);
 void world_close(world *w);
 
-/* Seconds a call of each work; `first` bench_time of a work that fails has its error. */
+/* Seconds a call of each work; `first` bench_time of a work that fails has its error. What prepares a call, unless NULL,
+ * is not counted. */
 typedef davit_status (*world_work)(void *argument);
+typedef void (*world_preparation)(void *argument);
 enum { WORLD_WORKS = 4 };
-void world_time(const world *w, int count, const world_work *works, void *argument, bench_time *times);
+void world_time(const world *w, int count, const world_work *works, world_preparation prepare, void *argument,
+                bench_time *times);
 
 /* Rank 0 ranges of columns the work with the threads of all ranks of its machine, while the others wait without using a
  * processor. */
-void world_time_alone(const world *w, world_work work, void *argument, bench_time *time);
+void world_time_alone(const world *w, world_work work, world_preparation prepare, void *argument,
+                      bench_time *time);
 
 /* Until all ranks are here; those that wait sleep. */
 void world_rest(void);

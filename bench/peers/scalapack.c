@@ -17,6 +17,10 @@ typedef void update_function(const char *, const char *, const int *, const int 
 typedef void solve_function(const char *, const char *, const char *, const char *, const int *, const int *,
                             const void *, const void *, const int *, const int *, const int *, void *,
                             const int *, const int *, const int *);
+typedef void cholesky_function(const char *, const int *, void *, const int *, const int *, const int *,
+                               int *);
+typedef void lu_function(const int *, const int *, void *, const int *, const int *, const int *, int *,
+                         int *);
 
 static struct {
   void (*get)(int context, int what, int *value);
@@ -25,6 +29,8 @@ static struct {
   multiply_function *gemm[2]; /* double, float */
   update_function *syrk[2];
   solve_function *trsm[2];
+  cholesky_function *potrf[2];
+  lu_function *getrf[2];
   void *blas;
 } library;
 static int context;
@@ -33,10 +39,13 @@ static bool find_all(void *handle) {
   const struct {
     void *at;
     const char *name;
-  } names[] = {
-      {&library.get, "Cblacs_get"},  {&library.open, "Cblacs_gridinit"}, {&library.close, "Cblacs_gridexit"},
-      {&library.gemm[0], "pdgemm_"}, {&library.gemm[1], "psgemm_"},      {&library.syrk[0], "pdsyrk_"},
-      {&library.syrk[1], "pssyrk_"}, {&library.trsm[0], "pdtrsm_"},      {&library.trsm[1], "pstrsm_"}};
+  } names[] = {{&library.get, "Cblacs_get"},        {&library.open, "Cblacs_gridinit"},
+               {&library.close, "Cblacs_gridexit"}, {&library.gemm[0], "pdgemm_"},
+               {&library.gemm[1], "psgemm_"},       {&library.syrk[0], "pdsyrk_"},
+               {&library.syrk[1], "pssyrk_"},       {&library.trsm[0], "pdtrsm_"},
+               {&library.trsm[1], "pstrsm_"},       {&library.potrf[0], "pdpotrf_"},
+               {&library.potrf[1], "pspotrf_"},     {&library.getrf[0], "pdgetrf_"},
+               {&library.getrf[1], "psgetrf_"}};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     void *symbol = dlsym(handle, names[i].name);
     if (!symbol)
@@ -96,7 +105,7 @@ void peer_scalapack_run(const peer_scalapack_call *call) {
   const bool single = call->type == 's';
   const void *one = single ? (const void *)&one_s : &one_d, *zero = single ? (const void *)&zero_s : &zero_d;
   const int first = 1, *n = &call->n;
-  int d[9];
+  int d[9], info;
   memcpy(d, call->descriptor, sizeof d);
   d[1] = context;
   if (call->routine == 'g')
@@ -104,6 +113,10 @@ void peer_scalapack_run(const peer_scalapack_call *call) {
                          call->c, &first, &first, d);
   else if (call->routine == 's')
     library.syrk[single]("L", "N", n, n, one, call->a, &first, &first, d, zero, call->c, &first, &first, d);
+  else if (call->routine == 'c')
+    library.potrf[single]("L", n, call->c, &first, &first, d, &info);
+  else if (call->routine == 'l')
+    library.getrf[single](n, n, call->c, &first, &first, d, call->ipiv, &info);
   else
     library.trsm[single]("L", "L", "N", "N", n, n, one, call->a, &first, &first, d, call->c, &first, &first,
                          d);

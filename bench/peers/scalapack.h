@@ -18,13 +18,15 @@ void peer_scalapack_open(int rows, int cols);
 void peer_scalapack_close(void);
 
 /* Of n × n matrices with one descriptor, whose context is set here: 'g': C = A B, 's': the lower triangle of
- * C = A Aᵀ, 't': C becomes A⁻¹ C for the lower triangle of A. `type` is 'd' or 's'. Collective. */
+ * C = A Aᵀ, 't': C becomes A⁻¹ C for the lower triangle of A, 'c': C becomes its Cholesky factor, of the
+ * lower triangle, 'l': its LU factors, whose pivots go to `ipiv`. `type` is 'd' or 's'. Collective. */
 typedef struct peer_scalapack_call {
   char routine, type;
   int n;
   const int *descriptor;
   const void *a, *b;
   void *c;
+  int *ipiv;
 } peer_scalapack_call;
 void peer_scalapack_run(const peer_scalapack_call *call);
 

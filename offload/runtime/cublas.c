@@ -2,57 +2,34 @@
 /* Loading cuBLAS, its handles and its errors.
  *
  * Invariant: `entries` and `missing` are written once, under pthread_once, before any handle exists, and
- * only read afterwards; the library is never unloaded, as handles may outlive everything else. */
+ * only read afterwards. */
 #include "offload/runtime/cublas.h"
 
 #ifdef DAVIT_WITH_CUDA
 #include <cublas_v2.h>
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+
+#include "src/base/library.h"
 
 static dvt_cublas_function entries[DVT_CUBLAS_COUNT];
 static char missing[256];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static atomic_bool is_loaded;
 
-static void *open_library(void) {
-  static const char *const names[] = {
-      "libcublas.so.13",
-      "libcublas.so.12",
-      "libcublas.so",
-#ifdef DAVIT_CUDA_LIBRARY_DIR
-      DAVIT_CUDA_LIBRARY_DIR "/libcublas.so.13",
-      DAVIT_CUDA_LIBRARY_DIR "/libcublas.so.12",
-      DAVIT_CUDA_LIBRARY_DIR "/libcublas.so",
-#endif
-  };
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    if (library)
-      return library;
-    if (i == 0) {
-      const char *reason = dlerror();
-      snprintf(missing, sizeof missing, "cuBLAS cannot be loaded: %s", reason ? reason : names[i]);
-    }
-  }
-  return NULL;
-}
-
 static void load(void) {
 #define NAME(name) "cublas" #name,
-  static const char *const names[DVT_CUBLAS_COUNT] = {DVT_CUBLAS_FUNCTIONS(NAME)};
+  static const char *const libraries[] = DVT_CUDA_NAMES("libcublas.so", "13", "12"),
+                           *const names[DVT_CUBLAS_COUNT] = {DVT_CUBLAS_FUNCTIONS(NAME)};
 #undef NAME
-  void *library = open_library();
+  char reason[sizeof missing];
+  void *library = dvt_library_open(libraries, reason, sizeof reason);
+  const char *lacks = library ? dvt_library_find(library, names, DVT_CUBLAS_COUNT, entries) : NULL;
   if (!library)
-    return;
-  missing[0] = '\0';
-  for (int i = 0; i < DVT_CUBLAS_COUNT; i++) {
-    *(void **)&entries[i] = dlsym(library, names[i]); /* POSIX's way round object and function pointers */
-    if (!entries[i] && !missing[0])
-      snprintf(missing, sizeof missing, "the cuBLAS found is older than CUDA 12: it has no %s", names[i]);
-  }
+    snprintf(missing, sizeof missing, "cuBLAS cannot be loaded: %s", reason);
+  else if (lacks)
+    snprintf(missing, sizeof missing, "the cuBLAS found is older than CUDA 12: it has no %s", lacks);
 }
 
 void dvt_cublas_load(void) {

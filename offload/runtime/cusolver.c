@@ -1,53 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loading cuSOLVER, its handles and its errors. `entries` and `missing` are written once, before any handle exists; the
- * library is never unloaded. */
+/* Loading cuSOLVER, its handles and its errors. `entries` and `missing` are written once, before any handle exists. */
 #include "offload/runtime/cusolver.h"
 
 #ifdef DAVIT_WITH_CUDA
 #include <cusolverDn.h>
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
+
+#include "offload/runtime/cublas.h"
+#include "src/base/library.h"
 
 static dvt_cusolver_function entries[DVT_CUSOLVER_COUNT];
 static char missing[256];
 
-static void *open_library(void) {
-  static const char *const names[] = {
-      "libcusolver.so.12", /* of CUDA 13 */
-      "libcusolver.so.11", /* of CUDA 12 */
-      "libcusolver.so",
-#ifdef DAVIT_CUDA_LIBRARY_DIR
-      DAVIT_CUDA_LIBRARY_DIR "/libcusolver.so.12",
-      DAVIT_CUDA_LIBRARY_DIR "/libcusolver.so.11",
-      DAVIT_CUDA_LIBRARY_DIR "/libcusolver.so",
-#endif
-  };
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    if (library)
-      return library;
-    if (i == 0) {
-      const char *reason = dlerror();
-      snprintf(missing, sizeof missing, "cuSOLVER cannot be loaded: %s", reason ? reason : names[i]);
-    }
-  }
-  return NULL;
-}
-
 static void load(void) {
 #define NAME(name) "cusolverDn" #name,
-  static const char *const names[DVT_CUSOLVER_COUNT] = {DVT_CUSOLVER_FUNCTIONS(NAME)};
+  static const char *const libraries[] = DVT_CUDA_NAMES("libcusolver.so", "12", "11"),
+                           *const names[DVT_CUSOLVER_COUNT] = {DVT_CUSOLVER_FUNCTIONS(NAME)};
 #undef NAME
-  void *library = open_library();
+  char reason[sizeof missing];
+  void *library = dvt_library_open(libraries, reason, sizeof reason);
+  const char *lacks = library ? dvt_library_find(library, names, DVT_CUSOLVER_COUNT, entries) : NULL;
   if (!library)
-    return;
-  missing[0] = '\0';
-  for (int i = 0; i < DVT_CUSOLVER_COUNT; i++) {
-    *(void **)&entries[i] = dlsym(library, names[i]);
-    if (!entries[i] && !missing[0])
-      snprintf(missing, sizeof missing, "the cuSOLVER found has no %s", names[i]);
-  }
+    snprintf(missing, sizeof missing, "cuSOLVER cannot be loaded: %s", reason);
+  else if (lacks)
+    snprintf(missing, sizeof missing, "the cuSOLVER found has no %s", lacks);
 }
 
 dvt_cusolver_function dvt_cusolver_entry(int number) {

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Invariant: the tables are written once, under pthread_once, and only read afterwards; nothing is unloaded.
- * A session, a stream with a handle on it, is in use by one thread or in the list of its device, and is never
+/* Invariant: the tables are written once, under pthread_once, and only read afterwards. A session, a stream with a handle on it, is in use by one thread or in the list of its device, and is never
  * destroyed. */
 #include "offload/runtime/hip.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "src/base/allocate.h"
 #include "src/base/environment.h"
+#include "src/base/library.h"
 
 enum { MAX_DEVICES = 64 };
 
@@ -47,36 +46,25 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static dvt_hip_session *idle[MAX_DEVICES];
 
-static void *open_first(const char *const *names) {
-  void *library = NULL;
-  for (; *names && !library; names++)
-    library = dlopen(*names, RTLD_NOW | RTLD_LOCAL);
-  return library;
-}
-
-static bool find(void *library, const char *name, void *entry) {
-  *(void **)entry = dlsym(library, name);
-  return *(void **)entry != NULL;
-}
-
+/* Names of all members of a struct, in their order. */
 static bool load_hip(void *library) {
-#define FIND(name) find(library, #name, &hip.name)
-  return FIND(hipGetDeviceCount) && FIND(hipGetDevice) && FIND(hipSetDevice) && FIND(hipDeviceGetName) &&
-         FIND(hipDeviceTotalMem) && FIND(hipDeviceGetAttribute) && FIND(hipMemGetInfo) &&
-         FIND(hipStreamCreateWithFlags) && FIND(hipStreamSynchronize) && FIND(hipGetErrorString);
-#undef FIND
+  static const char *const names[] = {
+      "hipGetDeviceCount",    "hipGetDevice",          "hipSetDevice",  "hipDeviceGetName",
+      "hipDeviceTotalMem",    "hipDeviceGetAttribute", "hipMemGetInfo", "hipStreamCreateWithFlags",
+      "hipStreamSynchronize", "hipGetErrorString"};
+  enum { COUNT = sizeof names / sizeof *names };
+  _Static_assert(sizeof hip == COUNT * sizeof(void *), "one name for each function");
+  return !dvt_library_find(library, names, COUNT, &hip);
 }
 
 static bool load_blas(void *library) {
 #define NAME(name) "hipblas" #name,
-  static const char *const names[DVT_HIPBLAS_COUNT] = {DVT_HIPBLAS_FUNCTIONS(NAME)};
+  static const char *const names[DVT_HIPBLAS_COUNT] = {DVT_HIPBLAS_FUNCTIONS(NAME)},
+                           *const own[] = {"hipblasCreate", "hipblasSetStream", "hipblasSetPointerMode"};
 #undef NAME
-  bool all = find(library, "hipblasCreate", &blas.hipblasCreate) &&
-             find(library, "hipblasSetStream", &blas.hipblasSetStream) &&
-             find(library, "hipblasSetPointerMode", &blas.hipblasSetPointerMode);
-  for (int i = 0; i < DVT_HIPBLAS_COUNT && all; i++)
-    all = find(library, names[i], &entries[i]);
-  return all;
+  _Static_assert(sizeof blas == sizeof own, "one name for each function");
+  return !dvt_library_find(library, own, sizeof own / sizeof *own, &blas) &&
+         !dvt_library_find(library, names, DVT_HIPBLAS_COUNT, entries);
 }
 
 /* The OpenMP runtime and HIP number the GPUs in ROCr's order, unless one of these variables, which only HIP
@@ -98,11 +86,12 @@ static void load(void) {
                                        "libhipblas.so", NULL},
                            *const hips[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
                                             "libamdhip64.so", NULL};
-  void *library = is_renumbered() ? NULL : open_first(blases);
+  char unused[1];
+  void *library = is_renumbered() ? NULL : dvt_library_open(blases, unused, sizeof unused);
   has_blas = library && load_blas(library);
   has_hip = library && load_hip(library);
   if (!has_hip && !is_renumbered())
-    has_hip = (library = open_first(hips)) != NULL && load_hip(library);
+    has_hip = (library = dvt_library_open(hips, unused, sizeof unused)) != NULL && load_hip(library);
   has_blas = has_blas && has_hip;
   if (!has_hip || hip.hipGetDeviceCount(&count) != 0 || count < 0)
     count = 0;

@@ -333,11 +333,17 @@ static davit_status run_chosen(setup *s, int64_t tile, double whole, double host
   dvt_chosen chosen = {.count = 0};
   const bool remembered = !s->again;
   s->again = false;
-  DVT_TRY(dvt_choose(&s->model, &s->shape, tile, remembered, &chosen));
-  const double best = chosen.candidate[0].seconds;
+  const davit_status status = dvt_choose(&s->model, &s->shape, tile, remembered, &chosen);
+  const bool full =
+      status == DAVIT_OUT_OF_DEVICE_MEMORY && !isinf(fmin(whole, host)); /* they need no tiles */
+  if (status != DAVIT_SUCCESS && !full)
+    return status;
+  if (full)
+    dvt_error_clear();
+  const double best = full ? fmin(whole, host) : chosen.candidate[0].seconds;
   if (whole <= best)
     return run_whole(s, s->devices[0], report);
-  if (host < best)
+  if (host < best || full)
     return run_whole(s, DAVIT_HOST, report);
   if (predicts(s)) {
     s->call->options->explanation->seconds = best;
@@ -347,11 +353,19 @@ static davit_status run_chosen(setup *s, int64_t tile, double whole, double host
   return run_plan(s, tile, &chosen, report);
 }
 
+/* Whether tiles of that length may be halved: short ones only while a plan of them stays small. */
+static bool may_halve(const setup *s, int64_t tile) {
+  const int64_t shortest = 64, most_products = INT64_C(1) << 20;
+  double products = 1;
+  for (int x = 0; x < DVT_DIMS; x++)
+    products *= (double)dvt_divide_up(dvt_at_least(s->shape.length[x], 1), dvt_at_least(tile / 2, 1));
+  return tile > shortest || (tile > 1 && products <= (double)most_products);
+}
+
 /* On a device that turns out to be too full tiles are halved, but not the caller's. What it says if
  * nothing helps is the error of its first allocation. */
 static davit_status run_smaller(setup *s, int64_t tile, double whole, double host,
                                 davit_level3_report *report) {
-  enum { SMALLEST = 64 };
   const int64_t wanted = s->call->options->tile;
   int64_t smaller = report->tile;
   dvt_error full = {.status = DAVIT_SUCCESS};
@@ -362,7 +376,7 @@ static davit_status run_smaller(setup *s, int64_t tile, double whole, double hos
     dvt_error_keep(&full, status);
     if (s->again) {
       tile = wanted;
-    } else if (!wanted && smaller > SMALLEST) {
+    } else if (!wanted && may_halve(s, smaller)) {
       smaller /= 2;
       tile = smaller;
     } else {

@@ -17,12 +17,18 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 
-for type in s d c z; do
-  # Without the list of kinds at its end, which begin with the letters of a routine.
-  sed '/^[A-Z][A-Z0-9][A-Z0-9] /d' "$testers/${type}test.in" >input
+# Fewer sizes than in the package's input, which takes fifteen times as long.
+input() { # TYPE
+  echo "LAPACK's linear equations and least squares"
+  # m, n, nrhs, nb, nx, rank, bound, routines, drivers, error exits
+  printf '%s\n' 5 '0 1 3 10 50' 5 '0 1 3 10 50' 2 '1 15' 1 20 1 1 90 30.0 T T T
   for kind in "${kinds[@]}"; do
-    echo "${type^^}$kind ${types[$kind]} List types on next line"
-  done >>input
+    echo "${1^^}$kind ${types[$kind]}"
+  done
+}
+
+for type in s d c z; do
+  input $type >input
   env LD_PRELOAD="$library" DAVIT_BLAS_DEVICES=0,1 DAVIT_BLAS_FROM=3 BLIS_NUM_THREADS=1 KMP_BLOCKTIME=0 \
     DAVIT_BLAS_LOG="$work/calls" "$testers/xlintst$type" <input >"$type.log" 2>&1 ||
     { echo "xlintst$type failed"; tail -20 "$type.log"; exit 1; }
@@ -36,6 +42,6 @@ for type in s d c z; do
 done
 for routine in {s,d,c,z}{potrf,potrs,posv,getrf,getrs,gesv,geqrf,gels} {s,d}or{m,g}qr {c,z}un{m,g}qr; do
   count=$(grep -c ": $routine .*: devices 0,1" calls || true)
-  [ "$count" -ge 40 ] || { echo "$count calls of $routine on devices"; exit 1; }
+  [ "$count" -ge 30 ] || { echo "$count calls of $routine on devices"; exit 1; }
 done
 echo "$(grep -cE ': .(potr[fs]|posv|getr[fs]|gesv|geqrf|gels|(or|un)[mg]qr) .*: devices 0,1' calls) calls on devices"

@@ -42,8 +42,8 @@ def check_rows(ranks):
     expect(rows.pop()["operation"] == "load", f"{ranks} ranks: the share of others comes last")
     found = [(row["operation"], row.get("type"), row.get("variant"), row.get("form")) for row in rows[1:]]
     wanted = [(operation, kind, variant, form) for variant in ("strong", "weak") for form in ("mpi", "plain")
-              for operation, kind in (("gemm", "f64"), ("gemm", "f32"), ("syrk", "f64"), ("trsm", "f64"), ("reduce", "f64"),
-                                      ("scan", "f64"))]
+              for operation, kind in (("gemm", "f64"), ("gemm", "f32"), ("syrk", "f64"), ("trsm", "f64"), ("potrf", "f64"),
+                                      ("getrf", "f64"), ("reduce", "f64"), ("scan", "f64"))]
     for row in wanted:
         expect(found.count(row) == 1, f"{ranks} ranks: {found.count(row)} rows {row}")
     expect((("ping-pong", None, None, "mpi") in found) == (ranks > 1), f"{ranks} ranks: messages")
