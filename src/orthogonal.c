@@ -21,6 +21,16 @@ static double flops_of(int64_t m, int64_t n) {
   return 2 * least * least * (most - least / 3);
 }
 
+static dvt_factor_call *set_call(dvt_plain *p, dvt_factor_work work, davit_type type, char side, char trans) {
+  dvt_factor_call *c = &p->call;
+  c->rule = &dvt_qr_rule;
+  c->work = work;
+  c->type = type;
+  c->side = side;
+  c->trans = trans;
+  return c;
+}
+
 /* ---- factors ---- */
 
 /* Of so many reflectors. */
@@ -44,14 +54,13 @@ static davit_status factor(dvt_plain *p, const dvt_geqrf *g) {
 }
 
 static davit_status geqrf(dvt_plain *p, dvt_geqrf *g) {
-  p->call =
-      (dvt_factor_call){.rule = &dvt_qr_rule, .work = DVT_FACTOR, .type = g->type, .side = 'L', .trans = 'N'};
   DVT_TRY(dvt_geqrf_operation.check(g));
   DVT_TRY(dvt_plain_begin(p));
   if (g->m == 0 || g->n == 0)
     return DAVIT_SUCCESS;
   DVT_TRY(dvt_plain_mapped(p, "a", &g->a));
   DVT_TRY(dvt_plain_mapped(p, "tau", &g->tau));
+  set_call(p, DVT_FACTOR, g->type, 'L', 'N');
   return factor(p, g);
 }
 
@@ -59,13 +68,8 @@ static davit_status geqrf(dvt_plain *p, dvt_geqrf *g) {
 
 static davit_status multiply(dvt_plain *p, const dvt_ormqr *g) {
   int info;
-  dvt_factor_call *c = &p->call;
+  dvt_factor_call *c = set_call(p, DVT_MULTIPLY, g->type, g->side, g->trans);
   void *tau = (void *)(uintptr_t)g->tau;
-  c->rule = &dvt_qr_rule;
-  c->work = DVT_MULTIPLY;
-  c->type = g->type;
-  c->side = g->side;
-  c->trans = g->trans;
   c->a = (dvt_dense){(void *)(uintptr_t)g->a, g->side == 'L' ? g->m : g->n, g->k, g->lda, 0};
   c->b = (dvt_dense){g->c, g->m, g->n, g->ldc, 0};
   c->tau = tau;
@@ -100,7 +104,6 @@ static davit_status ormqr(dvt_plain *p, dvt_ormqr *g) {
 
 static davit_status orgqr(dvt_plain *p, dvt_orgqr *g) {
   int info;
-  dvt_factor_call *c = &p->call;
   void *tau = (void *)(uintptr_t)g->tau;
   DVT_TRY(dvt_orgqr_operation.check(g));
   DVT_TRY(dvt_plain_begin(p));
@@ -110,11 +113,7 @@ static davit_status orgqr(dvt_plain *p, dvt_orgqr *g) {
   if (g->k > 0)
     DVT_TRY(dvt_plain_mapped(p, "tau", &tau));
   g->tau = tau;
-  c->rule = &dvt_qr_rule;
-  c->work = DVT_GENERATE;
-  c->type = g->type;
-  c->side = 'L';
-  c->trans = 'N';
+  dvt_factor_call *c = set_call(p, DVT_GENERATE, g->type, 'L', 'N');
   c->a = (dvt_dense){g->a, g->m, g->k, g->lda, 0};
   c->b = (dvt_dense){g->a, g->m, g->n, g->lda, 0};
   c->tau = tau;
@@ -161,10 +160,6 @@ static davit_status check(least_squares *s) {
              : DAVIT_SUCCESS;
 }
 
-static davit_status at(int place, const dvt_operation *operation, const void *arguments) {
-  return dvt_operation_now(dvt_place_is_host(place) ? DAVIT_HOST : place, operation, arguments, 0);
-}
-
 /* Rows of B from `first` on become 0. */
 static dvt_unit rows_of_zeros(const least_squares *s, int64_t first, int64_t rows) {
   return (dvt_unit){.type = s->type,
@@ -174,12 +169,6 @@ static dvt_unit rows_of_zeros(const least_squares *s, int64_t first, int64_t row
                     .ld = s->ldb,
                     .diagonal = -s->nrhs - 1,
                     .below = true};
-}
-
-static davit_status clear_rows(dvt_plain *p, const least_squares *s, int64_t first, int64_t rows) {
-  const dvt_unit zero = rows_of_zeros(s, first, rows);
-  p->report.written |= rows > 0;
-  return rows > 0 ? at(dvt_place_of(s->b), &dvt_unit_operation, &zero) : DAVIT_SUCCESS;
 }
 
 static bool is_zero(davit_type type, const void *number) {
@@ -210,88 +199,108 @@ static davit_status find_zero(const dvt_geqrf *g, int64_t *zero) {
   return status;
 }
 
-static dvt_ormqr by_q_of(const least_squares *s, const dvt_geqrf *g, bool adjoint) {
-  return (dvt_ormqr){
+/* What computes the steps: one device, or plain forms, which choose devices on their own. */
+typedef struct means {
+  const dvt_site *site; /* NULL: plain forms */
+  dvt_plain *plain;
+} means;
+
+static davit_status step(const means *w, const dvt_operation *operation, const void *arguments) {
+  if (w->site)
+    return dvt_operation_run(w->site, operation, arguments);
+  if (operation == &dvt_geqrf_operation)
+    return factor(w->plain, arguments);
+  if (operation == &dvt_ormqr_operation)
+    return multiply(w->plain, arguments);
+  if (operation == &dvt_level3_operations[DVT_TRSM]) {
+    dvt_level3 with_r = *(const dvt_level3 *)arguments;
+    return dvt_plain_level3(w->plain, &with_r);
+  }
+  const bool clears = operation == &dvt_unit_operation;
+  const int place =
+      dvt_place_of(clears ? ((const dvt_unit *)arguments)->a : ((const dvt_adjoint *)arguments)->a);
+  w->plain->report.written |= clears;
+  return dvt_operation_now(dvt_place_is_host(place) ? DAVIT_HOST : place, operation, arguments, 0);
+}
+
+/* With A, or its adjoint, tall: R X = Q' B, or of the transpose X = Q R'^-1 B. `zero` as find_zero() has it; then there
+ * is no solution. */
+static davit_status solve_tall(const means *w, const least_squares *s, const dvt_geqrf *g, bool adjoint,
+                               int64_t *zero) {
+  const dvt_unit clear = rows_of_zeros(s, g->n, g->m - g->n);
+  const dvt_ormqr by_q = {
       s->type, 'L',   adjoint ? 'N' : dvt_adjoint_of(s->type), g->m, s->nrhs, g->n, g->a, g->lda, g->tau,
       s->b,    s->ldb};
-}
-
-static dvt_level3 with_r_of(const least_squares *s, const dvt_geqrf *g, bool adjoint) {
-  return dvt_solve_left(s->type, 'U', adjoint ? dvt_adjoint_of(s->type) : 'N', 'N', g->n, s->nrhs, g->a,
-                        g->lda, s->b, s->ldb);
-}
-
-/* The solution with factors that are there: R X = Q' B, or of the transpose X = Q R'^-1 B. */
-static davit_status solve(dvt_plain *p, const least_squares *s, const dvt_geqrf *g, bool adjoint) {
-  const dvt_ormqr by_q = by_q_of(s, g, adjoint);
-  dvt_level3 with_r = with_r_of(s, g, adjoint);
+  const dvt_level3 with_r = dvt_solve_left(s->type, 'U', adjoint ? dvt_adjoint_of(s->type) : 'N', 'N', g->n,
+                                           s->nrhs, g->a, g->lda, s->b, s->ldb);
+  const dvt_operation *solve = &dvt_level3_operations[DVT_TRSM];
+  if (adjoint && g->m > g->n)
+    DVT_TRY(step(w, &dvt_unit_operation, &clear));
+  DVT_TRY(step(w, &dvt_geqrf_operation, g));
+  if (w->site)
+    DVT_TRY(dvt_site_wait(w->site));
+  DVT_TRY(find_zero(g, zero));
+  if (*zero || (w->plain && w->plain->call.solved))
+    return DAVIT_SUCCESS;
   if (adjoint)
-    DVT_TRY(dvt_plain_level3(p, &with_r));
-  DVT_TRY(multiply(p, &by_q));
-  return adjoint ? DAVIT_SUCCESS : dvt_plain_level3(p, &with_r);
+    DVT_TRY(step(w, solve, &with_r));
+  DVT_TRY(step(w, &dvt_ormqr_operation, &by_q));
+  return adjoint ? DAVIT_SUCCESS : step(w, solve, &with_r);
 }
 
-/* With A, or its adjoint, tall. */
-static davit_status run_tall(dvt_plain *p, const least_squares *s, const dvt_geqrf *g, bool adjoint) {
-  int64_t zero;
-  if (adjoint)
-    DVT_TRY(clear_rows(p, s, g->n, g->m - g->n));
-  dvt_factor_call *c = &p->call;
-  c->rule = &dvt_qr_rule;
-  c->work = DVT_FACTOR;
-  c->type = s->type;
-  c->side = 'L';
-  c->trans = adjoint ? dvt_adjoint_of(s->type) : 'N';
-  c->b = (dvt_dense){s->b, g->m, s->nrhs, s->ldb, 0};
-  DVT_TRY(factor(p, g));
-  DVT_TRY(find_zero(g, &zero));
-  p->report.failed = zero;
-  if (zero)
-    return davit_fail(DAVIT_SINGULAR, "the matrix has not full rank: R(%lld, %lld) is 0", (long long)zero,
-                      (long long)zero);
-  return c->solved ? DAVIT_SUCCESS : solve(p, s, g, adjoint);
+/* Whether the matrix that is factored, tall, is the adjoint of op(A). */
+static bool is_adjoint(const least_squares *s) {
+  return (s->trans != 'N') != (s->m < s->n);
 }
 
-/* A wide matrix is factored as its adjoint, and put back as LAPACK's LQ. */
-static davit_status run_wide(dvt_plain *p, const least_squares *s, dvt_geqrf *g, bool adjoint) {
-  const int place = dvt_place_of(s->a);
-  void *copy;
-  DVT_TRY(dvt_malloc((size_t)(s->m * s->n) * davit_type_bytes(s->type),
-                     dvt_place_is_host(place) ? DAVIT_PAGEABLE : place, &copy));
-  const dvt_adjoint there = {s->type, s->m, s->n, s->a, s->lda, copy, s->n},
-                    back = {s->type, s->n, s->m, copy, s->n, s->a, s->lda};
-  g->a = copy;
-  g->lda = s->n;
-  davit_status status = at(place, &dvt_adjoint_operation, &there);
-  if (status == DAVIT_SUCCESS)
-    status = run_tall(p, s, g, adjoint);
-  if (status == DAVIT_SUCCESS || status == DAVIT_SINGULAR) {
-    p->report.written = true;
-    const davit_status put_back = at(place, &dvt_adjoint_operation, &back);
-    status = status == DAVIT_SUCCESS ? put_back : status;
-  }
-  davit_free(copy);
-  return status;
+static size_t copy_bytes(const least_squares *s) {
+  return s->m < s->n ? (size_t)(s->m * s->n) * davit_type_bytes(s->type) : 0;
+}
+
+/* A wide matrix is factored as its adjoint, in `copy`, and put back as LAPACK's LQ. */
+static davit_status solve(const means *w, const least_squares *s, void *tau, void *copy, int64_t *zero) {
+  const bool wide = s->m < s->n;
+  const dvt_geqrf g = {
+      s->type, wide ? s->n : s->m, wide ? s->m : s->n, wide ? copy : s->a, wide ? s->n : s->lda, tau};
+  const dvt_adjoint there = {s->type, s->m, s->n, s->a, s->lda, g.a, g.lda},
+                    back = {s->type, s->n, s->m, g.a, g.lda, s->a, s->lda};
+  if (wide)
+    DVT_TRY(step(w, &dvt_adjoint_operation, &there));
+  DVT_TRY(solve_tall(w, s, &g, is_adjoint(s), zero));
+  return wide ? step(w, &dvt_adjoint_operation, &back) : DAVIT_SUCCESS;
 }
 
 static davit_status gels(dvt_plain *p, least_squares *s) {
   const bool wide = s->m < s->n;
   const int64_t least = least_of(s->m, s->n), most = wide ? s->n : s->m;
-  void *tau;
   DVT_TRY(check(s));
   DVT_TRY(dvt_plain_begin(p));
   if (least > 0 && s->nrhs > 0)
     DVT_TRY(dvt_plain_mapped(p, "a", &s->a));
   if (most > 0 && s->nrhs > 0)
     DVT_TRY(dvt_plain_mapped(p, "b", &s->b));
+  const means plain = {.plain = p};
+  const dvt_unit clear = rows_of_zeros(s, 0, most);
   if (least == 0 || s->nrhs == 0)
-    return most == 0 || s->nrhs == 0 ? DAVIT_SUCCESS : clear_rows(p, s, 0, most);
+    return most == 0 || s->nrhs == 0 ? DAVIT_SUCCESS : step(&plain, &dvt_unit_operation, &clear);
+  set_call(p, DVT_FACTOR, s->type, 'L', is_adjoint(s) ? dvt_adjoint_of(s->type) : 'N')->b =
+      (dvt_dense){s->b, most, s->nrhs, s->ldb, 0};
+  const int place = dvt_place_of(s->a);
+  void *tau, *copy = NULL;
+  int64_t zero = 0;
   DVT_TRY(dvt_malloc(tau_bytes(s->type, least), DAVIT_PINNED, &tau));
-  dvt_geqrf g = {s->type, most, least, s->a, s->lda, tau};
-  const bool adjoint = (s->trans != 'N') != wide;
-  const davit_status status = wide ? run_wide(p, s, &g, adjoint) : run_tall(p, s, &g, adjoint);
+  davit_status status =
+      wide ? dvt_malloc(copy_bytes(s), dvt_place_is_host(place) ? DAVIT_PAGEABLE : place, &copy)
+           : DAVIT_SUCCESS;
+  if (status == DAVIT_SUCCESS)
+    status = solve(&plain, s, tau, copy, &zero);
+  davit_free(copy);
   davit_free(tau);
-  return status;
+  p->report.failed = zero;
+  return status == DAVIT_SUCCESS && zero
+             ? davit_fail(DAVIT_SINGULAR, "the matrix has not full rank: R(%lld, %lld) is 0", (long long)zero,
+                          (long long)zero)
+             : status;
 }
 
 /* ---- least squares on a queue ---- */
@@ -300,40 +309,6 @@ typedef struct least_squares_command {
   least_squares s;
   int *info;
 } least_squares_command;
-
-/* The steps of run_tall() on one device; g->tau is room for so many. */
-static davit_status compute_tall(const dvt_site *site, const least_squares *s, const dvt_geqrf *g,
-                                 bool adjoint, int64_t *zero) {
-  const dvt_unit clear = rows_of_zeros(s, g->n, g->m - g->n);
-  const dvt_ormqr by_q = by_q_of(s, g, adjoint);
-  const dvt_level3 with_r = with_r_of(s, g, adjoint);
-  const dvt_operation *solve = &dvt_level3_operations[DVT_TRSM];
-  if (adjoint && g->m > g->n)
-    DVT_TRY(dvt_operation_run(site, &dvt_unit_operation, &clear));
-  DVT_TRY(dvt_operation_run(site, &dvt_geqrf_operation, g));
-  DVT_TRY(dvt_site_wait(site));
-  DVT_TRY(find_zero(g, zero));
-  if (*zero)
-    return DAVIT_SUCCESS;
-  if (adjoint)
-    DVT_TRY(dvt_operation_run(site, solve, &with_r));
-  DVT_TRY(dvt_operation_run(site, &dvt_ormqr_operation, &by_q));
-  return adjoint ? DAVIT_SUCCESS : dvt_operation_run(site, solve, &with_r);
-}
-
-/* `room` is for tau and, of a wide A, its adjoint. */
-static davit_status compute(const dvt_site *site, const least_squares *s, char *room, int64_t *zero) {
-  const bool wide = s->m < s->n;
-  const int64_t least = least_of(s->m, s->n), most = wide ? s->n : s->m;
-  const size_t own_bytes = dvt_aligned_up(tau_bytes(s->type, least));
-  const dvt_geqrf g = {s->type, most, least, wide ? room + own_bytes : s->a, wide ? s->n : s->lda, room};
-  const dvt_adjoint there = {s->type, s->m, s->n, s->a, s->lda, g.a, g.lda},
-                    back = {s->type, s->n, s->m, g.a, g.lda, s->a, s->lda};
-  if (wide)
-    DVT_TRY(dvt_operation_run(site, &dvt_adjoint_operation, &there));
-  DVT_TRY(compute_tall(site, s, &g, (s->trans != 'N') != wide, zero));
-  return wide ? dvt_operation_run(site, &dvt_adjoint_operation, &back) : DAVIT_SUCCESS;
-}
 
 /* Inside a BLOCKING command: the host looks at the diagonal of R. */
 static davit_status run_command(const dvt_site *site, const void *arguments) {
@@ -348,9 +323,9 @@ static davit_status run_command(const dvt_site *site, const void *arguments) {
     DVT_TRY(dvt_site_wait(site));
   } else if (s->nrhs > 0 && most > 0) {
     void *room;
-    DVT_TRY(dvt_malloc(own_bytes + (s->m < s->n ? (size_t)(s->m * s->n) * davit_type_bytes(s->type) : 0),
-                       dvt_place_for(site->device), &room));
-    const davit_status status = compute(site, s, room, &zero), end = dvt_site_wait(site);
+    DVT_TRY(dvt_malloc(own_bytes + copy_bytes(s), dvt_place_for(site->device), &room));
+    const davit_status status = solve(&(means){.site = site}, s, room, (char *)room + own_bytes, &zero),
+                       end = dvt_site_wait(site);
     davit_free(room); /* which nothing uses any more */
     DVT_TRY(status);
     DVT_TRY(end);

@@ -114,6 +114,16 @@ static inline void expect_small(double error, double unit, davit_type type, cons
     fail_msg("%s, type %d, %lld × %lld: the error is %g", what, (int)type, (long long)m, (long long)n, ratio);
 }
 
+/* ‖I - Q' Q‖ / (m eps) of k columns. */
+static inline void expect_orthogonal(davit_type type, int64_t m, int64_t k, const number *q,
+                                     const char *what) {
+  number *unit = numbers(k, k);
+  for (int64_t i = 0; i < k; i++)
+    unit[i + i * k] = 1;
+  expect_small(norm_of(minus_product(unit, k, k, m, adjoint_of(q, m, k), q), k, k), (double)m, type, what, m,
+               k);
+}
+
 /* ‖B - A X‖ / (‖A‖ ‖X‖ n eps), A of order n. */
 static inline void expect_solves(davit_type type, int64_t n, int64_t nrhs, const number *a, const number *b,
                                  dense *x, const char *what) {
@@ -121,6 +131,46 @@ static inline void expect_solves(davit_type type, int64_t n, int64_t nrhs, const
   const number *solution = values_of(x, n, nrhs), *rest = minus_product(b, n, nrhs, n, a, solution);
   expect_small(norm_of(rest, n, nrhs), norm_of(a, n, n) * norm_of(solution, n, nrhs) * (double)n, type, what,
                n, nrhs);
+}
+
+/* ---- LU ---- */
+
+static inline void swap_rows(number *a, int64_t rows, int64_t cols, int64_t row, int64_t other) {
+  for (int64_t j = 0; j < cols; j++) {
+    const number before = a[row + j * rows];
+    a[row + j * rows] = a[other + j * rows];
+    a[other + j * rows] = before;
+  }
+}
+
+/* Rows 0 … count - 1 are exchanged with those of the pivots, one after the other; each is one from its own on. */
+static inline void exchange_rows(number *a, int64_t rows, int64_t cols, const int *pivots, int64_t count) {
+  for (int64_t i = 0; i < count; i++) {
+    assert_in_range(pivots[i], i + 1, rows);
+    swap_rows(a, rows, cols, i, pivots[i] - 1);
+  }
+}
+
+/* ‖P A - L U‖ / (n ‖A‖ eps), and no element of L is larger than its pivot. */
+static inline void expect_lu(const dense *lu, davit_type type, int64_t m, int64_t n, const number *full,
+                             const int *pivots, const char *what) {
+  const int64_t k = least_of(m, n);
+  const double most = lu->parts == 2 ? 1.4143 : 1.000001;
+  number *l = numbers(m, k), *u = values_of(lu, k, n), *exchanged = numbers(m, n);
+  memcpy(exchanged, full, (size_t)(m * n) * sizeof *full);
+  exchange_rows(exchanged, m, n, pivots, k);
+  for (int64_t j = 0; j < k; j++) {
+    l[j + j * m] = 1;
+    for (int64_t i = j + 1; i < m; i++) {
+      l[i + j * m] = number_at(lu, i, j);
+      if (i < k)
+        u[i + j * k] = 0;
+      if (cabs(l[i + j * m]) > most)
+        fail_msg("%s: element %lld, %lld of L is larger than its pivot", what, (long long)i, (long long)j);
+    }
+  }
+  expect_small(norm_of(minus_product(exchanged, m, n, k, l, u), m, n), (double)n * norm_of(full, m, n), type,
+               what, m, n);
 }
 
 /* ---- devices ---- */
@@ -165,6 +215,23 @@ static inline int64_t bytes_of_panels(davit_type type, int64_t m, int64_t n, int
   return bytes;
 }
 
+/* The blocks of an m × n matrix cross the link once each way, and back with `more` bytes; blocks come back for a slab
+ * behind theirs. */
+static inline void expect_blocks(const spread_call *c, davit_type type, int64_t m, int64_t n, int64_t block,
+                                 int64_t more) {
+  const int64_t bytes = m * n * (int64_t)davit_type_bytes(type);
+  const davit_solve_report *r = &c->report;
+  assert_true(r->failed == 0 && r->block == least_of(block, n) && r->written && r->device_count > 0);
+  assert_true(r->bytes_to_host == bytes + more);
+  assert_true(c->options.cache_bytes > 0 ? r->bytes_from_host > bytes : r->bytes_from_host == bytes);
+}
+
+/* One device has computed where the matrix lies. */
+static inline void expect_in_place(const davit_solve_report *r, int64_t n) {
+  assert_true(r->block == n && r->device_count == 1 && r->written);
+  assert_true(r->bytes_from_host == 0 && r->bytes_to_host == 0 && r->bytes_from_peers == 0);
+}
+
 /* ---- queues ---- */
 
 static inline void drop_queue(void *queue) {
@@ -191,6 +258,18 @@ static inline void *lapack(davit_type type, const char *stem) {
                                           : 'c',
            stem);
   return library ? dlsym(library, name) : NULL;
+}
+
+/* Its pivots and info for such a matrix; false: it is not there. */
+static inline bool lapack_getrf(davit_type type, int64_t m, int64_t n, const number *full, int *pivots,
+                                int *info) {
+  typedef void function(const int *, const int *, void *, const int *, int *, int *);
+  function *theirs = (function *)(uintptr_t)lapack(type, "getrf");
+  dense copy = dense_new(type, m, n, 0, 0, DAVIT_PAGEABLE, UNSET);
+  give_values(&copy, m, n, full);
+  if (theirs)
+    theirs(&(int){(int)m}, &(int){(int)n}, dense_there(&copy), &(int){(int)dense_ld(&copy)}, pivots, info);
+  return theirs;
 }
 
 #endif

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Inverses of triangles, of matrices with a Cholesky factor and of matrices as L U: errors as LAPACK's testers measure
  * them, zeros on the diagonal, what must stay as it is, over types, halves, places, devices, blocks and queues. */
-#include <dlfcn.h>
-
-#include "tests/dense.h"
+#include "tests/solving.h"
 
 typedef enum kind { TRTRI, POTRI, GETRI, KINDS } kind;
-
-static const davit_type types[] = {DAVIT_DOUBLE, DAVIT_FLOAT, DAVIT_COMPLEX_DOUBLE, DAVIT_COMPLEX_FLOAT};
 
 /* What is given: a triangle, whose other half is NaN, as is a diagonal of ones; or L and U in one matrix. */
 typedef struct problem {
@@ -17,38 +13,24 @@ typedef struct problem {
   int64_t n;
   dense a;
   int *ipiv;
-  double _Complex *full; /* the matrix whose inverse is wanted, n × n */
+  number *full; /* the matrix whose inverse is wanted, n × n */
 } problem;
 
 static davit_status invert(problem *p, const davit_solve_options *o) {
   void *a = dense_there(&p->a);
   const int64_t ld = dense_ld(&p->a);
-#define CALL(letter)                                                                                         \
-  (p->kind == TRTRI   ? davit_##letter##trtri(p->uplo, p->diag, p->n, a, ld, o)                              \
-   : p->kind == POTRI ? davit_##letter##potri(p->uplo, p->n, a, ld, o)                                       \
-                      : davit_##letter##getri(p->n, a, ld, p->ipiv, o))
-  return p->type == DAVIT_DOUBLE           ? CALL(d)
-         : p->type == DAVIT_FLOAT          ? CALL(s)
-         : p->type == DAVIT_COMPLEX_DOUBLE ? CALL(z)
-                                           : CALL(c);
-#undef CALL
+  return p->kind == TRTRI   ? BY_TYPE(p->type, davit_, trtri, p->uplo, p->diag, p->n, a, ld, o)
+         : p->kind == POTRI ? BY_TYPE(p->type, davit_, potri, p->uplo, p->n, a, ld, o)
+                            : BY_TYPE(p->type, davit_, getri, p->n, a, ld, p->ipiv, o);
 }
 
 static davit_status enqueue(davit_queue *q, problem *p, int *info) {
   void *a = dense_there(&p->a);
   const int64_t ld = dense_ld(&p->a);
-#define CALL(letter)                                                                                         \
-  (p->kind == TRTRI   ? davit_queue_##letter##trtri(q, p->uplo, p->diag, p->n, a, ld, info, NULL)            \
-   : p->kind == POTRI ? davit_queue_##letter##potri(q, p->uplo, p->n, a, ld, info, NULL)                     \
-                      : davit_queue_##letter##getri(q, p->n, a, ld, p->ipiv, info, NULL))
-  return p->type == DAVIT_DOUBLE           ? CALL(d)
-         : p->type == DAVIT_FLOAT          ? CALL(s)
-         : p->type == DAVIT_COMPLEX_DOUBLE ? CALL(z)
-                                           : CALL(c);
-}
-
-static double epsilon_of(davit_type type) {
-  return type == DAVIT_DOUBLE || type == DAVIT_COMPLEX_DOUBLE ? 0x1p-53 : 0x1p-24;
+  return p->kind == TRTRI
+             ? BY_TYPE(p->type, davit_queue_, trtri, q, p->uplo, p->diag, p->n, a, ld, info, NULL)
+         : p->kind == POTRI ? BY_TYPE(p->type, davit_queue_, potri, q, p->uplo, p->n, a, ld, info, NULL)
+                            : BY_TYPE(p->type, davit_queue_, getri, q, p->n, a, ld, p->ipiv, info, NULL);
 }
 
 /* ---- problems ---- */
@@ -57,57 +39,33 @@ static bool is_stored(const problem *p, int64_t i, int64_t j) {
   return p->kind == GETRI || (p->uplo == 'L' ? i > j : i < j) || (i == j && p->diag == 'N');
 }
 
-static double _Complex value_at(const dense *m, int64_t i, int64_t j) {
-  const wide value = dense_value(m, i, j);
-  return __builtin_complex((double)creall(value), (double)cimagl(value));
-}
-
-/* C = A B, of which the zeros are left out. */
-static double _Complex *product(int64_t n, const double _Complex *a, const double _Complex *b) {
-  double _Complex *c = kept_zeros((size_t)(n * n + 1) * sizeof *c);
-  for (int64_t j = 0; j < n; j++)
-    for (int64_t k = 0; k < n; k++)
-      for (int64_t i = 0; i < n && b[k + j * n] != 0; i++)
-        c[i + j * n] += a[i + k * n] * b[k + j * n];
+static number *product(int64_t n, const number *a, const number *b) {
+  number *c = minus_product(NULL, n, n, n, a, b);
+  for (int64_t i = 0; i < n * n; i++)
+    c[i] = -c[i];
   return c;
 }
 
-static double _Complex *adjoint(int64_t n, const double _Complex *a) {
-  double _Complex *b = kept((size_t)(n * n + 1) * sizeof *b);
-  for (int64_t j = 0; j < n; j++)
-    for (int64_t i = 0; i < n; i++)
-      b[j + i * n] = conj(a[i + j * n]);
-  return b;
-}
-
 /* A triangle of what is stored, with zeros around it. */
-static double _Complex *triangle(const problem *p, char uplo, bool unit) {
+static number *triangle(const problem *p, char uplo, bool unit) {
   const int64_t n = p->n;
-  double _Complex *t = kept_zeros((size_t)(n * n + 1) * sizeof *t);
+  number *t = numbers(n, n);
   for (int64_t j = 0; j < n; j++)
     for (int64_t i = uplo == 'L' ? j : 0; i < (uplo == 'L' ? n : j + 1); i++)
-      t[i + j * n] = i == j && unit ? 1 : value_at(&p->a, i, j);
+      t[i + j * n] = i == j && unit ? 1 : number_at(&p->a, i, j);
   return t;
 }
 
-static void exchange_rows(int64_t n, double _Complex *a, const int *ipiv) {
-  for (int64_t i = n - 1; i >= 0; i--)
-    for (int64_t j = 0; j < n; j++) {
-      const double _Complex moved = a[i + j * n];
-      a[i + j * n] = a[ipiv[i] - 1 + j * n];
-      a[ipiv[i] - 1 + j * n] = moved;
-    }
-}
-
-static double _Complex *matrix_of(const problem *p) {
+static number *matrix_of(const problem *p) {
   if (p->kind == TRTRI)
     return triangle(p, p->uplo, p->diag == 'U');
   if (p->kind == GETRI) {
-    double _Complex *a = product(p->n, triangle(p, 'L', true), triangle(p, 'U', false));
-    exchange_rows(p->n, a, p->ipiv);
+    number *a = product(p->n, triangle(p, 'L', true), triangle(p, 'U', false));
+    for (int64_t i = p->n - 1; i >= 0; i--)
+      swap_rows(a, p->n, p->n, i, p->ipiv[i] - 1);
     return a;
   }
-  const double _Complex *t = triangle(p, p->uplo, false), *other = adjoint(p->n, t);
+  const number *t = triangle(p, p->uplo, false), *other = adjoint_of(t, p->n, p->n);
   return p->uplo == 'L' ? product(p->n, t, other) : product(p->n, other, t);
 }
 
@@ -123,7 +81,7 @@ static problem problem_new(kind kind, davit_type type, char uplo, char diag, int
   for (int64_t j = 0; j < n; j++) {
     p.ipiv[j] = (int)j + 1 + random_below(&seed, (int)(n - j));
     for (int64_t i = 0; i < n; i++) {
-      const double _Complex value = value_at(&p.a, i, j);
+      const number value = number_at(&p.a, i, j);
       if (!is_stored(&p, i, j))
         dense_put(&p.a, i, j, (double)NAN, (double)NAN);
       else if (i == j)
@@ -139,31 +97,20 @@ static problem problem_new(kind kind, davit_type type, char uplo, char diag, int
 
 /* ---- what is expected ---- */
 
-static double norm_of(const double _Complex *x, int64_t n) {
-  double most = 0;
-  for (int64_t j = 0; j < n; j++) {
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++)
-      sum += cabs(x[i + j * n]);
-    most = sum <= most ? most : sum;
-  }
-  return most;
-}
-
 /* The inverse, and nothing else may have changed. */
-static double _Complex *inverse_of(const problem *p) {
+static number *inverse_of(const problem *p) {
   const int64_t n = p->n;
   for (int64_t j = 0; j < n; j++)
     for (int64_t i = 0; i < n; i++)
-      if (isnan(creal(value_at(&p->a, i, j))) == is_stored(p, i, j))
+      if (isnan(creal(number_at(&p->a, i, j))) == is_stored(p, i, j))
         fail_msg("kind %d, type %d, %c, %c, n %lld: element %lld, %lld is %g", p->kind, (int)p->type, p->uplo,
-                 p->diag, (long long)n, (long long)i, (long long)j, creal(value_at(&p->a, i, j)));
+                 p->diag, (long long)n, (long long)i, (long long)j, creal(number_at(&p->a, i, j)));
   if (p->kind == TRTRI)
     return triangle(p, p->uplo, p->diag == 'U');
-  double _Complex *x = kept((size_t)(n * n + 1) * sizeof *x);
+  number *x = numbers(n, n);
   for (int64_t j = 0; j < n; j++)
     for (int64_t i = 0; i < n; i++)
-      x[i + j * n] = is_stored(p, i, j) ? value_at(&p->a, i, j) : conj(value_at(&p->a, j, i));
+      x[i + j * n] = is_stored(p, i, j) ? number_at(&p->a, i, j) : conj(number_at(&p->a, j, i));
   for (int64_t i = 0; i < n && p->kind == POTRI; i++)
     assert_true(cimag(x[i + i * n]) == 0);
   return x;
@@ -173,12 +120,13 @@ static double _Complex *inverse_of(const problem *p) {
 static void expect_inverse(problem *p, const char *what) {
   const int64_t n = p->n;
   dense_take(&p->a);
-  const double _Complex *x = inverse_of(p);
-  double _Complex *rest = product(n, p->full, x);
+  const number *x = inverse_of(p);
+  number *unit = numbers(n, n);
   for (int64_t i = 0; i < n; i++)
-    rest[i + i * n] -= 1;
-  const double error =
-      n == 0 ? 0 : norm_of(rest, n) / ((double)n * norm_of(p->full, n) * norm_of(x, n) * epsilon_of(p->type));
+    unit[i + i * n] = 1;
+  const number *rest = minus_product(unit, n, n, n, p->full, x);
+  const double unit_error = (double)n * norm_of(p->full, n, n) * norm_of(x, n, n) * epsilon_of(p->type),
+               error = n == 0 ? 0 : norm_of(rest, n, n) / unit_error;
   if (!(error <= 30))
     fail_msg("%s, kind %d, type %d, %c, %c, n %lld: the error is %g", what, p->kind, (int)p->type, p->uplo,
              p->diag, (long long)n, error);
@@ -211,30 +159,21 @@ CASE(test_orders) {
 /* ---- several devices, copies, blocks ---- */
 
 static void try_devices(problem *p, int devices, int64_t block, size_t cache_bytes) {
-  int all[MAX_PLACES], chosen[4];
-  const int known = spread_devices(all);
-  for (int i = 0; i < devices; i++)
-    chosen[i] = all[i % known];
-  davit_solve_report report;
-  const davit_solve_options options = {.devices = chosen,
-                                       .device_count = devices < known ? devices : known,
-                                       .block = block,
-                                       .cache_bytes = cache_bytes,
-                                       .separate_memory = true,
-                                       .report = &report};
+  spread_call c;
+  spread_over(&c, devices, block, cache_bytes);
   const int64_t element = (int64_t)davit_type_bytes(p->type), least = p->n * (p->n + 1) / 2 * element;
-  CHECK(invert(p, &options));
+  CHECK(invert(p, &c.options));
   expect_inverse(p, "devices");
-  assert_true(report.failed == 0 && report.written && report.seconds > 0 && report.device_count >= 1);
-  assert_true(report.bytes_to_host >= least && report.bytes_from_host >= least);
-  const bool whole = options.device_count == 1 && !cache_bytes;
+  assert_true(c.report.failed == 0 && c.report.written && c.report.seconds > 0 && c.report.device_count >= 1);
+  assert_true(c.report.bytes_to_host >= least && c.report.bytes_from_host >= least);
+  const bool whole = c.options.device_count == 1 && !cache_bytes;
   if (whole) {
-    assert_true(report.block == p->n && report.bytes_to_host == report.bytes_from_host);
-    assert_true(report.bytes_to_host <= p->n * p->n * element);
+    assert_true(c.report.block == p->n && c.report.bytes_to_host == c.report.bytes_from_host);
+    assert_true(c.report.bytes_to_host <= p->n * p->n * element);
   } else if (block) {
-    assert_int_equal(report.block, block);
+    assert_int_equal(c.report.block, block);
   } else {
-    assert_true(report.block < p->n);
+    assert_true(c.report.block < p->n);
   }
 }
 
@@ -282,9 +221,8 @@ CASE(test_little_memory) {
 
 /* LAPACK's own, if it is there. */
 static int lapack_info(problem *p) {
-  static void *lapack;
-  if (!lapack)
-    lapack = dlopen("liblapack.so.3", RTLD_NOW | RTLD_LOCAL);
+  static const char *const stems[] = {[TRTRI] = "trtri", [POTRI] = "potri", [GETRI] = "getri"};
+  void (*const theirs)(void) = (void (*)(void))(uintptr_t)lapack(DAVIT_DOUBLE, stems[p->kind]);
   const int n = (int)p->n, ld = (int)dense_ld(&p->a), size = 64 * n;
   const size_t bytes = (size_t)(n * ld) * sizeof(double);
   double *a = memcpy(kept(bytes), dense_there(&p->a), bytes), *work = kept((size_t)size * sizeof *work);
@@ -292,12 +230,12 @@ static int lapack_info(problem *p) {
   typedef void trtri(const char *, const char *, const int *, double *, const int *, int *, size_t, size_t);
   typedef void potri(const char *, const int *, double *, const int *, int *, size_t);
   typedef void getri(const int *, double *, const int *, const int *, double *, const int *, int *);
-  if (lapack && p->kind == TRTRI)
-    ((trtri *)(uintptr_t)dlsym(lapack, "dtrtri_"))(&p->uplo, &p->diag, &n, a, &ld, &info, 1, 1);
-  else if (lapack && p->kind == POTRI)
-    ((potri *)(uintptr_t)dlsym(lapack, "dpotri_"))(&p->uplo, &n, a, &ld, &info, 1);
-  else if (lapack)
-    ((getri *)(uintptr_t)dlsym(lapack, "dgetri_"))(&n, a, &ld, p->ipiv, work, &size, &info);
+  if (theirs && p->kind == TRTRI)
+    ((trtri *)theirs)(&p->uplo, &p->diag, &n, a, &ld, &info, 1, 1);
+  else if (theirs && p->kind == POTRI)
+    ((potri *)theirs)(&p->uplo, &n, a, &ld, &info, 1);
+  else if (theirs)
+    ((getri *)theirs)(&n, a, &ld, p->ipiv, work, &size, &info);
   return info;
 }
 
@@ -343,16 +281,10 @@ CASE(test_zeros_that_are_not_stored) {
 
 /* ---- queues ---- */
 
-static void drop_queue(void *queue) {
-  CHECK(davit_queue_destroy(queue));
-}
-
 static void try_queue(int device, kind kind, davit_type type, char uplo, int64_t n, int info_place) {
   SCOPE;
-  davit_queue *queue;
-  CHECK(davit_queue_create(device, &queue, NULL));
-  keep(queue, drop_queue);
-  const int place = device == DAVIT_HOST ? DAVIT_PINNED : device;
+  davit_queue *queue = queue_of(device);
+  const int place = place_for(device);
   problem p = problem_new(kind, type, uplo, n % 2 ? 'U' : 'N', n, 1, place, 3),
           bad = problem_new(kind, type, uplo, 'N', n, 1, place, 4);
   int *info = kept_at(2 * sizeof *info, info_place), found[2];
@@ -374,7 +306,7 @@ CASE(test_queues) {
       try_queue(device, (kind)k, types[t], *uplo, 1 + 60 * (t % 3), DAVIT_PAGEABLE);
       if (!left_out())
         try_queue(device, (kind)k, types[t], *uplo, 300, DAVIT_PINNED);
-      try_queue(device, (kind)k, types[t], *uplo, 70, device == DAVIT_HOST ? DAVIT_PINNED : device);
+      try_queue(device, (kind)k, types[t], *uplo, 70, place_for(device));
     }
 }
 
@@ -394,10 +326,8 @@ CASE(test_same_bits) {
 CASE(test_refused) {
   double a[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
   int info, ipiv[4] = {1, 2, 5, 4};
-  davit_queue *queue;
+  davit_queue *queue = queue_of(DAVIT_HOST);
   davit_solve_report report;
-  CHECK(davit_queue_create(DAVIT_HOST, &queue, NULL));
-  keep(queue, drop_queue);
   REFUSED(davit_dtrtri('X', 'N', 4, a, 4, NULL), "uplo");
   REFUSED(davit_dtrtri('L', 'X', 4, a, 4, NULL), "diag");
   REFUSED(davit_dtrtri('L', 'N', -1, a, 4, NULL), "n is -1");

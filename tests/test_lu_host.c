@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LU factorisation on the host: backward errors as LAPACK's testers measure them, LAPACK's pivots and its number of a
  * pivot that is 0, ties, tiny and NaN pivots; rows in a new order against a loop of interchanges. */
-#include <dlfcn.h>
-
 #include "ref/lu.h"
-#include "tests/dense.h"
+#include "tests/solving.h"
 
-static const davit_type types[] = {DAVIT_DOUBLE, DAVIT_FLOAT, DAVIT_COMPLEX_DOUBLE, DAVIT_COMPLEX_FLOAT};
 static const int teams[] = {1, 2, 4};
 
 /* ---- problems ---- */
@@ -15,31 +12,13 @@ typedef struct problem {
   davit_type type;
   int64_t m, n;
   dense a;
-  double _Complex *full; /* as it was, m × n */
-  int *ipiv;             /* behind the last one there is a guard */
+  number *full; /* as it was, m × n */
+  int *ipiv;    /* behind the last one there is a guard */
   int info;
 } problem;
 
-static int64_t order_of(const problem *p) {
-  return p->m < p->n ? p->m : p->n;
-}
-
 static bool is_wide(davit_type type) {
   return part_type(type) == DAVIT_DOUBLE;
-}
-
-static double epsilon_of(davit_type type) {
-  return is_wide(type) ? 0x1p-53 : 0x1p-24;
-}
-
-static double _Complex *values_of(const dense *a, int64_t rows, int64_t cols) {
-  double _Complex *values = kept((size_t)(rows * cols + 1) * sizeof *values);
-  for (int64_t j = 0; j < cols; j++)
-    for (int64_t i = 0; i < rows; i++) {
-      const wide value = dense_value(a, i, j);
-      values[i + j * rows] = __builtin_complex((double)creall(value), (double)cimagl(value));
-    }
-  return values;
 }
 
 static problem problem_new(davit_type type, int64_t m, int64_t n, int64_t extra_ld, uint64_t seed) {
@@ -47,7 +26,7 @@ static problem problem_new(davit_type type, int64_t m, int64_t n, int64_t extra_
                    .m = m,
                    .n = n,
                    .a = dense_new(type, m, n, extra_ld, 0, DAVIT_PAGEABLE, seed),
-                   .ipiv = kept((size_t)((m < n ? m : n) + 1) * sizeof(int))};
+                   .ipiv = kept((size_t)(least_of(m, n) + 1) * sizeof(int))};
 }
 
 static void factor(problem *p, int threads) {
@@ -60,78 +39,23 @@ static void factor(problem *p, int threads) {
                                                                      .lda = dense_ld(&p->a),
                                                                      .ipiv = p->ipiv,
                                                                      .info = &p->info}));
-  assert_int_equal(p->ipiv[order_of(p)], -1);
-  for (int64_t j = 0; j < order_of(p); j++)
+  assert_int_equal(p->ipiv[least_of(p->m, p->n)], -1);
+  for (int64_t j = 0; j < least_of(p->m, p->n); j++)
     assert_in_range(p->ipiv[j], j + 1, p->m);
 }
 
-static double norm_of(const double _Complex *x, int64_t rows, int64_t cols) {
-  double most = 0;
-  for (int64_t j = 0; j < cols; j++) {
-    double sum = 0;
-    for (int64_t i = 0; i < rows; i++)
-      sum += cabs(x[i + j * rows]);
-    most = sum > most || isnan(sum) ? sum : most;
-  }
-  return most;
-}
-
-static void interchange(int64_t rows, int64_t cols, double _Complex *x, int64_t row, int64_t other) {
-  for (int64_t j = 0; j < cols; j++) {
-    const double _Complex before = x[row + j * rows];
-    x[row + j * rows] = x[other + j * rows];
-    x[other + j * rows] = before;
-  }
-}
-
-/* ‖A - P L U‖ <= 30 n eps ‖A‖, and nothing around the matrix has changed. */
 static void expect_factored(problem *p, const char *what) {
   dense_take(&p->a);
-  const int64_t m = p->m, n = p->n;
-  const double _Complex *lu = values_of(&p->a, m, n);
-  double _Complex *rest = kept((size_t)(m * n + 1) * sizeof *rest);
-  memcpy(rest, p->full, (size_t)(m * n) * sizeof *rest);
-  for (int64_t j = 0; j < order_of(p); j++)
-    interchange(m, n, rest, j, p->ipiv[j] - 1);
-  for (int64_t j = 0; j < n; j++)
-    for (int64_t k = 0; k < m && k <= j; k++) {
-      const double real = creal(lu[k + j * m]), imaginary = cimag(lu[k + j * m]);
-      rest[k + j * m] -= lu[k + j * m];
-      for (int64_t i = k + 1; i < m; i++) {
-        const double _Complex l = lu[i + k * m];
-        rest[i + j * m] -=
-            __builtin_complex(creal(l) * real - cimag(l) * imaginary, creal(l) * imaginary + cimag(l) * real);
-      }
-    }
-  const double error = norm_of(rest, m, n),
-               bound = 30 * (double)(m > n ? m : n) * epsilon_of(p->type) * norm_of(p->full, m, n);
-  if (!(error <= bound))
-    fail_msg("%s, type %d, %lld x %lld: the error is %g, allowed is %g", what, (int)p->type, (long long)m,
-             (long long)n, error, bound);
+  expect_lu(&p->a, p->type, p->m, p->n, p->full, p->ipiv, what);
 }
-
-/* ---- LAPACK ---- */
 
 /* LAPACK, if it is there, finds the same pivots and the same number. */
 static void expect_lapacks(const problem *p) {
-  typedef void getrf_function(const int *, const int *, void *, const int *, int *, int *);
-  static void *lapack;
-  lapack = lapack ? lapack : dlopen("liblapack.so.3", RTLD_NOW | RTLD_LOCAL);
-  getrf_function *getrf =
-      lapack ? (getrf_function *)(uintptr_t)dlsym(lapack, p->a.parts == 2 ? "zgetrf_" : "dgetrf_") : NULL;
-  if (!getrf)
+  int *ipiv = kept((size_t)(least_of(p->m, p->n) + 1) * sizeof *ipiv), info = -1;
+  if (!lapack_getrf(p->type, p->m, p->n, p->full, ipiv, &info))
     return;
-  const int m = (int)p->m, n = (int)p->n, ld = m > 1 ? m : 1;
-  double *a = kept((size_t)(p->m * p->n + 1) * sizeof(double _Complex));
-  for (int64_t i = 0; i < p->m * p->n; i++)
-    if (p->a.parts == 2)
-      ((double _Complex *)a)[i] = p->full[i];
-    else
-      a[i] = creal(p->full[i]);
-  int *ipiv = kept((size_t)(order_of(p) + 1) * sizeof *ipiv), info = -1;
-  getrf(&m, &n, a, &ld, ipiv, &info);
   assert_int_equal(info, p->info);
-  assert_memory_equal(ipiv, p->ipiv, (size_t)order_of(p) * sizeof *ipiv);
+  assert_memory_equal(ipiv, p->ipiv, (size_t)least_of(p->m, p->n) * sizeof *ipiv);
 }
 
 /* ---- factorisations ---- */
@@ -259,8 +183,7 @@ CASE(test_growth) {
 }
 
 /* The pivot of a column of `m` ones with these two in it. */
-static int pivot_of(davit_type type, int64_t m, int64_t i, double _Complex x, int64_t k, double _Complex y,
-                    int threads) {
+static int pivot_of(davit_type type, int64_t m, int64_t i, number x, int64_t k, number y, int threads) {
   SCOPE;
   problem p = problem_new(type, m, 1, 0, 1);
   for (int64_t row = 0; row < m; row++)
@@ -336,7 +259,7 @@ static void try_rows(davit_type type, int64_t rows, int64_t n, int64_t first, in
                      bool later, int threads, uint64_t *seed) {
   SCOPE;
   dense a = dense_new(type, rows, n, 1, 0, DAVIT_PAGEABLE, next_random(seed) | 1);
-  double _Complex *expected = values_of(&a, rows, n);
+  number *expected = values_of(&a, rows, n);
   int *ipiv = kept((size_t)(count + 1) * sizeof *ipiv), *scratch = kept((size_t)(rows + 1) * sizeof *scratch),
       *to = kept((size_t)(2 * count + 1) * sizeof *to), *from = kept((size_t)(2 * count + 1) * sizeof *from);
   bool *listed = kept_zeros((size_t)rows + 1);
@@ -344,7 +267,7 @@ static void try_rows(davit_type type, int64_t rows, int64_t n, int64_t first, in
     const int64_t lowest = later ? first + j : base;
     const int64_t other = lowest + random_below(seed, (int)(rows - lowest));
     ipiv[j] = (int)(other - base) + 1;
-    interchange(rows, n, expected, first + j, other);
+    swap_rows(expected, rows, n, first + j, other);
   }
   const int64_t pairs = dvt_pivots_to_rows(ipiv, first, base, count, rows, scratch, to, from);
   assert_true(pairs <= 2 * count && to[2 * count] == -1 && from[2 * count] == -1 && scratch[rows] == -1);
@@ -355,7 +278,7 @@ static void try_rows(davit_type type, int64_t rows, int64_t n, int64_t first, in
   CHECK(dvt_permute_host(&(dvt_site){.threads = threads},
                          &(dvt_permute){type, n, dense_there(&a), dense_ld(&a), pairs, to, from}));
   dense_take(&a);
-  const double _Complex *found = values_of(&a, rows, n);
+  const number *found = values_of(&a, rows, n);
   assert_memory_equal(found, expected, (size_t)(rows * n) * sizeof *found);
 }
 

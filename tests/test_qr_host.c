@@ -2,20 +2,11 @@
 /* Householder's QR on the host: backward errors as LAPACK's testers measure them, with Q made by the products with
  * blocks of reflectors; R and tau beside LAPACK's; columns of any size, zero columns, numbers that are not finite; the
  * products beside single reflectors; same bits. */
-#include <dlfcn.h>
-
 #include "ref/qr.h"
 #include "src/base/inject.h"
-#include "tests/dense.h"
+#include "tests/solving.h"
 
-#pragma STDC CX_LIMITED_RANGE ON
-
-static const davit_type types[] = {DAVIT_DOUBLE, DAVIT_FLOAT, DAVIT_COMPLEX_DOUBLE, DAVIT_COMPLEX_FLOAT};
 static const int threads_tried[] = {1, 2, 4};
-
-static double epsilon_of(davit_type type) {
-  return type == DAVIT_DOUBLE || type == DAVIT_COMPLEX_DOUBLE ? 0x1p-53 : 0x1p-24;
-}
 
 static double smallest_of(davit_type type) {
   return epsilon_of(type) < 0x1p-30 ? 0x1p-1074 : 0x1p-149;
@@ -27,43 +18,8 @@ static dvt_site site_of(int threads) {
 
 /* ---- matrices ---- */
 
-typedef double _Complex number;
-
-static number value_of(const dense *m, int64_t i, int64_t j) {
-  const wide value = dense_value(m, i, j);
-  return __builtin_complex((double)creall(value), (double)cimagl(value));
-}
-
-static number *values_of(const dense *m, int64_t rows, int64_t cols) {
-  number *values = kept((size_t)(rows * cols + 1) * sizeof *values);
-  for (int64_t j = 0; j < cols; j++)
-    for (int64_t i = 0; i < rows; i++)
-      values[i + j * rows] = value_of(m, i, j);
-  return values;
-}
-
-static void put(dense *m, int64_t i, int64_t j, number value) {
-  dense_put(m, i, j, creal(value), cimag(value));
-}
-
 static double column_norm(const number *x, int64_t rows) {
-  double sum = 0;
-  for (int64_t i = 0; i < rows; i++)
-    sum += cabs(x[i]);
-  return sum;
-}
-
-static double norm_of(const number *x, int64_t rows, int64_t cols) {
-  double most = 0;
-  for (int64_t j = 0; j < cols; j++) {
-    const double norm = column_norm(x + j * rows, rows);
-    most = norm > most || isnan(norm) ? norm : most;
-  }
-  return most;
-}
-
-static int64_t least(int64_t a, int64_t b) {
-  return a < b ? a : b;
+  return norm_of(x, rows, 1);
 }
 
 static int64_t most_of(int64_t a, int64_t b) {
@@ -96,12 +52,12 @@ static int random_power(davit_type type, grade how, uint64_t *seed) {
 static problem problem_new(davit_type type, int64_t m, int64_t n, double diagonal, grade how, uint64_t seed) {
   problem p = {
       .type = type, .m = m, .n = n, .a = dense_new(type, m, n, (int64_t)(seed % 3), 0, DAVIT_PAGEABLE, seed)};
-  p.tau = dense_new(type, least(m, n), 1, 0, 0, DAVIT_PAGEABLE, UNSET);
+  p.tau = dense_new(type, least_of(m, n), 1, 0, 0, DAVIT_PAGEABLE, UNSET);
   for (int64_t j = 0; j < n; j++) {
     const double scale = pow(10, random_power(type, how, &seed)),
                  added = random_below(&seed, 2) ? diagonal : -diagonal;
     for (int64_t i = 0; i < m; i++)
-      put(&p.a, i, j, (value_of(&p.a, i, j) + (i == j ? added : 0)) * scale);
+      put_number(&p.a, i, j, (number_at(&p.a, i, j) + (i == j ? added : 0)) * scale);
   }
   dense_give(&p.a);
   p.before = values_of(&p.a, m, n);
@@ -117,7 +73,7 @@ static void factor(problem *p, int threads) {
   p->r = kept_zeros((size_t)(p->m * p->n + 1) * sizeof *p->r);
   for (int64_t j = 0; j < p->n; j++)
     for (int64_t i = 0; i < p->m && i <= j; i++)
-      p->r[i + j * p->m] = value_of(&p->a, i, j);
+      p->r[i + j * p->m] = number_at(&p->a, i, j);
 }
 
 /* ---- blocks of reflectors ---- */
@@ -140,7 +96,7 @@ static panel panel_of(davit_type type, const dense *a, const dense *tau, int64_t
              dense_new(type, k, k, 0, 0, DAVIT_PAGEABLE, UNSET)};
   for (int64_t l = 0; l < k; l++)
     for (int64_t i = 0; i < m; i++)
-      put(&p.v, i, l, value_of(a, j + i, j + l));
+      put_number(&p.v, i, l, number_at(a, j + i, j + l));
   dense_give(&p.v);
   const dvt_reflect reflect = {.type = type,
                                .m = m,
@@ -156,12 +112,12 @@ static panel panel_of(davit_type type, const dense *a, const dense *tau, int64_t
   dense_take(&p.t);
   for (int64_t l = 0; l < k; l++)
     for (int64_t i = 0; i < m; i++) {
-      const number was = value_of(a, j + i, j + l);
-      assert_true(value_of(&p.v, i, l) == (i > l ? was : i == l ? 1 : 0));
+      const number was = number_at(a, j + i, j + l);
+      assert_true(number_at(&p.v, i, l) == (i > l ? was : i == l ? 1 : 0));
       if (i < k)
-        assert_true(value_of(&p.top, i, l) == was);
+        assert_true(number_at(&p.top, i, l) == was);
       if (i < k && i > l)
-        assert_true(value_of(&p.t, i, l) == 0);
+        assert_true(number_at(&p.t, i, l) == 0);
     }
   return p;
 }
@@ -183,14 +139,14 @@ static void apply(const panel *p, bool right, bool adjoint, int64_t m, int64_t n
 
 /* Q, m × m, in blocks of `width` reflectors. */
 static number *q_of(const problem *p, int64_t width, int threads) {
-  const int64_t count = least(p->m, p->n);
+  const int64_t count = least_of(p->m, p->n);
   dense q = dense_new(p->type, p->m, p->m, 0, 0, DAVIT_PAGEABLE, UNSET);
   for (int64_t j = 0; j < p->m; j++)
     for (int64_t i = 0; i < p->m; i++)
-      put(&q, i, j, i == j);
+      put_number(&q, i, j, i == j);
   dense_give(&q);
   for (int64_t j = (count + width - 1) / width * width - width; j >= 0; j -= width) {
-    const panel block = panel_of(p->type, &p->a, &p->tau, j, p->m - j, least(width, count - j), threads);
+    const panel block = panel_of(p->type, &p->a, &p->tau, j, p->m - j, least_of(width, count - j), threads);
     char *c = (char *)dense_there(&q) + (size_t)(j + j * dense_ld(&q)) * davit_type_bytes(p->type);
     apply(&block, false, false, p->m - j, p->m - j, c, dense_ld(&q), j % 2, threads);
   }
@@ -203,23 +159,6 @@ static number *q_of(const problem *p, int64_t width, int threads) {
 static void expect(const problem *p, double error, const char *what) {
   if (!(error <= 30))
     fail_msg("type %d, %lld × %lld: %s is %g", (int)p->type, (long long)p->m, (long long)p->n, what, error);
-}
-
-/* ‖I - Q' Q‖ / (m eps) */
-static double error_of_q(const problem *p, const number *q) {
-  const int64_t m = p->m;
-  double most = 0;
-  for (int64_t j = 0; j < m; j++) {
-    double sum = 0;
-    for (int64_t i = 0; i < m; i++) {
-      number product = i == j ? -1 : 0;
-      for (int64_t l = 0; l < m; l++)
-        product += conj(q[l + i * m]) * q[l + j * m];
-      sum += cabs(product);
-    }
-    most = sum > most || isnan(sum) ? sum : most;
-  }
-  return m == 0 ? 0 : most / ((double)m * epsilon_of(p->type));
 }
 
 /* The largest ‖a - Q r‖ / (max(m, n) eps ‖a‖) of a column: columns do not depend on each other's size. Subnormal
@@ -244,7 +183,7 @@ static double error_of_columns(const problem *p, const number *q) {
 
 static void expect_factored(const problem *p, int64_t width, int threads) {
   const number *q = q_of(p, width, threads);
-  expect(p, error_of_q(p, q), "I - Q' Q");
+  expect_orthogonal(p->type, p->m, p->m, q, "I - Q' Q");
   expect(p, error_of_columns(p, q), "A - Q R");
   for (int64_t i = 0; i < p->m && i < p->n; i++)
     assert_true(cimag(p->r[i + i * p->m]) == 0);
@@ -255,22 +194,11 @@ static void expect_factored(const problem *p, int64_t width, int threads) {
 typedef void (*geqrf_of_lapack)(const int *, const int *, void *, const int *, void *, void *, const int *,
                                 int *);
 
-/* NULL where it is not installed. */
-static geqrf_of_lapack find_lapack(davit_type type) {
-  static void *lapack;
-  lapack = lapack ? lapack : dlopen("liblapack.so.3", RTLD_NOW | RTLD_LOCAL);
-  const char *name = type == DAVIT_DOUBLE           ? "dgeqrf_"
-                     : type == DAVIT_FLOAT          ? "sgeqrf_"
-                     : type == DAVIT_COMPLEX_DOUBLE ? "zgeqrf_"
-                                                    : "cgeqrf_";
-  return lapack ? (geqrf_of_lapack)(uintptr_t)dlsym(lapack, name) : NULL;
-}
-
 /* R and tau are LAPACK's, where R is far from singular: the former column by column. */
 static void compare_with_lapack(davit_type type, int64_t m, int64_t n, grade how, int threads,
                                 uint64_t seed) {
   SCOPE;
-  const geqrf_of_lapack geqrf = find_lapack(type);
+  const geqrf_of_lapack geqrf = (geqrf_of_lapack)(uintptr_t)lapack(type, "geqrf");
   problem p = problem_new(type, m, n, 2 * sqrt((double)m), how, seed),
           other = problem_new(type, m, n, 2 * sqrt((double)m), how, seed);
   if (!geqrf || m == 0 || n == 0)
@@ -287,10 +215,10 @@ static void compare_with_lapack(davit_type type, int64_t m, int64_t n, grade how
   for (int64_t j = 0; j < n; j++) {
     const double size = column_norm(p.before + j * m, m);
     for (int64_t i = 0; i < m; i++) /* below the diagonal elements are at most 1 */
-      assert_true(cabs(value_of(&p.a, i, j) - value_of(&other.a, i, j)) <= bound * (i <= j ? size : 1));
+      assert_true(cabs(number_at(&p.a, i, j) - number_at(&other.a, i, j)) <= bound * (i <= j ? size : 1));
   }
   for (int64_t i = 0; i < m && i < n; i++)
-    assert_true(cabs(value_of(&p.tau, i, 0) - value_of(&other.tau, i, 0)) <= bound);
+    assert_true(cabs(number_at(&p.tau, i, 0) - number_at(&other.tau, i, 0)) <= bound);
 }
 
 /* ---- cases ---- */
@@ -352,12 +280,15 @@ CASE(test_triangles) {
       problem p = problem_new(types[t], 60, 50, 0, EVEN, 4);
       for (int64_t j = 0; j < 50; j++)
         for (int64_t i = 0; i < 60; i++)
-          put(&p.a, i, j, zero || i > j ? 0 : i == j ? creal(value_of(&p.a, i, j)) : value_of(&p.a, i, j));
+          put_number(&p.a, i, j,
+                     zero || i > j ? 0
+                     : i == j      ? creal(number_at(&p.a, i, j))
+                                   : number_at(&p.a, i, j));
       dense_give(&p.a);
       factor(&p, 2);
       assert_memory_equal(p.a.image, p.a.before, p.a.bytes);
       for (int64_t i = 0; i < 50; i++)
-        assert_true(value_of(&p.tau, i, 0) == 0);
+        assert_true(number_at(&p.tau, i, 0) == 0);
       p.before = values_of(&p.a, 60, 50);
       expect_factored(&p, 16, 1);
     }
@@ -369,12 +300,12 @@ CASE(test_zero_columns) {
     problem p = problem_new(types[t], 70, 60, 0, EVEN, 9);
     for (int64_t j = 0; j < 60; j += 1 + j % 5)
       for (int64_t i = 0; i < 70; i++)
-        put(&p.a, i, j, 0);
+        put_number(&p.a, i, j, 0);
     dense_give(&p.a);
     p.before = values_of(&p.a, 70, 60);
     factor(&p, 1);
     for (int64_t j = 0; j < 60; j += 1 + j % 5)
-      assert_true(value_of(&p.tau, j, 0) == 0);
+      assert_true(number_at(&p.tau, j, 0) == 0);
     expect_factored(&p, 20, 1);
   }
 }
@@ -440,9 +371,9 @@ static dense random_taus(davit_type type, const dense *v, int64_t length, int64_
   for (int64_t j = 0; j < k; j++) {
     double square = 1;
     for (int64_t i = j + 1; i < length; i++)
-      square += creal(value_of(v, i, j) * conj(value_of(v, i, j)));
+      square += creal(number_at(v, i, j) * conj(number_at(v, i, j)));
     const double angle = tau.parts == 2 ? 3 * random_unit(&seed) : 0;
-    put(&tau, j, 0, random_below(&seed, 5) == 0 ? 0 : (1 + cos(angle) + I * sin(angle)) / square);
+    put_number(&tau, j, 0, random_below(&seed, 5) == 0 ? 0 : (1 + cos(angle) + I * sin(angle)) / square);
   }
   return tau;
 }
@@ -461,7 +392,7 @@ static void try_reflectors(davit_type type, int64_t m, int64_t n, int64_t k, int
   const double size = norm_of(expected, m, n) + 1;
   for (int64_t i = 0; i < k; i++) { /* the last factor of H1 H2 … meets C first on the left */
     const int64_t j = right != adjoint ? i : k - 1 - i;
-    const number factor_of_j = value_of(&tau, j, 0);
+    const number factor_of_j = number_at(&tau, j, 0);
     multiply_by_one(expected, m, n, right, v + j * length, length, adjoint ? conj(factor_of_j) : factor_of_j);
   }
   apply(&p, right, adjoint, m, n, dense_there(&c), dense_ld(&c), given, threads);
@@ -469,7 +400,7 @@ static void try_reflectors(davit_type type, int64_t m, int64_t n, int64_t k, int
   const double bound = 30 * (double)(length + k) * epsilon_of(type) * size;
   for (int64_t j = 0; j < n; j++)
     for (int64_t i = 0; i < m; i++)
-      assert_true(cabs(value_of(&c, i, j) - expected[i + j * m]) <= bound);
+      assert_true(cabs(number_at(&c, i, j) - expected[i + j * m]) <= bound);
 }
 
 CASE(test_reflectors) {
@@ -478,7 +409,7 @@ CASE(test_reflectors) {
     const bool right = turn & 1;
     const int64_t length = random_below(&seed, turn % 20 ? 50 : 200), across = random_below(&seed, 40),
                   k = turn % 7 ? random_below(&seed, (int)length + 1)
-                               : least(length, random_below(&seed, 10));
+                               : least_of(length, random_below(&seed, 10));
     try_reflectors(types[turn / 8 % COUNT(types)], right ? across : length, right ? length : across, k, turn);
   }
 }

@@ -145,17 +145,11 @@ CASE(test_slabs) {
 
 CASE(test_too_little_memory) {
   double *a = kept_at(100 * 100 * sizeof *a, DAVIT_PINNED);
-  const int device = 0;
-  davit_solve_report report;
-  const davit_solve_options options = {.devices = &device,
-                                       .device_count = 1,
-                                       .block = 50,
-                                       .cache_bytes = 1000,
-                                       .separate_memory = true,
-                                       .report = &report};
+  spread_call c;
+  spread_over(&c, 1, 50, 1000);
   memset(a, 0, 100 * 100 * sizeof *a);
-  CHECK_FAILS(davit_dpotrf('L', 100, a, 100, &options), DAVIT_OUT_OF_DEVICE_MEMORY, "blocks of 50");
-  assert_false(report.written);
+  CHECK_FAILS(davit_dpotrf('L', 100, a, 100, &c.options), DAVIT_OUT_OF_DEVICE_MEMORY, "blocks of 50");
+  assert_false(c.report.written);
 }
 
 /* ---- what is not positive definite ---- */

@@ -21,7 +21,7 @@ cd "$work"
 input() { # TYPE
   echo "LAPACK's linear equations and least squares"
   # m, n, nrhs, nb, nx, rank, bound, routines, drivers, error exits
-  printf '%s\n' 5 '0 1 3 10 50' 5 '0 1 3 10 50' 2 '1 15' 1 20 1 1 90 30.0 T T T
+  printf '%s\n' 5 '0 1 3 33 50' 5 '0 1 3 33 50' 2 '1 15' 1 20 1 1 90 30.0 T T T
   for kind in "${kinds[@]}"; do
     echo "${1^^}$kind ${types[$kind]}"
   done
