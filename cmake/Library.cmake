@@ -4,11 +4,11 @@
 #   davit_host      everything else without target regions
 #   davit_regions   sources with target regions; their device code is linked by davit_link_regions()
 file(GLOB ref_sources CONFIGURE_DEPENDS ref/*.c)
-file(GLOB host_sources CONFIGURE_DEPENDS src/*.c src/base/*.c src/runtime/*.c src/level3/*.c src/factor/*.c)
+file(GLOB host_sources CONFIGURE_DEPENDS src/*.c src/base/*.c src/runtime/*.c src/level3/*.c src/factor/*.c src/exact/*.c)
 file(GLOB region_sources CONFIGURE_DEPENDS offload/*.c offload/runtime/*.c)
 # Sources in offload/ without target regions need not be compiled for devices.
 set(plain_sources offload/align.c offload/align_sweep.c offload/detect.c offload/occupancy.c
-    offload/runtime/cublas.c offload/runtime/cusolver.c offload/runtime/image.c offload/runtime/launch.c offload/runtime/profile.c
+    offload/exact_stream.c offload/runtime/cublas.c offload/runtime/cublaslt.c offload/runtime/cusolver.c offload/runtime/image.c offload/runtime/launch.c offload/runtime/profile.c
     offload/runtime/region.c offload/blas_stream.c offload/inverse_stream.c offload/solve_stream.c
     offload/factored_stream.c offload/refine_stream.c offload/runtime/stream.c)
 list(TRANSFORM plain_sources PREPEND ${PROJECT_SOURCE_DIR}/)
@@ -38,7 +38,7 @@ set_source_files_properties(src/fftw.c PROPERTIES COMPILE_DEFINITIONS "DAVIT_FFT
 # is never entered, and removes its body without a warning.
 set(DAVIT_BARE_COMPILE -fopenmp-cuda-mode)
 list(APPEND DAVIT_BARE_COMPILE ${DAVIT_KERNEL_SANITIZE})
-foreach(name align_stream align_wavefront atax closest_pair covariance detect_stream parts reduce scan scan_shapes stencil triangle)
+foreach(name align_stream align_wavefront atax closest_pair covariance detect_stream exact parts reduce scan scan_shapes stencil triangle)
   set_source_files_properties(offload/${name}.c PROPERTIES COMPILE_OPTIONS "${DAVIT_BARE_COMPILE}")
 endforeach()
 # Alignment's kernels keep a row of columns in registers. With at most 128 registers a thread, each of a

@@ -3,6 +3,8 @@
  * devices. */
 #include <davit/level3.h>
 
+#include "ref/exact.h"
+#include "src/exact/exact.h"
 #include "src/level3/run.h"
 
 /* The first member that a queue does not read and that is set, if there is one. */
@@ -50,6 +52,41 @@ static davit_status check_prediction(davit_level3_options *options) {
   return DAVIT_SUCCESS;
 }
 
+/* ---- exact products ---- */
+
+static davit_status check_arithmetic(const davit_level3_options *options) {
+  if (options->arithmetic != DAVIT_ARITHMETIC_NATIVE && options->arithmetic != DAVIT_ARITHMETIC_EXACT)
+    return davit_fail(DAVIT_INVALID_ARGUMENT,
+                      "options->arithmetic is %d, not DAVIT_ARITHMETIC_NATIVE or _EXACT",
+                      (int)options->arithmetic);
+  if (options->moduli < 0 || options->moduli > DVT_EXACT_MOST)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "options->moduli is %d, not 0 to %d", options->moduli,
+                      DVT_EXACT_MOST);
+  return DAVIT_SUCCESS;
+}
+
+/* Natively, where exact sums are not due. */
+static davit_status run_in_arithmetic(const dvt_level3 *g, const davit_level3_options *options,
+                                      bool any_device) {
+  davit_level3_report report = {0};
+  if (options->arithmetic == DAVIT_ARITHMETIC_NATIVE || options->predict_threads > 0 || g->m == 0 ||
+      g->n == 0)
+    return dvt_level3_run(g, options, any_device);
+  davit_status status = dvt_exact_run(g, options, &report);
+  if (status == DAVIT_SUCCESS && report.why_native) {
+    const char *const why = report.why_native;
+    status = dvt_level3_run(g, options, any_device);
+    if (options->report)
+      options->report->why_native = why;
+    return status;
+  }
+  if (options->report)
+    *options->report = report;
+  if (status == DAVIT_SUCCESS && options->progress)
+    options->progress(options->progress_context, 1, 1);
+  return status;
+}
+
 davit_status dvt_level3_call_plain(dvt_level3 *g, const davit_level3_options *given) {
   static const davit_level3_options defaults;
   davit_level3_options options = given ? *given : defaults;
@@ -60,6 +97,7 @@ davit_status dvt_level3_call_plain(dvt_level3 *g, const davit_level3_options *gi
   DVT_TRY(where.status);
   DVT_TRY(dvt_check_length("options->tile", options.tile));
   DVT_TRY(check_prediction(&options));
+  DVT_TRY(check_arithmetic(&options));
   int devices[DVT_MAX_DEVICES];
   const bool any_device = !options.devices && !options.mapped;
   DVT_TRY(dvt_choose_devices(where, devices, &options.device_count));
@@ -67,7 +105,7 @@ davit_status dvt_level3_call_plain(dvt_level3 *g, const davit_level3_options *gi
     DVT_TRY(dvt_operation_use_mapped(&dvt_level3_operations[g->routine], g, devices[0]));
   options.devices = devices;
   describe_sums(g);
-  return dvt_level3_run(g, &options, any_device);
+  return run_in_arithmetic(g, &options, any_device);
 }
 
 /* ---- the calls ---- */

@@ -26,6 +26,7 @@
 #ifndef DAVIT_LEVEL3_H
 #define DAVIT_LEVEL3_H
 
+#include <davit/arithmetic.h>
 #include <davit/complex.h>
 #include <davit/queue.h>
 #include <stdbool.h>
@@ -57,7 +58,10 @@ typedef struct davit_level3_options {
   void *progress_context;                /* for `progress` */
   int predict_threads; /* > 0: nothing is computed; the explanation says how long it would take, and how long BLIS
                            would on so many threads of the host */
-  uint64_t reserved[2]; /* 0 */
+  davit_arithmetic arithmetic; /* of gemm: NATIVE, or EXACT where that is faster (docs/exact.md) */
+  int moduli;                  /* with EXACT: at least so many, and numbers that fit are rounded like others; 0: as needed */
+  bool exact_bits;             /* with EXACT: also where it is slower, for the same bits everywhere */
+  uint64_t reserved[1];        /* 0 */
 } davit_level3_options;
 
 /* What a call was predicted to take, in seconds, and what else was considered. */
@@ -94,7 +98,11 @@ struct davit_level3_report {
   } devices[16];                  /* the first device_count are filled */
   int64_t tile_m, tile_n, tile_k; /* maximum lengths of tiles: of C's rows and columns, and of k */
   bool written;                   /* the output may have been written */
-  uint32_t reserved[1];           /* 0 */
+  /* With EXACT: what was done, in how many moduli, and why not, a sentence that stays; NULL: it was. */
+  davit_arithmetic arithmetic;
+  int moduli;
+  const char *why_native;
+  uint32_t reserved[2]; /* 0 */
 };
 
 /* A figure of a device or of the host from which plans are chosen. */

@@ -17,6 +17,7 @@
 #define DAVIT_SOLVE_H
 
 #include <davit/complex.h>
+#include <davit/arithmetic.h>
 #include <davit/queue.h>
 #include <stdbool.h>
 
@@ -25,11 +26,6 @@ extern "C" {
 #endif
 
 typedef struct davit_solve_report davit_solve_report;
-
-/* How posv and gesv of d and z compute; the other calls do not read it. NATIVE: in the type of the operands. MIXED: factor
- * in a shorter type, and refine the solution in the operands' own until its backward error is what the native solution's
- * is. Where that does not converge, or is not faster, the native form is computed. */
-typedef enum davit_arithmetic { DAVIT_ARITHMETIC_NATIVE = 0, DAVIT_ARITHMETIC_MIXED } davit_arithmetic;
 
 typedef struct davit_solve_options {
   const int *devices; /* device numbers, DAVIT_HOST allowed; NULL: davit_device_defaults() */

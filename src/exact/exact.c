@@ -1,0 +1,736 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An exact product over devices, as tasks of a graph.
+ *
+ * Each device has a range of the vectors of the longer side of C, and all of the other's. It brings them in panels, one of
+ * A and one of B in turn; as soon as a panel is there it is measured, cut, and multiplied with all panels of the other side
+ * that have come before. Where not everything fits, that is done for slabs of either side.
+ *
+ * How many bits are needed is known when all of C has been looked at. So that nothing waits for that, the first tile is
+ * looked at before anything is cut, and decides for all; the others are looked at as they are computed. If one needs more
+ * the product is computed once more. Where C is read all of it is looked at first. */
+#include "src/exact/exact.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/allocate.h"
+#include "src/base/arithmetic.h"
+#include "src/base/clock.h"
+#include "src/base/ending.h"
+#include "src/exact/rows.h"
+#include "src/runtime/graph.h"
+#include "src/runtime/memory.h"
+#include "src/runtime/operation.h"
+#include "src/runtime/pool.h"
+
+enum {
+  /* Vectors that are brought at once; where their elements lie apart twice as many, but for the first ones. */
+  PANEL = 2048,
+  TILE = 4096, /* the longest side of a tile that is stored */
+  PANELS = 3,  /* on their way to a device */
+  TILES = 2,
+  FOLLOWS = 8,
+  NOTHING = -1
+};
+
+typedef enum role { LOAD, COMPUTE, STORE, ROLES } role;
+
+/* A or B: vectors along m or n. */
+typedef struct side {
+  const void *x;
+  int place;
+  int64_t count, step, stride;
+  bool conjugate;
+} side;
+
+typedef struct range {
+  int64_t begin, end;
+} range;
+
+typedef struct worker {
+  int device;
+  bool streams, brings[2], stores; /* what it does not reach */
+  range all[2], slab[2];           /* its vectors, and those that are worked at */
+  int64_t most[2];                 /* of a slab */
+  int64_t panel[2];                /* vectors of one */
+  size_t bytes, sum_bytes;
+  int planes_held[2]; /* there is memory for */
+  char *memory;
+  dvt_exact_need *need;
+  dvt_exact_vector *vector[2];
+  void *coarse[2], *planes[2], *sums;
+  char *panels[PANELS], *tiles[TILES];
+  int32_t panel_read[PANELS], tile_stored[TILES]; /* the newest task that uses it */
+  int panel_turn, tile_turn;
+  int64_t arrived[2]; /* vectors of the slab */
+} worker;
+
+typedef struct product {
+  const dvt_level3 *g;
+  const davit_level3_options *options;
+  davit_level3_report *report;
+  size_t element;
+  int64_t pitch;
+  side side[2];
+  int c_place, workers;
+  worker worker[DVT_MAX_DEVICES];
+  dvt_exact_need *need; /* of each device, in pinned memory, and what nothing needs */
+  dvt_exact_choice choice;
+  bool looks, computes; /* at what is needed; the product */
+  bool holds;           /* there is memory for the planes of the choice */
+  int windows;
+  dvt_graph graph;
+  int32_t tasks;
+} product;
+
+/* ---- tasks ---- */
+
+typedef struct follows {
+  int32_t task[FOLLOWS];
+  int count;
+} follows;
+
+static follows behind(int32_t one, int32_t other) {
+  follows all = {.count = 0};
+  if (one != NOTHING)
+    all.task[all.count++] = one;
+  if (other != NOTHING)
+    all.task[all.count++] = other;
+  return all;
+}
+
+static dvt_graph_task new_task(product *p, int w, role role, const follows *all) {
+  return (dvt_graph_task){.number = p->tasks++,
+                          .lane = w * ROLES + (p->worker[w].streams ? (int)role : COMPUTE),
+                          .follows = all->task,
+                          .count = all->count,
+                          .awaited = true};
+}
+
+static davit_status enqueue_copy(product *p, int w, role role, follows all, const dvt_copy *copy,
+                                 int32_t *task) {
+  const dvt_graph_task new = new_task(p, w, role, &all);
+  const int64_t bytes = (int64_t)(copy->row_bytes * copy->cols);
+  if (role == LOAD)
+    p->report->bytes_from_host += bytes;
+  else
+    p->report->bytes_to_host += bytes;
+  *task = (int32_t)new.number;
+  return dvt_graph_copy(&p->graph, &new, copy);
+}
+
+static davit_status enqueue(product *p, int w, follows all, const dvt_operation *operation,
+                            const void *arguments, double flops, int32_t *task) {
+  const dvt_graph_task new = new_task(p, w, COMPUTE, &all);
+  const int threads = p->graph.lane[w * ROLES + COMPUTE]->threads;
+  *task = (int32_t)new.number;
+  return dvt_graph_operation(&p->graph, &new, operation, arguments, dvt_level3_threads(flops, threads));
+}
+
+/* ---- panels ---- */
+
+static bool lies_apart(const side *from) {
+  return from->step == 1 && from->stride != 1; /* an element of each vector, then the next */
+}
+
+/* Vectors [i.begin, i.end) of one side as they lie, or as a panel will have them. */
+static davit_status bring(product *p, int w, int s, range i, dvt_exact_vectors *v, int32_t *loaded) {
+  worker *e = &p->worker[w];
+  const side *from = &p->side[s];
+  const int64_t count = i.end - i.begin, length = p->g->k;
+  const char *x = (const char *)from->x + (size_t)(i.begin * from->step) * p->element;
+  *loaded = NOTHING;
+  v->x = x;
+  v->step = from->step;
+  v->stride = from->stride;
+  if (!e->brings[s])
+    return DAVIT_SUCCESS;
+  const bool beside = lies_apart(from);
+  const int at = e->panel_turn++ % PANELS;
+  const size_t lines = (size_t)(beside ? length : count),
+               line = (size_t)(beside ? count : length) * p->element,
+               pitch = (size_t)(beside ? count : p->pitch) * p->element;
+  v->x = e->panels[at];
+  v->step = beside ? 1 : p->pitch;
+  v->stride = beside ? count : 1;
+  DVT_TRY(enqueue_copy(p, w, LOAD, behind(e->panel_read[at], NOTHING),
+                       &(dvt_copy){.destination = e->panels[at],
+                                   .source = x,
+                                   .destination_pitch = pitch,
+                                   .source_pitch = (size_t)(beside ? from->stride : from->step) * p->element,
+                                   .row_bytes = line,
+                                   .cols = lines,
+                                   .destination_place = dvt_place_for(e->device),
+                                   .source_place = from->place},
+                       loaded));
+  e->panel_read[at] = *loaded;
+  return DAVIT_SUCCESS;
+}
+
+/* The panel is measured, and cut if what is needed is known; else it is cut by cut_panel(). */
+typedef struct panel {
+  dvt_exact_vectors vectors;
+  int slot;
+} panel;
+
+static davit_status cut_panel(product *p, int w, panel *q) {
+  worker *e = &p->worker[w];
+  int32_t task;
+  q->vectors.choice = p->choice;
+  DVT_TRY(enqueue(p, w, behind(NOTHING, NOTHING), &dvt_exact_cut_operation, &q->vectors,
+                  20 * (double)q->vectors.count * (double)p->g->k, &task));
+  if (e->brings[q->vectors.side])
+    e->panel_read[q->slot] = task;
+  return DAVIT_SUCCESS;
+}
+
+static int64_t next_panel(const worker *e, int s) {
+  const int64_t left = e->slab[s].end - e->slab[s].begin - e->arrived[s];
+  return dvt_at_most(left,
+                     e->arrived[s] == 0 && e->brings[s] ? dvt_at_most(e->panel[s], PANEL) : e->panel[s]);
+}
+
+static davit_status measure_panel(product *p, int w, int s, panel *q) {
+  worker *e = &p->worker[w];
+  const int64_t first = e->arrived[s], count = next_panel(e, s);
+  const size_t number = e->streams ? 1 : sizeof(double);
+  int32_t loaded, task;
+  q->vectors =
+      (dvt_exact_vectors){.type = p->g->type,
+                          .side = s,
+                          .conjugate = p->side[s].conjugate,
+                          .count = count,
+                          .length = p->g->k,
+                          .vector = e->vector[s] + first,
+                          .coarse = (char *)e->coarse[s] + (size_t)(first * p->pitch) * number,
+                          .planes = (char *)e->planes[s] + (size_t)(first * p->pitch) * number,
+                          .pitch = p->pitch,
+                          .plane = dvt_divide_up(e->most[s], DVT_EXACT_GROUP) * DVT_EXACT_GROUP * p->pitch,
+                          .windows = p->windows,
+                          .need = e->need};
+  DVT_TRY(bring(p, w, s, (range){e->slab[s].begin + first, e->slab[s].begin + first + count}, &q->vectors,
+                &loaded));
+  q->slot = (e->panel_turn + PANELS - 1) % PANELS;
+  DVT_TRY(enqueue(p, w, behind(loaded, NOTHING), &dvt_exact_measure_operation, &q->vectors,
+                  20 * (double)count * (double)p->g->k, &task));
+  if (e->brings[s])
+    e->panel_read[q->slot] = task;
+  e->arrived[s] += count;
+  return DAVIT_SUCCESS;
+}
+
+/* ---- tiles ---- */
+
+/* Rows and columns of the slab. */
+static dvt_exact_tile tile_of(const product *p, const worker *e, range rows, range columns) {
+  const size_t number = e->streams ? 1 : sizeof(double);
+  const range *const i[2] = {&rows, &columns};
+  dvt_exact_tile t = {.type = p->g->type,
+                      .rows = rows.end - rows.begin,
+                      .columns = columns.end - columns.begin,
+                      .length = p->g->k,
+                      .pitch = p->pitch,
+                      .choice = p->choice,
+                      .alpha = p->g->alpha,
+                      .beta = p->g->beta,
+                      .sums = e->sums,
+                      .sum_bytes = e->sum_bytes};
+  for (int s = 0; s < 2; s++) {
+    t.vector[s] = e->vector[s] + i[s]->begin;
+    t.planes[s] = (char *)e->planes[s] + (size_t)(i[s]->begin * p->pitch) * number;
+    t.plane[s] = dvt_divide_up(e->most[s], DVT_EXACT_GROUP) * DVT_EXACT_GROUP * p->pitch;
+  }
+  return t;
+}
+
+static double flops_of(const dvt_exact_tile *t) {
+  return 2 * (double)t->rows * (double)t->columns * (double)t->length;
+}
+
+static davit_status look_at_tile(product *p, int w, range rows, range columns) {
+  const worker *e = &p->worker[w];
+  const size_t number = e->streams ? 1 : sizeof(double);
+  dvt_exact_tile t = tile_of(p, e, rows, columns);
+  int32_t task;
+  t.planes[0] = (char *)e->coarse[0] + (size_t)(rows.begin * p->pitch) * number;
+  t.planes[1] = (char *)e->coarse[1] + (size_t)(columns.begin * p->pitch) * number;
+  t.windows = p->windows;
+  t.need = e->need;
+  return enqueue(p, w, behind(NOTHING, NOTHING), &dvt_exact_multiply_operation, &t, flops_of(&t), &task);
+}
+
+static davit_status copy_tile(product *p, int w, role role, follows all, const dvt_exact_tile *t, char *c,
+                              char *buffer, int32_t *task) {
+  const size_t pitch = (size_t)p->g->ldc * p->element, line = (size_t)t->rows * p->element;
+  const int place = dvt_place_for(p->worker[w].device);
+  const bool load = role == LOAD;
+  return enqueue_copy(p, w, role, all,
+                      &(dvt_copy){.destination = load ? buffer : c,
+                                  .source = load ? c : buffer,
+                                  .destination_pitch = load ? line : pitch,
+                                  .source_pitch = load ? pitch : line,
+                                  .row_bytes = line,
+                                  .cols = (size_t)t->columns,
+                                  .destination_place = load ? place : p->c_place,
+                                  .source_place = load ? p->c_place : place},
+                      task);
+}
+
+static davit_status compute_tile(product *p, int w, range rows, range columns) {
+  worker *e = &p->worker[w];
+  dvt_exact_tile t = tile_of(p, e, rows, columns);
+  char *c =
+      (char *)p->g->c +
+      (size_t)(e->slab[0].begin + rows.begin + (e->slab[1].begin + columns.begin) * p->g->ldc) * p->element;
+  const int at = e->tile_turn % TILES;
+  int32_t task, loaded = NOTHING;
+  t.c = c;
+  t.ldc = p->g->ldc;
+  p->report->written = true;
+  p->report->products++;
+  if (!e->stores)
+    return enqueue(p, w, behind(NOTHING, NOTHING), &dvt_exact_multiply_operation, &t, flops_of(&t), &task);
+  e->tile_turn++;
+  t.c = e->tiles[at];
+  t.ldc = t.rows;
+  if (p->g->beta != 0)
+    DVT_TRY(copy_tile(p, w, LOAD, behind(e->tile_stored[at], NOTHING), &t, c, e->tiles[at], &loaded));
+  DVT_TRY(enqueue(p, w, behind(e->tile_stored[at], loaded), &dvt_exact_multiply_operation, &t, flops_of(&t),
+                  &task));
+  return copy_tile(p, w, STORE, behind(task, NOTHING), &t, c, e->tiles[at], &e->tile_stored[at]);
+}
+
+static davit_status do_tiles(product *p, int w, range rows, range columns) {
+  const worker *e = &p->worker[w];
+  const int64_t longest = e->stores && p->computes ? TILE : INT64_MAX;
+  for (int64_t j = columns.begin; j < columns.end; j += dvt_at_most(longest, columns.end - j))
+    for (int64_t i = rows.begin; i < rows.end; i += dvt_at_most(longest, rows.end - i)) {
+      const range r = {i, i + dvt_at_most(longest, rows.end - i)},
+                  c = {j, j + dvt_at_most(longest, columns.end - j)};
+      if (p->looks)
+        DVT_TRY(look_at_tile(p, w, r, c));
+      if (p->computes)
+        DVT_TRY(compute_tile(p, w, r, c));
+    }
+  return DAVIT_SUCCESS;
+}
+
+/* ---- decisions ---- */
+
+static davit_status fetch_need(product *p, int w, int32_t *task) {
+  const worker *e = &p->worker[w];
+  const dvt_copy copy =
+      dvt_copy_bytes(sizeof *e->need, e->need, dvt_place_for(e->device), &p->need[w], DAVIT_PINNED);
+  const dvt_graph_task new = new_task(p, w, COMPUTE, &(follows){.count = 0});
+  *task = (int32_t)new.number;
+  return dvt_graph_copy(&p->graph, &new, &copy);
+}
+
+static davit_status clear_need(product *p, int w) {
+  const worker *e = &p->worker[w];
+  const dvt_copy copy =
+      dvt_copy_bytes(sizeof *e->need, &p->need[p->workers], DAVIT_PINNED, e->need, dvt_place_for(e->device));
+  const dvt_graph_task new = new_task(p, w, COMPUTE, &(follows){.count = 0});
+  return dvt_graph_copy(&p->graph, &new, &copy);
+}
+
+static dvt_exact_choice choose(const product *p, int first, int end) {
+  dvt_exact_need all = p->need[first];
+  for (int w = first + 1; w < end; w++) {
+    const dvt_exact_need *n = &p->need[w];
+    dvt_exact_raise(&all.growth, &n->growth);
+    all.infinite |= n->infinite;
+    for (int s = 0; s < 2; s++)
+      all.bits[s] = n->bits[s] > all.bits[s] ? n->bits[s] : all.bits[s];
+  }
+  return dvt_exact_choose(p->g->type, p->g->k, &all, p->windows, p->options->moduli);
+}
+
+static int planes_of(const product *p, const worker *e, int s, const dvt_exact_choice *choice) {
+  return dvt_exact_planes(p->g->type, choice, s, e->streams);
+}
+
+static void set_choice(product *p, dvt_exact_choice choice) {
+  p->choice = choice;
+  p->holds = choice.moduli > 0;
+  for (int w = 0; w < p->workers; w++)
+    for (int s = 0; s < 2; s++)
+      p->holds &= planes_of(p, &p->worker[w], s, &choice) <= p->worker[w].planes_held[s];
+}
+
+/* The first tile decides, if nothing else has: its panels are cut afterwards. */
+static davit_status decide(product *p, int w) {
+  const worker *e = &p->worker[w];
+  int32_t task;
+  DVT_TRY(look_at_tile(p, w, (range){0, e->arrived[0]}, (range){0, e->arrived[1]}));
+  DVT_TRY(fetch_need(p, w, &task));
+  DVT_TRY(dvt_graph_await(&p->graph, task));
+  set_choice(p, choose(p, w, w + 1));
+  return DAVIT_SUCCESS;
+}
+
+/* ---- slabs ---- */
+
+static davit_status do_panel(product *p, int w, int s) {
+  worker *e = &p->worker[w];
+  const range new = {e->arrived[s], e->arrived[s] + next_panel(e, s)}, other = {0, e->arrived[1 - s]};
+  panel q;
+  DVT_TRY(measure_panel(p, w, s, &q));
+  if (p->computes)
+    DVT_TRY(cut_panel(p, w, &q));
+  return s == 0 ? do_tiles(p, w, new, other) : do_tiles(p, w, other, new);
+}
+
+/* The first panels of both sides of the first slab, before anything is decided. */
+static davit_status begin(product *p, int w) {
+  worker *e = &p->worker[w];
+  const bool looks = p->looks;
+  panel q[2];
+  for (int s = 0; s < 2; s++)
+    DVT_TRY(measure_panel(p, w, s, &q[s]));
+  DVT_TRY(decide(p, w));
+  if (!p->holds)
+    return DAVIT_SUCCESS;
+  for (int s = 0; s < 2; s++)
+    DVT_TRY(cut_panel(p, w, &q[s]));
+  p->looks = false; /* this one has been looked at */
+  const davit_status status = do_tiles(p, w, (range){0, e->arrived[0]}, (range){0, e->arrived[1]});
+  p->looks = looks;
+  return status;
+}
+
+static bool has_more(const worker *e, int s) {
+  return e->arrived[s] < e->slab[s].end - e->slab[s].begin;
+}
+
+static davit_status do_slab(product *p, int w) {
+  worker *e = &p->worker[w];
+  e->arrived[0] = e->arrived[1] = 0;
+  if (p->computes && p->choice.moduli == 0) {
+    DVT_TRY(begin(p, w));
+    if (!p->holds)
+      return DAVIT_SUCCESS;
+  }
+  while (has_more(e, 0) || has_more(e, 1)) {
+    const int fewer = e->arrived[1] < e->arrived[0];
+    DVT_TRY(do_panel(p, w, has_more(e, fewer) ? fewer : 1 - fewer));
+  }
+  return DAVIT_SUCCESS;
+}
+
+/* Everything is enqueued for one device after the other; the first one's first tile has decided by then. */
+static davit_status do_worker(product *p, int w) {
+  worker *e = &p->worker[w];
+  DVT_TRY(clear_need(p, w));
+  for (int64_t j = e->all[1].begin; j < e->all[1].end; j += e->most[1])
+    for (int64_t i = e->all[0].begin; i < e->all[0].end; i += e->most[0]) {
+      e->slab[0] = (range){i, dvt_at_most(i + e->most[0], e->all[0].end)};
+      e->slab[1] = (range){j, dvt_at_most(j + e->most[1], e->all[1].end)};
+      DVT_TRY(do_slab(p, w));
+      if (p->computes && !p->holds)
+        return DAVIT_SUCCESS;
+    }
+  int32_t task;
+  return fetch_need(p, w, &task);
+}
+
+static int64_t most_tasks(const product *p) {
+  int64_t tasks = 0;
+  for (int w = 0; w < p->workers; w++) {
+    const worker *e = &p->worker[w];
+    int64_t slabs = 1, panels = 0, tiles = 2;
+    for (int s = 0; s < 2; s++) {
+      slabs *= dvt_divide_up(e->all[s].end - e->all[s].begin, e->most[s]);
+      panels += dvt_divide_up(e->most[s], e->panel[s]) + 1;
+      tiles += dvt_divide_up(e->most[s], TILE) + 1;
+    }
+    tasks += slabs * panels * (3 + 4 * tiles) + 8;
+  }
+  return tasks;
+}
+
+/* Once over all devices: looks at everything, or computes, or both. */
+static davit_status pass(product *p) {
+  davit_status status = DAVIT_SUCCESS;
+  int threads = 0;
+  DVT_TRY(dvt_graph_open(&p->graph, p->workers * ROLES, most_tasks(p)));
+  p->tasks = 0;
+  for (int w = 0; w < p->workers && status == DAVIT_SUCCESS; w++) {
+    worker *e = &p->worker[w];
+    for (int role = 0; role < ROLES && status == DAVIT_SUCCESS; role++)
+      if (e->streams || role == COMPUTE) {
+        threads += !e->streams;
+        status = dvt_graph_add_lane(&p->graph, w * ROLES + role, e->device);
+      }
+    for (int i = 0; i < PANELS; i++)
+      e->panel_read[i] = NOTHING;
+    for (int i = 0; i < TILES; i++)
+      e->tile_stored[i] = NOTHING;
+    e->panel_turn = e->tile_turn = 0;
+  }
+  if (status == DAVIT_SUCCESS)
+    status = dvt_pool_reserve(threads);
+  for (int w = 0; w < p->workers && status == DAVIT_SUCCESS; w++)
+    if (!p->computes || w == 0 || p->holds)
+      status = do_worker(p, w);
+  status = dvt_graph_wait(&p->graph, status);
+  dvt_graph_close(&p->graph);
+  return status;
+}
+
+static bool is_same(const dvt_exact_choice *a, const dvt_exact_choice *b) {
+  return a->moduli == b->moduli && a->bits[0] == b->bits[0] && a->bits[1] == b->bits[1];
+}
+
+/* ---- memory ---- */
+
+static int64_t rounded(int64_t count) {
+  return dvt_divide_up(count, DVT_EXACT_GROUP) * DVT_EXACT_GROUP;
+}
+
+/* Planes of the choice, or of one that is likely. */
+static int count_planes(const product *p, const worker *e, int s) {
+  const bool is_long = dvt_exact_is_long(p->g->type);
+  const dvt_exact_choice likely = {is_long ? 16 : 8, {is_long ? 62 : 32, is_long ? 62 : 32}};
+  return planes_of(p, e, s, p->choice.moduli ? &p->choice : &likely);
+}
+
+/* A device's memory, from its beginning: `at` moves on. NULL: only counts. */
+static void *take(char *memory, size_t *at, size_t bytes) {
+  void *here = memory ? memory + *at : NULL;
+  *at += dvt_aligned_up(bytes);
+  return here;
+}
+
+/* How many bytes a slab takes, and where its parts lie. */
+static size_t lay_out(const product *p, worker *e) {
+  const size_t number = e->streams ? 1 : sizeof(double);
+  size_t at = 0;
+  bool brings = false;
+  e->need = take(e->memory, &at, sizeof *e->need);
+  for (int s = 0; s < 2; s++) {
+    const size_t count = (size_t)rounded(e->most[s]), plane = count * (size_t)p->pitch * number;
+    e->planes_held[s] = count_planes(p, e, s);
+    e->vector[s] = take(e->memory, &at, count * sizeof(dvt_exact_vector));
+    e->coarse[s] = take(e->memory, &at, plane * (size_t)p->windows);
+    e->planes[s] = take(e->memory, &at, plane * (size_t)e->planes_held[s]);
+    brings |= e->brings[s];
+  }
+  for (int i = 0; i < PANELS && brings; i++)
+    e->panels[i] = take(
+        e->memory, &at,
+        (size_t)(dvt_at_least(e->brings[0] ? e->panel[0] : 0, e->brings[1] ? e->panel[1] : 0) * p->pitch) *
+            p->element);
+  for (int i = 0; i < TILES && e->stores; i++)
+    e->tiles[i] = take(e->memory, &at,
+                       (size_t)(dvt_at_most(e->most[0], TILE) * dvt_at_most(e->most[1], TILE)) * p->element);
+  e->sums = take(e->memory, &at, e->sum_bytes);
+  return at;
+}
+
+/* Sums of as much of a tile as keeps the device busy. */
+static size_t find_sum_bytes(const product *p, const worker *e) {
+  const int64_t most = 4096;
+  const dvt_exact_tile likely = {.type = p->g->type, .length = p->g->k, .choice = {.moduli = DVT_EXACT_MOST}};
+  return e->streams
+             ? dvt_exact_sum_bytes(&likely, dvt_at_most(e->most[0], most), dvt_at_most(e->most[1], most))
+             : 0;
+}
+
+/* Slabs become shorter, the longer side first, and panels with them, until they fit. False: none does. */
+static bool fit(const product *p, worker *e) {
+  int64_t panel = PANEL;
+  for (int s = 0; s < 2; s++)
+    e->most[s] = rounded(e->all[s].end - e->all[s].begin);
+  for (;;) {
+    const int64_t longest = dvt_at_least(e->most[0], e->most[1]), least = 256;
+    for (int s = 0; s < 2; s++)
+      e->panel[s] =
+          e->brings[s] ? dvt_at_most(lies_apart(&p->side[s]) ? 2 * panel : panel, e->most[s]) : e->most[s];
+    e->sum_bytes = find_sum_bytes(p, e);
+    if (lay_out(p, e) <= e->bytes)
+      return true;
+    if (longest <= DVT_EXACT_GROUP)
+      return false;
+    const int s = e->most[0] >= e->most[1] ? 0 : 1;
+    e->most[s] = rounded(e->most[s] / 2);
+    if (panel > least && panel * 8 > longest)
+      panel /= 2;
+    else if (panel > longest)
+      panel = rounded(longest);
+  }
+}
+
+/* Half of what a device says that it has, where it refuses that. */
+static davit_status find_memory(product *p, bool *fits) {
+  *fits = true;
+  for (int w = 0; w < p->workers && *fits; w++) {
+    worker *e = &p->worker[w];
+    void *memory = NULL;
+    if (e->memory)
+      continue;
+    for (;;) {
+      *fits = fit(p, e);
+      if (!*fits)
+        break;
+      const davit_status status = dvt_malloc(lay_out(p, e), e->device, &memory);
+      if (status == DAVIT_SUCCESS)
+        break;
+      if (status != DAVIT_OUT_OF_DEVICE_MEMORY && status != DAVIT_OUT_OF_HOST_MEMORY)
+        return status;
+      dvt_error_clear();
+      e->bytes /= 2;
+    }
+    e->memory = memory;
+    lay_out(p, e);
+  }
+  return DAVIT_SUCCESS;
+}
+
+static void free_memory(product *p) {
+  for (int w = 0; w < p->workers; w++) {
+    davit_free(p->worker[w].memory);
+    p->worker[w].memory = NULL;
+  }
+}
+
+/* ---- passes ---- */
+
+static bool is_finite(const product *p) {
+  for (int w = 0; w < p->workers; w++)
+    if (p->need[w].infinite)
+      return false;
+  return true;
+}
+
+/* Looks at C and computes it, in one pass where C is not read, until the choice is what all of C needs. Where one window
+ * does not tell, all are looked through. */
+static davit_status run_passes(product *p, bool *fits) {
+  bool done = false;
+  p->windows = 1;
+  p->looks = true;
+  p->computes = p->g->beta == 0;
+  while (!done) {
+    DVT_TRY(find_memory(p, fits));
+    if (!*fits)
+      return DAVIT_SUCCESS;
+    p->holds = true;
+    DVT_TRY(pass(p));
+    if (p->holds) {
+      const dvt_exact_choice wanted = p->looks ? choose(p, 0, p->workers) : p->choice;
+      done = p->computes && is_same(&wanted, &p->choice);
+      p->looks = false;
+      p->computes = true;
+      set_choice(p, wanted);
+    }
+    if (p->choice.moduli == 0) {
+      if (p->windows > 1 || !is_finite(p))
+        return DAVIT_SUCCESS;
+      p->windows = DVT_EXACT_WINDOWS;
+      p->looks = true;
+      p->computes = p->g->beta == 0;
+      done = false;
+    }
+    if (!p->holds)
+      free_memory(p);
+  }
+  return DAVIT_SUCCESS;
+}
+
+/* ---- the whole ---- */
+
+static void describe(product *p) {
+  const dvt_level3 *g = p->g;
+  const bool complex = dvt_exact_parts(g->type) == 2, ta = g->transa != 'N', tb = g->transb != 'N';
+  p->element = davit_type_bytes(g->type);
+  p->pitch = rounded(g->k);
+  p->side[0] =
+      (side){g->a, dvt_place_of(g->a), g->m, ta ? g->lda : 1, ta ? 1 : g->lda, complex && g->transa == 'C'};
+  p->side[1] =
+      (side){g->b, dvt_place_of(g->b), g->n, tb ? 1 : g->ldb, tb ? g->ldb : 1, complex && g->transb == 'C'};
+  p->c_place = dvt_place_of(g->c);
+}
+
+static bool reaches(const product *p, int device, int place) {
+  return p->options->separate_memory ? place == device && device != DAVIT_HOST
+                                     : dvt_place_reached(device, place);
+}
+
+/* Each device has its share of the longer side. */
+static davit_status share_out(product *p) {
+  const int64_t count[2] = {p->g->m, p->g->n};
+  const int split = count[0] > count[1] ? 0 : 1;
+  const int64_t groups = dvt_divide_up(count[split], DVT_EXACT_GROUP);
+  p->workers = (int)dvt_at_most(p->options->device_count, groups);
+  for (int w = 0; w < p->workers; w++) {
+    worker *e = &p->worker[w];
+    e->device = p->options->devices[w];
+    e->streams = dvt_path_on(e->device, dvt_lane_has_stream(e->device), &dvt_exact_multiply_operation) ==
+                 DVT_ON_STREAM;
+    for (int s = 0; s < 2; s++) {
+      e->brings[s] = !reaches(p, e->device, p->side[s].place);
+      e->all[s] = (range){0, count[s]};
+    }
+    e->all[split] = (range){groups * w / p->workers * DVT_EXACT_GROUP,
+                            dvt_at_most(groups * (w + 1) / p->workers * DVT_EXACT_GROUP, count[split])};
+    e->stores = !reaches(p, e->device, p->c_place);
+    if ((e->bytes = p->options->cache_bytes) == 0)
+      DVT_TRY(dvt_memory_usable(e->device, true, &e->bytes));
+    p->report->devices[w].device = e->device;
+  }
+  p->report->device_count = p->workers;
+  return DAVIT_SUCCESS;
+}
+
+static const char *why_not_tried(const dvt_level3 *g, const davit_level3_options *options) {
+  for (int i = 0; i < options->device_count; i++)
+    if (dvt_path_on(options->devices[i], dvt_lane_has_stream(options->devices[i]),
+                    &dvt_exact_multiply_operation) == DVT_AS_REGION)
+      return "a device has no exact products";
+  if (g->routine != DVT_GEMM)
+    return "the routine has no exact form";
+  if (dvt_level3_vanishes(g))
+    return "nothing is multiplied";
+  return NULL;
+}
+
+static davit_status run(product *p) {
+  void *pinned = NULL;
+  bool fits;
+  describe(p);
+  DVT_TRY(share_out(p));
+  DVT_TRY(dvt_malloc((size_t)(p->workers + 1) * sizeof *p->need, DAVIT_PINNED, &pinned));
+  p->need = memset(pinned, 0, (size_t)(p->workers + 1) * sizeof *p->need);
+  const davit_status status = run_passes(p, &fits);
+  for (int w = 0; w < p->workers && p->worker[w].memory; w++)
+    p->report->cache_bytes += (int64_t)lay_out(p, &p->worker[w]);
+  p->report->moduli = p->choice.moduli;
+  p->report->arithmetic = p->choice.moduli ? DAVIT_ARITHMETIC_EXACT : DAVIT_ARITHMETIC_NATIVE;
+  p->report->why_native = p->choice.moduli ? NULL
+                          : !fits          ? "the devices have too little memory for it"
+                          : !is_finite(p)  ? "a number of an operand is not finite"
+                                           : "the exponents of the operands are too far apart";
+  free_memory(p);
+  davit_free(pinned);
+  return status;
+}
+
+davit_status dvt_exact_run(const dvt_level3 *g, const davit_level3_options *options,
+                           davit_level3_report *report) {
+  const int64_t start = dvt_now_ns();
+  report->why_native = why_not_tried(g, options);
+  if (report->why_native)
+    return DAVIT_SUCCESS;
+  DVT_TRY(dvt_may_wait());
+  product *p = dvt_allocate(1, sizeof *p);
+  if (!p)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  p->g = g;
+  p->options = options;
+  p->report = report;
+  DVT_INSIDE_IF(dvt_place_any_gpu(options->devices, options->device_count));
+  const davit_status status = run(p);
+  free(p);
+  report->seconds = 1e-9 * (double)(dvt_now_ns() - start);
+  return status;
+}
