@@ -10,14 +10,15 @@
 #include "src/base/arithmetic.h"
 
 enum {
-  TEAM = 256,
+  TEAM = 128,
   GROUP = DVT_EXACT_GROUP,
-  SLOTS = 16, /* vectors of a team whose elements lie beside those of other vectors; */
-  LINES = 8,  /* of one whose own elements lie behind each other */
+  SLOTS = 8,  /* vectors of a team whose elements lie beside those of other vectors; */
+  LINES = 4,  /* of one whose own elements lie behind each other */
   ROWS = 4,   /* of C for a thread */
   MOST_TEAMS = 132 * 16,
-  LASTING = 132 * 4, /* teams that make a table first */
-  COLUMNS = 64,
+  LASTING = 132 * 4,                /* teams that make a table first */
+  COLUMNS = 16,                     /* of coarse sums at once */
+  AHEAD = 5,                        /* sums that a thread waits for together */
   LINE = TEAM / SLOTS * GROUP + 16, /* bytes of a vector in the team's memory, so that banks do not clash */
   SQUARE = 4096                     /* rows and columns of sums at once */
 };
@@ -189,51 +190,74 @@ DVT_INLINE double round_number(number *n, const DVT_TEAM weight *all, int expone
 
 /* ---- what is needed ---- */
 
-/* The largest lower bound of the windows, from sums of coarse values in runs, as dvt_exact_growth. A thread has a row, and
- * divides only where it may find more than before. */
+/* What the team knows of the vectors that are the columns of its sums. */
+typedef struct column_table {
+  double norm[COLUMNS], sum[COLUMNS], unit[COLUMNS];
+} column_table;
+
+/* The largest lower bound of the windows, from sums of coarse values in runs, of ROWS rows. */
+DVT_INLINE void find_bounds(const int *sums, int64_t plane, int windows, int64_t runs, double *best) {
+#pragma unroll
+  for (int i = 0; i < ROWS; i++)
+    best[i] = 0;
+  for (int window = 0; window < windows; window++) {
+    double product[ROWS] = {0};
+    for (int64_t run = 0; run < runs; run++) {
+      int word[ROWS];
+      dvt_load_constant_16(sums + (run * windows + window) * plane, word);
+#pragma unroll
+      for (int i = 0; i < ROWS; i++)
+        product[i] += word[i];
+    }
+    const double unit = dvt_exact_power(-2 * DVT_EXACT_STEP * window);
+#pragma unroll
+    for (int i = 0; i < ROWS; i++)
+      best[i] = product[i] * unit > best[i] ? product[i] * unit : best[i];
+  }
+}
+
+/* As dvt_exact_growth. A thread has ROWS rows, and divides only where it may find more than before. */
 DVT_INLINE void find_growth(const int *sums, int64_t plane, int windows, int64_t runs, int64_t ld,
                             int64_t rows, int64_t columns, const dvt_exact_vector *a,
                             const dvt_exact_vector *b, dvt_exact_need *need) {
-  DVT_SHARED double norm[COLUMNS], sum[COLUMNS], unit[COLUMNS];
-  const int64_t lines = (rows + TEAM - 1) / TEAM, i = dvt_team() % lines * TEAM + dvt_thread();
-  const bool works = i < rows && a[i < rows ? i : 0].squares > 0;
-  const double norm_a = works ? dvt_exact_relative_norm(&a[i]) : 0, sum_a = works ? (double)a[i].sum : 0,
-               unit_a = works ? dvt_exact_unit(&a[i]) : 0;
+  DVT_SHARED column_table table;
+  const int64_t lines = (rows + TEAM * ROWS - 1) / (TEAM * ROWS),
+                row = (dvt_team() % lines * TEAM + dvt_thread()) * ROWS, first = dvt_team() / lines * COLUMNS;
+  const int count = columns - first < COLUMNS ? (int)(columns - first) : COLUMNS;
+  if (dvt_thread() < count) {
+    const dvt_exact_vector *v = &b[first + dvt_thread()];
+    table.norm[dvt_thread()] = dvt_exact_relative_norm(v);
+    table.sum[dvt_thread()] = (double)v->sum;
+    table.unit[dvt_thread()] = dvt_exact_unit(v);
+  }
+  dvt_barrier();
+  if (row >= rows)
+    return;
+  double norm_a[ROWS], sum_a[ROWS], unit_a[ROWS];
+#pragma unroll
+  for (int i = 0; i < ROWS; i++) {
+    const dvt_exact_vector *v = &a[row + i < rows ? row + i : row];
+    norm_a[i] = dvt_exact_relative_norm(v);
+    sum_a[i] = (double)v->sum;
+    unit_a[i] = dvt_exact_unit(v);
+  }
   dvt_exact_growth most = {0, 0, 0};
-  for (int64_t first = dvt_team() / lines * COLUMNS; first < columns;
-       first += dvt_teams() / lines * COLUMNS) {
-    const int count = columns - first < COLUMNS ? (int)(columns - first) : COLUMNS;
-    dvt_barrier();
-    if (dvt_thread() < count) {
-      const dvt_exact_vector *v = &b[first + dvt_thread()];
-      norm[dvt_thread()] = dvt_exact_relative_norm(v);
-      sum[dvt_thread()] = (double)v->sum;
-      unit[dvt_thread()] = dvt_exact_unit(v);
-    }
-    dvt_barrier();
-    if (!works)
-      continue;
-#pragma unroll 2
-    for (int j = 0; j < count; j++) {
-      double best = 0;
-      for (int window = 0; window < windows; window++) {
-        double product = 0;
-        for (int64_t run = 0; run < runs; run++)
-          product += sums[(run * windows + window) * plane + (first + j) * ld + i];
-        product *= dvt_exact_power(-2 * DVT_EXACT_STEP * window);
-        best = product > best ? product : best;
-      }
-      const double bound = best * unit_a * unit[j], nearly = bound * (1 - 0x1p-40), from_b = norm_a * sum[j],
-                   from_a = norm[j] * sum_a;
-      if (norm[j] > 0 && (from_b + from_a >= most.even * nearly || from_b / 2 + from_a >= most.odd * nearly ||
-                          norm_a * norm[j] >= most.both * nearly)) {
-        const dvt_exact_growth growth = dvt_exact_growth_of(norm_a, sum_a, norm[j], sum[j], bound);
+  for (int j = 0; j < count; j++) {
+    double best[ROWS];
+    find_bounds(sums + (first + j) * ld + row, plane, windows, runs, best);
+#pragma unroll
+    for (int i = 0; i < ROWS; i++) {
+      const double bound = best[i] * unit_a[i] * table.unit[j], nearly = bound * (1 - 0x1p-40),
+                   from_b = norm_a[i] * table.sum[j], from_a = table.norm[j] * sum_a[i];
+      if (norm_a[i] > 0 && table.norm[j] > 0 && row + i < rows &&
+          (from_b + from_a >= most.even * nearly || from_b / 2 + from_a >= most.odd * nearly ||
+           norm_a[i] * table.norm[j] >= most.both * nearly)) {
+        const dvt_exact_growth growth =
+            dvt_exact_growth_of(norm_a[i], sum_a[i], table.norm[j], table.sum[j], bound);
         dvt_exact_raise(&most, &growth);
       }
     }
   }
-  if (!works)
-    return;
   raise_double(&need->growth.even, most.even);
   raise_double(&need->growth.odd, most.odd);
   raise_double(&need->growth.both, most.both);
@@ -302,10 +326,9 @@ static davit_status multiply_part(const dvt_site *site, const dvt_exact_tile *t)
   const dvt_exact_vector *a = t->vector[0], *b = t->vector[1];
   const int64_t windows = t->windows;
   dvt_exact_need *need = t->need;
-  const int64_t lines = dvt_divide_up(t->rows, TEAM),
-                each = dvt_at_least(dvt_at_most(MOST_TEAMS / lines, dvt_divide_up(t->columns, COLUMNS)), 1);
-  DVT_RUN(site, dvt_exact_growth_region, lines * each, TEAM, (const int *)sums, plane, windows, runs, m,
-          t->rows, t->columns, a, b, need);
+  DVT_RUN(site, dvt_exact_growth_region,
+          dvt_divide_up(t->rows, TEAM * ROWS) * dvt_divide_up(t->columns, COLUMNS), TEAM, (const int *)sums,
+          plane, windows, runs, m, t->rows, t->columns, a, b, need);
   return DAVIT_SUCCESS;
 }
 

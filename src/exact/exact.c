@@ -24,16 +24,16 @@
 #include "src/runtime/pool.h"
 
 enum {
-  /* Vectors that are brought at once; where their elements lie apart twice as many, but for the first ones. */
-  PANEL = 2048,
-  TILE = 4096, /* the longest side of a tile that is stored */
-  PANELS = 3,  /* on their way to a device */
+  PANEL = 2048, /* vectors that are brought at once, twice as many where their elements lie apart, */
+  FIRST = 1024, /* and at first */
+  TILE = 4096,  /* the longest side of a tile that is stored */
+  PANELS = 3,   /* on their way to a device */
   TILES = 2,
   FOLLOWS = 8,
   NOTHING = -1
 };
 
-typedef enum role { LOAD, COMPUTE, STORE, ROLES } role;
+typedef enum role { LOAD_A, LOAD_B, LOAD_C, COMPUTE, STORE, ROLES } role;
 
 /* A or B: vectors along m or n. */
 typedef struct side {
@@ -111,7 +111,7 @@ static davit_status enqueue_copy(product *p, int w, role role, follows all, cons
                                  int32_t *task) {
   const dvt_graph_task new = new_task(p, w, role, &all);
   const int64_t bytes = (int64_t)(copy->row_bytes * copy->cols);
-  if (role == LOAD)
+  if (role < COMPUTE)
     p->report->bytes_from_host += bytes;
   else
     p->report->bytes_to_host += bytes;
@@ -153,7 +153,7 @@ static davit_status bring(product *p, int w, int s, range i, dvt_exact_vectors *
   v->x = e->panels[at];
   v->step = beside ? 1 : p->pitch;
   v->stride = beside ? count : 1;
-  DVT_TRY(enqueue_copy(p, w, LOAD, behind(e->panel_read[at], NOTHING),
+  DVT_TRY(enqueue_copy(p, w, s == 0 ? LOAD_A : LOAD_B, behind(e->panel_read[at], NOTHING),
                        &(dvt_copy){.destination = e->panels[at],
                                    .source = x,
                                    .destination_pitch = pitch,
@@ -187,7 +187,7 @@ static davit_status cut_panel(product *p, int w, panel *q) {
 static int64_t next_panel(const worker *e, int s) {
   const int64_t left = e->slab[s].end - e->slab[s].begin - e->arrived[s];
   return dvt_at_most(left,
-                     e->arrived[s] == 0 && e->brings[s] ? dvt_at_most(e->panel[s], PANEL) : e->panel[s]);
+                     e->arrived[s] == 0 && e->brings[s] ? dvt_at_most(e->panel[s], FIRST) : e->panel[s]);
 }
 
 static davit_status measure_panel(product *p, int w, int s, panel *q) {
@@ -263,7 +263,7 @@ static davit_status copy_tile(product *p, int w, role role, follows all, const d
                               char *buffer, int32_t *task) {
   const size_t pitch = (size_t)p->g->ldc * p->element, line = (size_t)t->rows * p->element;
   const int place = dvt_place_for(p->worker[w].device);
-  const bool load = role == LOAD;
+  const bool load = role == LOAD_C;
   return enqueue_copy(p, w, role, all,
                       &(dvt_copy){.destination = load ? buffer : c,
                                   .source = load ? c : buffer,
@@ -294,7 +294,7 @@ static davit_status compute_tile(product *p, int w, range rows, range columns) {
   t.c = e->tiles[at];
   t.ldc = t.rows;
   if (p->g->beta != 0)
-    DVT_TRY(copy_tile(p, w, LOAD, behind(e->tile_stored[at], NOTHING), &t, c, e->tiles[at], &loaded));
+    DVT_TRY(copy_tile(p, w, LOAD_C, behind(e->tile_stored[at], NOTHING), &t, c, e->tiles[at], &loaded));
   DVT_TRY(enqueue(p, w, behind(e->tile_stored[at], loaded), &dvt_exact_multiply_operation, &t, flops_of(&t),
                   &task));
   return copy_tile(p, w, STORE, behind(task, NOTHING), &t, c, e->tiles[at], &e->tile_stored[at]);
@@ -441,7 +441,7 @@ static int64_t most_tasks(const product *p) {
     int64_t slabs = 1, panels = 0, tiles = 2;
     for (int s = 0; s < 2; s++) {
       slabs *= dvt_divide_up(e->all[s].end - e->all[s].begin, e->most[s]);
-      panels += dvt_divide_up(e->most[s], e->panel[s]) + 1;
+      panels += dvt_divide_up(e->most[s], e->panel[s]) + 2;
       tiles += dvt_divide_up(e->most[s], TILE) + 1;
     }
     tasks += slabs * panels * (3 + 4 * tiles) + 8;
