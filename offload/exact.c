@@ -12,9 +12,9 @@
 enum {
   TEAM = 128,
   GROUP = DVT_EXACT_GROUP,
-  SLOTS = 8,  /* vectors of a team whose elements lie beside those of other vectors; */
-  LINES = 4,  /* of one whose own elements lie behind each other */
-  ROWS = 4,   /* of C for a thread */
+  SLOTS = 8, /* vectors of a team whose elements lie beside those of other vectors; */
+  LINES = 4, /* of one whose own elements lie behind each other */
+  ROWS = 4,  /* of C for a thread */
   MOST_TEAMS = 132 * 16,
   LASTING = 132 * 4,                /* teams that make a table first */
   COLUMNS = 16,                     /* of coarse sums at once */
@@ -250,6 +250,7 @@ DVT_INLINE void find_growth(const int *sums, int64_t plane, int windows, int64_t
       const double bound = best[i] * unit_a[i] * table.unit[j], nearly = bound * (1 - 0x1p-40),
                    from_b = norm_a[i] * table.sum[j], from_a = table.norm[j] * sum_a[i];
       if (norm_a[i] > 0 && table.norm[j] > 0 && row + i < rows &&
+          dvt_exact_is_stored((char)uplo, row + i + offset, first + j) &&
           (from_b + from_a >= most.even * nearly || from_b / 2 + from_a >= most.odd * nearly ||
            norm_a[i] * table.norm[j] >= most.both * nearly)) {
         const dvt_exact_growth growth =
@@ -266,8 +267,9 @@ DVT_INLINE void find_growth(const int *sums, int64_t plane, int windows, int64_t
 
 DVT_REGION(dvt_exact_growth_region, find_growth, TEAM, (sums, a, b, need),
            (const int *sums, int64_t plane, int64_t windows, int64_t runs, int64_t ld, int64_t rows,
-            int64_t columns, const dvt_exact_vector *a, const dvt_exact_vector *b, dvt_exact_need *need),
-           sums, plane, (int)windows, runs, ld, rows, columns, a, b, need)
+            int64_t columns, const dvt_exact_vector *a, const dvt_exact_vector *b, dvt_exact_need *need,
+            int64_t uplo, int64_t offset),
+           sums, plane, (int)windows, runs, ld, rows, columns, a, b, need, (int)uplo, offset)
 
 #define EACH "offload/exact.inc"
 #include "offload/each_floating.inc"
@@ -286,6 +288,11 @@ davit_status dvt_exact_cut_stream(const dvt_site *site, const void *vectors) {
   if (v->count == 0)
     return DAVIT_SUCCESS;
   return (dvt_exact_is_long(v->type) ? double_launch_cut : float_launch_cut)(site, v);
+}
+
+davit_status dvt_exact_mirror_stream(const dvt_site *site, const void *mirror) {
+  const dvt_exact_mirror *m = mirror;
+  return (dvt_exact_is_long(m->type) ? double_launch_mirror : float_launch_mirror)(site, m);
 }
 
 static int64_t padded(int64_t length) {
@@ -324,11 +331,11 @@ static davit_status multiply_part(const dvt_site *site, const dvt_exact_tile *t)
   if (!t->need)
     return (dvt_exact_is_long(t->type) ? double_launch_join : float_launch_join)(site, t);
   const dvt_exact_vector *a = t->vector[0], *b = t->vector[1];
-  const int64_t windows = t->windows;
+  const int64_t windows = t->windows, uplo = t->uplo;
   dvt_exact_need *need = t->need;
   DVT_RUN(site, dvt_exact_growth_region,
           dvt_divide_up(t->rows, TEAM * ROWS) * dvt_divide_up(t->columns, COLUMNS), TEAM, (const int *)sums,
-          plane, windows, runs, m, t->rows, t->columns, a, b, need);
+          plane, windows, runs, m, t->rows, t->columns, a, b, need, uplo, t->offset);
   return DAVIT_SUCCESS;
 }
 
@@ -343,6 +350,7 @@ davit_status dvt_exact_multiply_stream(const dvt_site *site, const void *tile) {
   for (int64_t j = 0; j < t->columns; j += columns)
     for (int64_t i = 0; i < t->rows; i += rows) {
       dvt_exact_tile part = *t;
+      part.offset += i - j;
       part.rows = dvt_at_most(t->rows - i, rows);
       part.columns = dvt_at_most(t->columns - j, columns);
       part.vector[0] += i;
@@ -350,7 +358,8 @@ davit_status dvt_exact_multiply_stream(const dvt_site *site, const void *tile) {
       part.planes[0] = (const int8_t *)t->planes[0] + i * t->pitch;
       part.planes[1] = (const int8_t *)t->planes[1] + j * t->pitch;
       part.c = (char *)t->c + (size_t)(i + j * t->ldc) * davit_type_bytes(t->type);
-      DVT_TRY(multiply_part(site, &part));
+      if (!dvt_exact_is_outside(t->uplo, part.offset, part.rows, 0, part.columns))
+        DVT_TRY(multiply_part(site, &part));
     }
   return DAVIT_SUCCESS;
 }

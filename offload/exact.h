@@ -8,6 +8,7 @@
 davit_status dvt_exact_measure_stream(const dvt_site *site, const void *vectors);
 davit_status dvt_exact_cut_stream(const dvt_site *site, const void *vectors);
 davit_status dvt_exact_multiply_stream(const dvt_site *site, const void *tile);
+davit_status dvt_exact_mirror_stream(const dvt_site *site, const void *mirror);
 
 /* Loads what the products need. */
 davit_status dvt_exact_prepare(const dvt_site *site);

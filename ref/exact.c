@@ -251,6 +251,9 @@ static void finish(const part *p) {
   for (int64_t j = 0; j < p->columns; j++) {
     const int shift_b = dvt_exact_shift(&t->vector[1][p->column + j], t->choice.bits[1]);
     for (int64_t i = 0; i < p->rows; i++) {
+      const int64_t row = p->row + i + t->offset, column = p->column + j;
+      if (!dvt_exact_is_stored(t->uplo, row, column))
+        continue;
       const int exponent = -shift_b - dvt_exact_shift(&t->vector[0][p->row + i], t->choice.bits[0]);
       const int64_t at = (p->row + i + (p->column + j) * t->ldc) * parts;
       double value[2];
@@ -264,6 +267,8 @@ static void finish(const part *p) {
         dvt_exact_blend_float(parts, (float)alpha, (float)alpha_i,
                               (float[]){(float)value[0], (float)value[parts - 1]}, (float)beta, (float)beta_i,
                               (float *)t->c + at);
+      if (t->hermitian && row == column)
+        is_long ? (((double *)t->c)[at + 1] = 0) : (((float *)t->c)[at + 1] = 0);
     }
   }
 }
@@ -299,7 +304,8 @@ static davit_status check_part(const dvt_site *site, part *p) {
   for (int64_t i = 0; i < all; i++) {
     const dvt_exact_vector *a = &t->vector[0][p->row + i % p->rows],
                            *b = &t->vector[1][p->column + i / p->rows];
-    if (a->squares == 0 || b->squares == 0)
+    if (a->squares == 0 || b->squares == 0 ||
+        !dvt_exact_is_stored(t->uplo, p->row + i % p->rows + t->offset, p->column + i / p->rows))
       continue;
     const dvt_exact_growth growth =
         dvt_exact_growth_of(dvt_exact_relative_norm(a), (double)a->sum, dvt_exact_relative_norm(b),
@@ -319,9 +325,39 @@ davit_status dvt_exact_multiply_host(const dvt_site *site, const void *tile) {
     for (p.row = 0; p.row < t->rows && status == DAVIT_SUCCESS; p.row += SIDE) {
       p.rows = dvt_at_most(t->rows - p.row, SIDE);
       p.columns = dvt_at_most(t->columns - p.column, SIDE);
-      status = t->need ? check_part(site, &p) : multiply_part(site, &p);
+      if (!dvt_exact_is_outside(t->uplo, p.row + t->offset, p.rows, p.column, p.columns))
+        status = t->need ? check_part(site, &p) : multiply_part(site, &p);
     }
   free(p.products);
   free(p.sum);
   return status;
+}
+
+/* ---- symmetric operands ---- */
+
+static void mirror_part(int thread, int team, const void *arguments) {
+  const dvt_exact_mirror *m = arguments;
+  const int parts = dvt_exact_parts(m->type);
+  const size_t bytes = davit_type_bytes(m->type);
+  const int64_t end = dvt_share_begin(m->n, thread + 1, team);
+  for (int64_t j = dvt_share_begin(m->n, thread, team); j < end; j++)
+    for (int64_t i = 0; i < m->n; i++) {
+      const bool stored = dvt_exact_is_stored(m->uplo, i, j);
+      char *to = (char *)m->whole + (size_t)(i + j * m->n) * bytes;
+      const char *from = (const char *)m->a + (size_t)(stored ? i + j * m->lda : j + i * m->lda) * bytes;
+      if (to != from)
+        memcpy(to, from, bytes);
+      if (parts == 2 && m->hermitian && (!stored || i == j)) {
+        if (m->type == DAVIT_COMPLEX_DOUBLE)
+          ((double *)(void *)to)[1] = i == j ? 0 : -((double *)(void *)to)[1];
+        else
+          ((float *)(void *)to)[1] = i == j ? 0 : -((float *)(void *)to)[1];
+      }
+    }
+}
+
+davit_status dvt_exact_mirror_host(const dvt_site *site, const void *mirror) {
+  dvt_on_threads((int)dvt_at_least(dvt_at_most(site->threads, ((const dvt_exact_mirror *)mirror)->n), 1),
+                 mirror_part, mirror);
+  return DAVIT_SUCCESS;
 }

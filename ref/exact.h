@@ -382,13 +382,47 @@ typedef struct dvt_exact_tile {
   size_t sum_bytes;
   int windows; /* of coarse values */
   dvt_exact_need *need;
+  /* The triangle of C that is stored, or 0; the imaginary parts of its diagonal count as 0 and become 0; how many rows its
+   * first one is below the first column's. */
+  char uplo;
+  bool hermitian;
+  int64_t offset;
 } dvt_exact_tile;
+
+DVT_EXACT_INLINE bool dvt_exact_is_stored(char uplo, int64_t row, int64_t column) {
+  return uplo == 'L' ? row >= column : uplo == 'U' ? row <= column : true;
+}
+
+/* Whether nothing, or not all, of a part of the tile is stored. */
+static inline bool dvt_exact_is_outside(char uplo, int64_t row, int64_t rows, int64_t column,
+                                        int64_t columns) {
+  return !dvt_exact_is_stored(uplo, uplo == 'L' ? row + rows - 1 : row,
+                              uplo == 'L' ? column : column + columns - 1);
+}
+
+static inline bool dvt_exact_is_cut(char uplo, int64_t row, int64_t rows, int64_t column, int64_t columns) {
+  return !dvt_exact_is_stored(uplo, uplo == 'L' ? row : row + rows - 1,
+                              uplo == 'L' ? column + columns - 1 : column);
+}
+
+/* The whole of a symmetric or hermitian matrix of order n, densely, of the half of it that is stored; both may be the same
+ * matrix. */
+typedef struct dvt_exact_mirror {
+  davit_type type;
+  char uplo;
+  bool hermitian;
+  int64_t n;
+  const void *a;
+  int64_t lda;
+  void *whole;
+} dvt_exact_mirror;
 
 /* Measures vectors: fills `vector`, `coarse` and `need`. Cuts them into planes. Multiplies a tile, or looks at what it
  * needs. On a device with streams, and on the CPU. */
 davit_status dvt_exact_measure_host(const dvt_site *site, const void *vectors);
 davit_status dvt_exact_cut_host(const dvt_site *site, const void *vectors);
 davit_status dvt_exact_multiply_host(const dvt_site *site, const void *tile);
+davit_status dvt_exact_mirror_host(const dvt_site *site, const void *mirror);
 
 /* Planes of a choice, for one operand, and elements of a plane in bytes. */
 static inline int dvt_exact_parts(davit_type type) {

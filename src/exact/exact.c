@@ -10,6 +10,7 @@
  * the product is computed once more. Where C is read all of it is looked at first. */
 #include "src/exact/exact.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,10 +50,10 @@ typedef struct range {
 
 typedef struct worker {
   int device;
-  bool streams, brings[2], stores; /* what it does not reach */
-  range all[2], slab[2];           /* its vectors, and those that are worked at */
-  int64_t most[2];                 /* of a slab */
-  int64_t panel[2];                /* vectors of one */
+  bool streams, brings[2], stores, brings_square; /* what it does not reach */
+  range all[2], slab[2];                          /* its vectors, and those that are worked at */
+  int64_t most[2];                                /* of a slab */
+  int64_t panel[2];                               /* vectors of one */
   size_t bytes, sum_bytes;
   int planes_held[2]; /* there is memory for */
   char *memory;
@@ -60,6 +61,7 @@ typedef struct worker {
   dvt_exact_vector *vector[2];
   void *coarse[2], *planes[2], *sums;
   char *panels[PANELS], *tiles[TILES];
+  void *square;                                   /* the whole of a symmetric operand */
   int32_t panel_read[PANELS], tile_stored[TILES]; /* the newest task that uses it */
   int panel_turn, tile_turn;
   int64_t arrived[2]; /* vectors of the slab */
@@ -70,8 +72,9 @@ typedef struct product {
   const davit_level3_options *options;
   davit_level3_report *report;
   size_t element;
-  int64_t pitch;
+  int64_t length, pitch;
   side side[2];
+  int mirrored; /* the side that is a symmetric matrix, of which each device makes a whole one; or NOTHING */
   int c_place, workers;
   worker worker[DVT_MAX_DEVICES];
   dvt_exact_need *need; /* of each device, in pinned memory, and what nothing needs */
@@ -137,8 +140,9 @@ static bool lies_apart(const side *from) {
 static davit_status bring(product *p, int w, int s, range i, dvt_exact_vectors *v, int32_t *loaded) {
   worker *e = &p->worker[w];
   const side *from = &p->side[s];
-  const int64_t count = i.end - i.begin, length = p->g->k;
-  const char *x = (const char *)from->x + (size_t)(i.begin * from->step) * p->element;
+  const int64_t count = i.end - i.begin, length = p->length;
+  const char *x =
+      (const char *)(s == p->mirrored ? e->square : from->x) + (size_t)(i.begin * from->step) * p->element;
   *loaded = NOTHING;
   v->x = x;
   v->step = from->step;
@@ -178,7 +182,7 @@ static davit_status cut_panel(product *p, int w, panel *q) {
   int32_t task;
   q->vectors.choice = p->choice;
   DVT_TRY(enqueue(p, w, behind(NOTHING, NOTHING), &dvt_exact_cut_operation, &q->vectors,
-                  20 * (double)q->vectors.count * (double)p->g->k, &task));
+                  20 * (double)q->vectors.count * (double)p->length, &task));
   if (e->brings[q->vectors.side])
     e->panel_read[q->slot] = task;
   return DAVIT_SUCCESS;
@@ -200,7 +204,7 @@ static davit_status measure_panel(product *p, int w, int s, panel *q) {
                           .side = s,
                           .conjugate = p->side[s].conjugate,
                           .count = count,
-                          .length = p->g->k,
+                          .length = p->length,
                           .vector = e->vector[s] + first,
                           .coarse = (char *)e->coarse[s] + (size_t)(first * p->pitch) * number,
                           .planes = (char *)e->planes[s] + (size_t)(first * p->pitch) * number,
@@ -212,7 +216,7 @@ static davit_status measure_panel(product *p, int w, int s, panel *q) {
                 &loaded));
   q->slot = (e->panel_turn + PANELS - 1) % PANELS;
   DVT_TRY(enqueue(p, w, behind(loaded, NOTHING), &dvt_exact_measure_operation, &q->vectors,
-                  20 * (double)count * (double)p->g->k, &task));
+                  20 * (double)count * (double)p->length, &task));
   if (e->brings[s])
     e->panel_read[q->slot] = task;
   e->arrived[s] += count;
@@ -228,13 +232,16 @@ static dvt_exact_tile tile_of(const product *p, const worker *e, range rows, ran
   dvt_exact_tile t = {.type = p->g->type,
                       .rows = rows.end - rows.begin,
                       .columns = columns.end - columns.begin,
-                      .length = p->g->k,
+                      .length = p->length,
                       .pitch = p->pitch,
                       .choice = p->choice,
                       .alpha = p->g->alpha,
                       .beta = p->g->beta,
                       .sums = e->sums,
-                      .sum_bytes = e->sum_bytes};
+                      .sum_bytes = e->sum_bytes,
+                      .uplo = dvt_level3_is_update(p->g) ? p->g->uplo : 0,
+                      .hermitian = dvt_level3_is_hermitian(p->g),
+                      .offset = e->slab[0].begin + rows.begin - e->slab[1].begin - columns.begin};
   for (int s = 0; s < 2; s++) {
     t.vector[s] = e->vector[s] + i[s]->begin;
     t.planes[s] = (char *)e->planes[s] + (size_t)(i[s]->begin * p->pitch) * number;
@@ -293,7 +300,7 @@ static davit_status compute_tile(product *p, int w, range rows, range columns) {
   e->tile_turn++;
   t.c = e->tiles[at];
   t.ldc = t.rows;
-  if (p->g->beta != 0)
+  if (p->g->beta != 0 || dvt_exact_is_cut(t.uplo, t.offset, t.rows, 0, t.columns))
     DVT_TRY(copy_tile(p, w, LOAD_C, behind(e->tile_stored[at], NOTHING), &t, c, e->tiles[at], &loaded));
   DVT_TRY(enqueue(p, w, behind(e->tile_stored[at], loaded), &dvt_exact_multiply_operation, &t, flops_of(&t),
                   &task));
@@ -307,6 +314,9 @@ static davit_status do_tiles(product *p, int w, range rows, range columns) {
     for (int64_t i = rows.begin; i < rows.end; i += dvt_at_most(longest, rows.end - i)) {
       const range r = {i, i + dvt_at_most(longest, rows.end - i)},
                   c = {j, j + dvt_at_most(longest, columns.end - j)};
+      if (dvt_exact_is_outside(dvt_level3_is_update(p->g) ? p->g->uplo : 0, e->slab[0].begin + r.begin,
+                               r.end - r.begin, e->slab[1].begin + c.begin, c.end - c.begin))
+        continue;
       if (p->looks)
         DVT_TRY(look_at_tile(p, w, r, c));
       if (p->computes)
@@ -343,7 +353,7 @@ static dvt_exact_choice choose(const product *p, int first, int end) {
     for (int s = 0; s < 2; s++)
       all.bits[s] = n->bits[s] > all.bits[s] ? n->bits[s] : all.bits[s];
   }
-  return dvt_exact_choose(p->g->type, p->g->k, &all, p->windows, p->options->moduli);
+  return dvt_exact_choose(p->g->type, p->length, &all, p->windows, p->options->moduli);
 }
 
 static int planes_of(const product *p, const worker *e, int s, const dvt_exact_choice *choice) {
@@ -418,10 +428,42 @@ static davit_status do_slab(product *p, int w) {
   return DAVIT_SUCCESS;
 }
 
+/* A symmetric operand, where the device does not reach it with the half that is not stored. */
+static davit_status make_square(product *p, int w) {
+  const worker *e = &p->worker[w];
+  const side *from = &p->side[p->mirrored];
+  const int64_t n = from->count;
+  const size_t line = (size_t)n * p->element;
+  const bool reaches_it = !e->brings_square;
+  dvt_exact_mirror m = {.type = p->g->type,
+                        .uplo = p->g->uplo,
+                        .hermitian = p->g->routine == DVT_HEMM,
+                        .n = n,
+                        .a = reaches_it ? from->x : e->square,
+                        .lda = reaches_it ? p->g->lda : n,
+                        .whole = e->square};
+  int32_t loaded = NOTHING, task;
+  if (!reaches_it)
+    DVT_TRY(enqueue_copy(p, w, LOAD_A, behind(NOTHING, NOTHING),
+                         &(dvt_copy){.destination = e->square,
+                                     .source = from->x,
+                                     .destination_pitch = line,
+                                     .source_pitch = (size_t)p->g->lda * p->element,
+                                     .row_bytes = line,
+                                     .cols = (size_t)n,
+                                     .destination_place = dvt_place_for(e->device),
+                                     .source_place = from->place},
+                         &loaded));
+  return enqueue(p, w, behind(loaded, NOTHING), &dvt_exact_mirror_operation, &m, (double)n * (double)n,
+                 &task);
+}
+
 /* Everything is enqueued for one device after the other; the first one's first tile has decided by then. */
 static davit_status do_worker(product *p, int w) {
   worker *e = &p->worker[w];
   DVT_TRY(clear_need(p, w));
+  if (p->mirrored != NOTHING)
+    DVT_TRY(make_square(p, w));
   for (int64_t j = e->all[1].begin; j < e->all[1].end; j += e->most[1])
     for (int64_t i = e->all[0].begin; i < e->all[0].end; i += e->most[0]) {
       e->slab[0] = (range){i, dvt_at_most(i + e->most[0], e->all[0].end)};
@@ -444,7 +486,7 @@ static int64_t most_tasks(const product *p) {
       panels += dvt_divide_up(e->most[s], e->panel[s]) + 2;
       tiles += dvt_divide_up(e->most[s], TILE) + 1;
     }
-    tasks += slabs * panels * (3 + 4 * tiles) + 8;
+    tasks += slabs * panels * (3 + 4 * tiles) + 10;
   }
   return tasks;
 }
@@ -525,13 +567,17 @@ static size_t lay_out(const product *p, worker *e) {
     e->tiles[i] = take(e->memory, &at,
                        (size_t)(dvt_at_most(e->most[0], TILE) * dvt_at_most(e->most[1], TILE)) * p->element);
   e->sums = take(e->memory, &at, e->sum_bytes);
+  if (p->mirrored != NOTHING)
+    e->square =
+        take(e->memory, &at, (size_t)(p->side[p->mirrored].count * p->side[p->mirrored].count) * p->element);
   return at;
 }
 
 /* Sums of as much of a tile as keeps the device busy. */
 static size_t find_sum_bytes(const product *p, const worker *e) {
   const int64_t most = 4096;
-  const dvt_exact_tile likely = {.type = p->g->type, .length = p->g->k, .choice = {.moduli = DVT_EXACT_MOST}};
+  const dvt_exact_tile likely = {
+      .type = p->g->type, .length = p->length, .choice = {.moduli = DVT_EXACT_MOST}};
   return e->streams
              ? dvt_exact_sum_bytes(&likely, dvt_at_most(e->most[0], most), dvt_at_most(e->most[1], most))
              : 0;
@@ -541,7 +587,8 @@ static size_t find_sum_bytes(const product *p, const worker *e) {
 static bool fit(const product *p, worker *e) {
   int64_t panel = PANEL;
   for (int s = 0; s < 2; s++)
-    e->most[s] = rounded(e->all[s].end - e->all[s].begin);
+    e->most[s] =
+        dvt_at_least(rounded(e->all[s].end - e->all[s].begin), DVT_EXACT_GROUP); /* also of nothing */
   for (;;) {
     const int64_t longest = dvt_at_least(e->most[0], e->most[1]), least = 256;
     for (int s = 0; s < 2; s++)
@@ -639,16 +686,48 @@ static davit_status run_passes(product *p, bool *fits) {
 
 /* ---- the whole ---- */
 
+static bool is_complex(const dvt_level3 *g) {
+  return dvt_exact_parts(g->type) == 2;
+}
+
+/* Vectors of op(X) of `count` rows, or of as many columns. */
+static side side_of(const dvt_level3 *g, const void *x, int64_t ld, char op, bool columns, int64_t count) {
+  const bool beside = (op == 'N') != columns;
+  return (side){.x = x,
+                .place = dvt_place_of(x),
+                .count = count,
+                .step = beside ? 1 : ld,
+                .stride = beside ? ld : 1,
+                .conjugate = op == 'C' && is_complex(g)};
+}
+
 static void describe(product *p) {
   const dvt_level3 *g = p->g;
-  const bool complex = dvt_exact_parts(g->type) == 2, ta = g->transa != 'N', tb = g->transb != 'N';
+  const bool right = g->side == 'R';
   p->element = davit_type_bytes(g->type);
-  p->pitch = rounded(g->k);
-  p->side[0] =
-      (side){g->a, dvt_place_of(g->a), g->m, ta ? g->lda : 1, ta ? 1 : g->lda, complex && g->transa == 'C'};
-  p->side[1] =
-      (side){g->b, dvt_place_of(g->b), g->n, tb ? 1 : g->ldb, tb ? g->ldb : 1, complex && g->transb == 'C'};
   p->c_place = dvt_place_of(g->c);
+  p->mirrored = NOTHING;
+  int64_t length = g->k;
+  switch (g->routine) {
+  case DVT_SYRK:
+  case DVT_HERK:
+    p->side[0] = side_of(g, g->a, g->lda, g->transa, false, g->n);
+    p->side[1] = p->side[0];
+    p->side[1].conjugate = g->routine == DVT_HERK && g->transa == 'N';
+    break;
+  case DVT_SYMM:
+  case DVT_HEMM:
+    p->mirrored = right;
+    length = right ? g->n : g->m;
+    p->side[right] = side_of(g, g->a, length, 'N', right, length);
+    p->side[!right] = side_of(g, g->b, g->ldb, 'N', !right, right ? g->m : g->n);
+    break;
+  default:
+    p->side[0] = side_of(g, g->a, g->lda, g->transa, false, g->m);
+    p->side[1] = side_of(g, g->b, g->ldb, g->transb, true, g->n);
+  }
+  p->length = length;
+  p->pitch = rounded(length);
 }
 
 static bool reaches(const product *p, int device, int place) {
@@ -656,10 +735,17 @@ static bool reaches(const product *p, int device, int place) {
                                      : dvt_place_reached(device, place);
 }
 
-/* Each device has its share of the longer side. */
+/* Where the share of device w begins, as a part of all: of a triangle in columns of equal areas. */
+static double share_begin(const product *p, int w) {
+  const double part = (double)w / p->workers;
+  return !dvt_level3_is_update(p->g) ? part : p->g->uplo == 'U' ? sqrt(part) : 1 - sqrt(1 - part);
+}
+
+/* Each device has its share of the longer side; of a triangle columns, and the rows that these have. */
 static davit_status share_out(product *p) {
   const int64_t count[2] = {p->g->m, p->g->n};
-  const int split = count[0] > count[1] ? 0 : 1;
+  const bool update = dvt_level3_is_update(p->g);
+  const int split = count[0] > count[1] && !update ? 0 : 1;
   const int64_t groups = dvt_divide_up(count[split], DVT_EXACT_GROUP);
   p->workers = (int)dvt_at_most(p->options->device_count, groups);
   for (int w = 0; w < p->workers; w++) {
@@ -671,8 +757,19 @@ static davit_status share_out(product *p) {
       e->brings[s] = !reaches(p, e->device, p->side[s].place);
       e->all[s] = (range){0, count[s]};
     }
-    e->all[split] = (range){groups * w / p->workers * DVT_EXACT_GROUP,
-                            dvt_at_most(groups * (w + 1) / p->workers * DVT_EXACT_GROUP, count[split])};
+    e->all[split] = (range){
+        (int64_t)((double)groups * share_begin(p, w)) * DVT_EXACT_GROUP,
+        dvt_at_most((int64_t)((double)groups * share_begin(p, w + 1)) * DVT_EXACT_GROUP, count[split])};
+    if (w == p->workers - 1)
+      e->all[split].end = count[split];
+    if (update && p->g->uplo == 'L')
+      e->all[0].begin = e->all[1].begin;
+    else if (update)
+      e->all[0].end = e->all[1].end;
+    if (p->mirrored != NOTHING) {
+      e->brings_square = e->brings[p->mirrored];
+      e->brings[p->mirrored] = false;
+    }
     e->stores = !reaches(p, e->device, p->c_place);
     if ((e->bytes = p->options->cache_bytes) == 0)
       DVT_TRY(dvt_memory_usable(e->device, true, &e->bytes));
@@ -687,7 +784,7 @@ static const char *why_not_tried(const dvt_level3 *g, const davit_level3_options
     if (dvt_path_on(options->devices[i], dvt_lane_has_stream(options->devices[i]),
                     &dvt_exact_multiply_operation) == DVT_AS_REGION)
       return "a device has no exact products";
-  if (g->routine != DVT_GEMM)
+  if (g->routine > DVT_HERK)
     return "the routine has no exact form";
   if (dvt_level3_vanishes(g))
     return "nothing is multiplied";

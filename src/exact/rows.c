@@ -28,3 +28,10 @@ const dvt_operation dvt_exact_multiply_operation = {.name = "exact product",
                                                     .region = refuse,
                                                     .prepare = dvt_exact_prepare,
                                                     .order = DVT_WHOLE};
+
+const dvt_operation dvt_exact_mirror_operation = {.name = "mirror",
+                                                  .bytes = DVT_BYTES_OF(dvt_exact_mirror),
+                                                  .stream = dvt_exact_mirror_stream,
+                                                  .host = dvt_exact_mirror_host,
+                                                  .region = refuse,
+                                                  .order = DVT_WHOLE};

@@ -5,6 +5,7 @@
 
 #include "offload/exact.h"
 
-extern const dvt_operation dvt_exact_measure_operation, dvt_exact_cut_operation, dvt_exact_multiply_operation;
+extern const dvt_operation dvt_exact_measure_operation, dvt_exact_cut_operation, dvt_exact_multiply_operation,
+    dvt_exact_mirror_operation;
 
 #endif
