@@ -219,7 +219,7 @@ DVT_INLINE void find_bounds(const int *sums, int64_t plane, int windows, int64_t
 /* As dvt_exact_growth. A thread has ROWS rows, and divides only where it may find more than before. */
 DVT_INLINE void find_growth(const int *sums, int64_t plane, int windows, int64_t runs, int64_t ld,
                             int64_t rows, int64_t columns, const dvt_exact_vector *a,
-                            const dvt_exact_vector *b, dvt_exact_need *need) {
+                            const dvt_exact_vector *b, dvt_exact_need *need, int uplo, int64_t offset) {
   DVT_SHARED column_table table;
   const int64_t lines = (rows + TEAM * ROWS - 1) / (TEAM * ROWS),
                 row = (dvt_team() % lines * TEAM + dvt_thread()) * ROWS, first = dvt_team() / lines * COLUMNS;

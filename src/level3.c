@@ -3,6 +3,7 @@
  * devices. */
 #include <davit/level3.h>
 
+#include "offload/factored.h"
 #include "ref/exact.h"
 #include "src/exact/exact.h"
 #include "src/level3/run.h"
@@ -19,11 +20,66 @@ static const char *member_of_tiles(const davit_level3_options *options) {
                                     : NULL;
 }
 
+/* ---- exact products ---- */
+
+static davit_status check_arithmetic(const davit_level3_options *options) {
+  if (options->arithmetic != DAVIT_ARITHMETIC_NATIVE && options->arithmetic != DAVIT_ARITHMETIC_EXACT)
+    return davit_fail(DAVIT_INVALID_ARGUMENT,
+                      "options->arithmetic is %d, not DAVIT_ARITHMETIC_NATIVE or DAVIT_ARITHMETIC_EXACT",
+                      (int)options->arithmetic);
+  if (options->moduli < 0 || options->moduli > DVT_EXACT_MOST)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "options->moduli is %d, not 0 to %d", options->moduli,
+                      DVT_EXACT_MOST);
+  return DAVIT_SUCCESS;
+}
+
+/* A product of a queue that waits for what its operands need. */
+typedef struct exact_command {
+  dvt_level3 arguments;
+  int device, moduli;
+  bool exact_bits;
+} exact_command;
+
+static davit_status run_exact_command(const dvt_site *site, const void *command) {
+  const exact_command *c = command;
+  davit_level3_report report = {0};
+  const davit_level3_options options = {.devices = &c->device,
+                                        .device_count = 1,
+                                        .arithmetic = DAVIT_ARITHMETIC_EXACT,
+                                        .moduli = c->moduli,
+                                        .exact_bits = c->exact_bits};
+  DVT_TRY(dvt_exact_run(&c->arguments, &options, &report));
+  if (!report.why_native)
+    return DAVIT_SUCCESS;
+  DVT_TRY(dvt_operation_run(site, &dvt_level3_operations[c->arguments.routine], &c->arguments));
+  return dvt_site_wait(site);
+}
+
+static davit_status enqueue_exact(davit_queue *queue, const dvt_level3 *g,
+                                  const davit_level3_options *options) {
+  const dvt_operation *operation = &dvt_level3_operations[g->routine];
+  dvt_lane *lane;
+  DVT_TRY(dvt_choose_lane(queue, DVT_WHERE(options), &lane));
+  exact_command c = {*g, lane->device, options->moduli, options->exact_bits};
+  DVT_TRY(operation->check(&c.arguments));
+  if (options->mapped)
+    DVT_TRY(dvt_operation_use_mapped(operation, &c.arguments, lane->device));
+  if (c.arguments.m == 0 || c.arguments.n == 0)
+    return DAVIT_SUCCESS;
+  const dvt_work work = {
+      .form = run_exact_command, .name = "exact product", .stream = true, .threads = lane->threads};
+  return dvt_lane_submit_work(lane, DVT_BLOCKING, &work, &c, sizeof c);
+}
+
 static davit_status enqueue(davit_queue *queue, dvt_level3 *g, const davit_level3_options *options) {
   const char *member = options ? member_of_tiles(options) : NULL;
   if (member)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "options->%s is set, but a queue does one product as a whole",
                       member);
+  if (options)
+    DVT_TRY(check_arithmetic(options));
+  if (options && options->arithmetic == DAVIT_ARITHMETIC_EXACT)
+    return enqueue_exact(queue, g, options);
   return dvt_operation_enqueue(queue, &dvt_level3_operations[g->routine], g, DVT_WHERE(options));
 }
 
@@ -49,19 +105,6 @@ static davit_status check_prediction(davit_level3_options *options) {
     return davit_fail(DAVIT_INVALID_ARGUMENT, "options->predict_threads is set, but no explanation");
   if (options->predict_threads > 0)
     options->report = NULL;
-  return DAVIT_SUCCESS;
-}
-
-/* ---- exact products ---- */
-
-static davit_status check_arithmetic(const davit_level3_options *options) {
-  if (options->arithmetic != DAVIT_ARITHMETIC_NATIVE && options->arithmetic != DAVIT_ARITHMETIC_EXACT)
-    return davit_fail(DAVIT_INVALID_ARGUMENT,
-                      "options->arithmetic is %d, not DAVIT_ARITHMETIC_NATIVE or _EXACT",
-                      (int)options->arithmetic);
-  if (options->moduli < 0 || options->moduli > DVT_EXACT_MOST)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "options->moduli is %d, not 0 to %d", options->moduli,
-                      DVT_EXACT_MOST);
   return DAVIT_SUCCESS;
 }
 
