@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/allocate.h"
+#include "src/base/error.h"
 #include "src/cli/frame/job.h"
 #include "src/cli/ranks.h"
 
@@ -34,7 +35,8 @@ void align_list_free(align_list *list) {
   *list = (align_list){0};
 }
 
-int align_compare_hits(const align_hit *a, const align_hit *b) {
+int align_compare_hits(const void *x, const void *y) {
+  const align_hit *a = x, *b = y;
   if (a->hit.score != b->hit.score)
     return (a->hit.score < b->hit.score) - (a->hit.score > b->hit.score);
   if (a->hit.target != b->hit.target)
@@ -42,20 +44,17 @@ int align_compare_hits(const align_hit *a, const align_hit *b) {
   return (int)a->strand - (int)b->strand;
 }
 
-int align_compare_rows(const align_row *a, const align_row *b) {
+int align_compare_rows(const void *x, const void *y) {
+  const align_row *a = x, *b = y;
   return a->query == b->query ? align_compare_hits(&a->found, &b->found)
                               : (a->query > b->query) - (a->query < b->query);
 }
 
 /* ---- several ranks ---- */
 
-static int compare(const void *a, const void *b) {
-  return align_compare_rows(a, b);
-}
-
 static int64_t choose(int64_t count, align_row *rows, int64_t top) {
   int64_t kept = 0, of_query = 0;
-  qsort(rows, (size_t)count, sizeof *rows, compare);
+  qsort(rows, (size_t)count, sizeof *rows, align_compare_rows);
   for (int64_t k = 0, query = -1; k < count; k++) {
     of_query = rows[k].query == query ? of_query + 1 : 0;
     query = rows[k].query;
@@ -109,8 +108,7 @@ static bool write_alignments(const align_list *list, FILE *file) {
 }
 
 static davit_status read_alignments(align_list *list, int rank, const char *from) {
-  davit_status status = DAVIT_SUCCESS;
-  for (int64_t k = rank; k < list->count && status == DAVIT_SUCCESS; k += cli_ranks_count()) {
+  for (int64_t k = rank; k < list->count; k += cli_ranks_count()) {
     align_row *r = &list->at[k];
     int64_t length;
     memcpy(&r->alignment, from, sizeof r->alignment);
@@ -119,15 +117,13 @@ static davit_status read_alignments(align_list *list, int rank, const char *from
     if (length < 0)
       continue;
     void *cigar;
-    status = davit_malloc((size_t)length + 1, DAVIT_PAGEABLE, &cigar);
-    if (status != DAVIT_SUCCESS)
-      break;
+    DVT_TRY(davit_malloc((size_t)length + 1, DAVIT_PAGEABLE, &cigar));
     memcpy(cigar, from, (size_t)length);
     ((char *)cigar)[length] = 0;
     r->cigar = cigar;
     from += length;
   }
-  return status;
+  return DAVIT_SUCCESS;
 }
 
 int align_list_gather(align_list *list) {

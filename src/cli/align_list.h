@@ -17,11 +17,10 @@ davit_status align_list_add(align_list *list, int64_t query, int64_t count, cons
 /* {0} is allowed. */
 void align_list_free(align_list *list);
 
-/* The order of hits: the best first, and of equals the first target, and the plus strand. */
-int align_compare_hits(const align_hit *a, const align_hit *b);
-
-/* The order of rows: query after query. */
-int align_compare_rows(const align_row *a, const align_row *b);
+/* For qsort(). The order of align_hit: the best first, and of equals the first target, and the plus strand; and of
+ * align_row: query after query. */
+int align_compare_hits(const void *a, const void *b);
+int align_compare_rows(const void *a, const void *b);
 
 /* ---- collective ----
  *

@@ -215,12 +215,11 @@ static int measure(const benchmarks *b, const char *program, FILE *output) {
     *word++ = "--peers";
   const int error = path ? start(words, output, &child) : ENOMEM;
   free(path);
-  int code = error ? cli_fail(CLI_FAILED, "%s: cannot be run: %s", program, strerror(error))
-                   : wait_for(child, program, &status);
-  if (code == CLI_OK && status)
-    code = cli_fail(status == CLI_DEVICE ? CLI_DEVICE : CLI_FAILED, "%s: failed with exit status %d", program,
-                    status);
-  return code;
+  CLI_TRY(error ? cli_fail(CLI_FAILED, "%s: cannot be run: %s", program, strerror(error))
+                : wait_for(child, program, &status));
+  return status ? cli_fail(status == CLI_DEVICE ? CLI_DEVICE : CLI_FAILED, "%s: failed with exit status %d",
+                           program, status)
+                : CLI_OK;
 }
 
 static int run_program(benchmarks *b, const char *program) {
@@ -295,8 +294,8 @@ static int run_script(benchmarks *b, bool all, const char *const *files, int cou
   if (error)
     return cli_fail(CLI_USAGE, "--report, --compare and --from need python3, which cannot be run: %s",
                     strerror(error));
-  const int code = wait_for(child, "python3", &status);
-  return code ? code : code_of(status, written);
+  CLI_TRY(wait_for(child, "python3", &status));
+  return code_of(status, written);
 }
 
 /* Malformed older results, and a Python that is missing, are noticed before anything runs. */
@@ -359,46 +358,42 @@ static int copy_old(benchmarks *b) {
 static int check_inputs(benchmarks *b) {
   bool standard;
   const char *name;
-  int code = b->compare ? copy_old(b) : CLI_OK;
-  for (int i = 0; code == CLI_OK && i < b->from.count; i++)
-    code = cli_standard_input(b->from.values[i], &standard, &name);
-  return code;
+  if (b->compare)
+    CLI_TRY(copy_old(b));
+  for (int i = 0; i < b->from.count; i++)
+    CLI_TRY(cli_standard_input(b->from.values[i], &standard, &name));
+  return CLI_OK;
 }
 
 static int find_named(benchmarks *b) {
-  int code = find_programs(b);
-  for (int i = 0; code == CLI_OK && i < b->names.count; i++)
+  CLI_TRY(find_programs(b));
+  for (int i = 0; i < b->names.count; i++)
     if (!find_program(b, b->names.values[i]))
-      code = unknown(b, b->names.values[i]);
-  return code;
+      return unknown(b, b->names.values[i]);
+  return CLI_OK;
 }
 
 static int open_answer(benchmarks *b) {
-  int code = is_read(b) ? open_document(&b->answer, "") : CLI_OK;
-  if (code == CLI_OK && b->report.path)
-    code = open_document(&b->page, "");
-  return code;
+  if (is_read(b))
+    CLI_TRY(open_document(&b->answer, ""));
+  return b->report.path ? open_document(&b->page, "") : CLI_OK;
 }
 
 static int load(void *state) {
   benchmarks *b = state;
-  int code = check_options(b);
+  CLI_TRY(check_options(b));
   snprintf(b->percent, sizeof b->percent, "%.17g", b->noise);
-  if (code == CLI_OK)
-    code = find_own_folder(b);
-  if (code == CLI_OK)
-    code = b->from.count ? CLI_OK : find_named(b);
-  if (code == CLI_OK)
-    code = check_inputs(b);
-  if (code == CLI_OK)
-    code = limit_threads(b);
+  CLI_TRY(find_own_folder(b));
+  if (!b->from.count)
+    CLI_TRY(find_named(b));
+  CLI_TRY(check_inputs(b));
+  CLI_TRY(limit_threads(b));
   const int most = b->names.count > b->program_count ? b->names.count : b->program_count;
   b->documents = cli_job_memory(&b->job, (size_t)most + 1, sizeof *b->documents);
   if (!b->documents)
     return CLI_DEVICE;
-  if (code == CLI_OK)
-    code = open_answer(b);
-  return code == CLI_OK && is_read(b) && !b->from.count ? check_script(b) : code;
+  CLI_TRY(open_answer(b));
+  return is_read(b) && !b->from.count ? check_script(b) : CLI_OK;
 }
 
 static int print_list(const benchmarks *b) {

@@ -63,13 +63,9 @@ static void say_what_was_taken(const search *s) {
 
 static int read_points(search *s) {
   cli_array *a = &s->points;
-  int code = cli_points_read(s->path, &s->job.common.reading, s->job.memory, &s->columns, a);
-  if (code == CLI_OK)
-    code = cli_array_to_floating(s->path, CLI_F8, a);
-  if (code == CLI_OK)
-    code = cli_check_floating(s->path, a);
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(cli_points_read(s->path, &s->job.common.reading, s->job.memory, &s->columns, a));
+  CLI_TRY(cli_array_to_floating(s->path, CLI_F8, a));
+  CLI_TRY(cli_check_floating(s->path, a));
   if (a->ndim != 2 || a->shape[1] < 2 || a->shape[1] > 3)
     return cli_shape_fail(s->path, a, "a matrix of n x 2 or n x 3");
   if (a->shape[0] < 2)
@@ -77,8 +73,8 @@ static int read_points(search *s) {
   say_what_was_taken(s);
   s->n = a->shape[0];
   s->dim = (int)a->shape[1];
-  code = cli_array_to_c(a);
-  return code == CLI_OK ? check_finite(s->path, s) : code;
+  CLI_TRY(cli_array_to_c(a));
+  return check_finite(s->path, s);
 }
 
 /* ---- work ---- */
@@ -169,9 +165,7 @@ static int make_room(search *s, bool reference) {
   const int64_t all = s->n < INT32_MAX ? s->n * (s->n - 1) / 2 : INT64_MAX;
   s->wanted = s->k;
   if (!s->k) {
-    const int code = cli_status(count_within(s, &s->wanted));
-    if (code != CLI_OK)
-      return code;
+    CLI_TRY(cli_status(count_within(s, &s->wanted)));
   }
   s->wanted = s->wanted < 1 ? 1 : s->wanted < all ? s->wanted : all;
   s->pairs = cli_job_memory(&s->job, (size_t)s->wanted, sizeof *s->pairs);
@@ -182,10 +176,8 @@ static int make_room(search *s, bool reference) {
 
 static int load(void *state) {
   search *s = state;
-  int code = read_points(s);
   const bool reference = s->job.devices.reference || s->job.common.check;
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(read_points(s));
   if (reference) {
     s->scratch = cli_job_memory(&s->job, 1, dvt_ref_closest_scratch(s->n));
     if (!s->scratch)
@@ -195,8 +187,8 @@ static int load(void *state) {
   if (!is_given(s, "--radius"))
     s->radius = INFINITY;
   if (s->several)
-    code = make_room(s, reference);
-  return code == CLI_OK ? choose_algorithm(s) : code;
+    CLI_TRY(make_room(s, reference));
+  return choose_algorithm(s);
 }
 
 static int differ(const davit_closest_pair_result *is, const davit_closest_pair_result *right) {

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "src/base/error.h"
 #include "src/cli/clock.h"
 #include "src/cli/frame/job.h"
 
@@ -46,12 +47,9 @@ static int load(void *state) {
   d->terms = d->x ? cli_job_memory(&d->job, (size_t)d->numbers, sizeof(double)) : NULL;
   if (!d->terms)
     return CLI_DEVICE;
-  davit_status status = davit_random(DAVIT_DOUBLE, d->n * d->n, seed_of(d, 0), d->a);
-  if (status == DAVIT_SUCCESS)
-    status = davit_random(DAVIT_DOUBLE, d->n * d->n, seed_of(d, 1), d->b);
-  if (status == DAVIT_SUCCESS)
-    status = davit_random(DAVIT_DOUBLE, d->n, seed_of(d, 2), d->x);
-  return cli_status(status);
+  CLI_TRY(cli_status(davit_random(DAVIT_DOUBLE, d->n * d->n, seed_of(d, 0), d->a)));
+  CLI_TRY(cli_status(davit_random(DAVIT_DOUBLE, d->n * d->n, seed_of(d, 1), d->b)));
+  return cli_status(davit_random(DAVIT_DOUBLE, d->n, seed_of(d, 2), d->x));
 }
 
 /* ---- the product ---- */
@@ -114,9 +112,7 @@ static davit_status run_sum(demo *d) {
 static davit_status run_alignment(demo *d) {
   davit_align_matrix matrix;
   uint8_t q[sizeof query], t[sizeof target];
-  const davit_status status = davit_align_matrix_find("BLOSUM50", &matrix);
-  if (status != DAVIT_SUCCESS)
-    return status;
+  DVT_TRY(davit_align_matrix_find("BLOSUM50", &matrix));
   for (size_t i = 0; i < sizeof query; i++)
     q[i] = matrix.code[(unsigned char)query[i]];
   for (size_t i = 0; i < sizeof target; i++)
@@ -130,22 +126,19 @@ static davit_status run_alignment(demo *d) {
   return found;
 }
 
+static davit_status run_all(demo *d) {
+  DVT_TRY(run_product(d)); /* the first call loads libraries, too */
+  DVT_TRY(run_product(d));
+  check_product(d);
+  DVT_TRY(davit_random(DAVIT_DOUBLE, d->numbers, seed_of(d, 3), d->terms));
+  DVT_TRY(run_sum(d));
+  return run_alignment(d);
+}
+
 static int run(void *state) {
   demo *d = state;
-  davit_status status = run_product(d); /* the first call loads libraries, too */
-  if (status == DAVIT_SUCCESS)
-    status = run_product(d);
-  if (status == DAVIT_SUCCESS) {
-    check_product(d);
-    status = davit_random(DAVIT_DOUBLE, d->numbers, seed_of(d, 3), d->terms);
-  }
-  if (status == DAVIT_SUCCESS)
-    status = run_sum(d);
-  if (status == DAVIT_SUCCESS)
-    status = run_alignment(d);
+  CLI_TRY(cli_status(run_all(d)));
   d->job.seconds.median = d->product_seconds + d->sum_seconds + d->align_seconds;
-  if (status != DAVIT_SUCCESS)
-    return cli_status(status);
   if (!(d->product_error <= d->product_bound))
     return cli_fail(CLI_FAILED, "the product is wrong: ||C x - A (B x)|| is %g, above its bound %g",
                     d->product_error, d->product_bound);

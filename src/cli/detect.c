@@ -157,9 +157,7 @@ static bool alike(const davit_detect_hit *a, const davit_detect_hit *b) {
 static int check_block(detect_search *s) {
   if (!s->job.common.check)
     return CLI_OK;
-  const int code = cli_status(detect_by_reference(s, s->right));
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(cli_status(detect_by_reference(s, s->right)));
   for (int64_t i = 0; i < s->windows * s->at->count; i++)
     s->differences += !alike(&s->found[i], &s->right[i]);
   return CLI_OK;
@@ -171,16 +169,15 @@ static double seconds_of(const detect_search *s, int64_t frames) {
 
 /* The rows of the group in the block, with the numbers of the stream. */
 static int take_rows(detect_search *s, const detect_group *g) {
-  int code = CLI_OK;
-  for (int64_t i = 0; i < s->windows * g->count && code == CLI_OK; i++) {
+  for (int64_t i = 0; i < s->windows * g->count; i++) {
     davit_detect_hit d = s->found[i];
     d.effect += g->first;
     d.window += g->windows;
     d.onset += s->first;
     d.offset += s->first;
-    code = detect_rows_add(&s->rows, &d);
+    CLI_TRY(detect_rows_add(&s->rows, &d));
   }
-  return code;
+  return CLI_OK;
 }
 
 /* Those of the next block, which begins before the end of this one, go on. */
@@ -209,20 +206,18 @@ static int begin_turn(detect_search *s, const detect_group *g, bool *mine) {
 }
 
 static int search_windows(detect_search *s, const detect_group *g) {
-  int code = detect_search_block(s);
-  if (code == CLI_OK)
-    code = check_block(s);
-  return code == CLI_OK ? take_rows(s, g) : code;
+  CLI_TRY(detect_search_block(s));
+  CLI_TRY(check_block(s));
+  return take_rows(s, g);
 }
 
 static int search_group(detect_search *s, detect_group *g) {
   bool mine = true;
   detect_count_block(s, g);
-  int code = begin_turn(s, g, &mine);
-  if (code == CLI_OK)
-    code = mine ? search_windows(s, g) : detect_rows_skip(&s->rows, s->windows * g->count);
+  CLI_TRY(begin_turn(s, g, &mine));
+  CLI_TRY(mine ? search_windows(s, g) : detect_rows_skip(&s->rows, s->windows * g->count));
   count_windows(s, g);
-  return code;
+  return CLI_OK;
 }
 
 static void note_levels(detect_search *s) {
@@ -238,26 +233,26 @@ static void note_levels(detect_search *s) {
 static int search_block(detect_search *s) {
   cli_progress_at(&s->job.progress, seconds_of(s, s->first), cli_frames_seconds(&s->stream),
                   "seconds of sound");
-  int code = read_block(s);
+  CLI_TRY(read_block(s));
   s->block = s->frames;
   if (s->picture.path)
     note_levels(s);
-  for (int k = 0; k < s->group_count && code == CLI_OK; k++)
+  for (int k = 0; k < s->group_count; k++)
     if (s->groups[k].frame == s->stream.options.frame)
-      code = search_group(s, &s->groups[k]);
-  return code;
+      CLI_TRY(search_group(s, &s->groups[k]));
+  return CLI_OK;
 }
 
 /* The stream in frames of one length. */
 static int search_stream(detect_search *s) {
   s->held = s->first = 0;
-  int code = search_block(s);
-  while (code == CLI_OK && !is_last(s)) {
+  CLI_TRY(search_block(s));
+  while (!is_last(s)) {
     next_block(s);
-    code = search_block(s);
+    CLI_TRY(search_block(s));
   }
   s->all_frames = s->first + s->count;
-  return code;
+  return CLI_OK;
 }
 
 static int open_again(detect_search *s, int64_t frame) {
@@ -265,15 +260,14 @@ static int open_again(detect_search *s, int64_t frame) {
   s->stream_seconds += s->stream.seconds;
   cli_frames_close(&s->stream);
   sound.frame = frame;
-  return cli_frames_open(s->path, &sound, &s->stream);
+  return cli_frames_open(s->path, &sound, false, &s->stream);
 }
 
 static int set_frame(detect_search *s, int64_t frame) {
-  int code = CLI_OK;
   if (s->stream.options.frame != frame)
-    code = s->stream.options.frame == 0 ? cli_frames_set_frame(&s->stream, frame) : open_again(s, frame);
+    CLI_TRY(s->stream.options.frame == 0 ? cli_frames_set_frame(&s->stream, frame) : open_again(s, frame));
   s->stream.options.binning = detect_binning(s, frame);
-  return code;
+  return CLI_OK;
 }
 
 /* The longest frame that is shorter than `frame`, or 0. */
@@ -294,17 +288,14 @@ static void note_stream(detect_search *s) {
 
 static int run(void *state) {
   detect_search *s = state;
-  int code = CLI_OK;
   if (s->live)
     return detect_live_run(s);
-  for (int64_t frame = next_frame(s, INT64_MAX); frame > 0 && code == CLI_OK; frame = next_frame(s, frame)) {
-    code = set_frame(s, frame);
-    if (code == CLI_OK)
-      code = search_stream(s);
-    if (code == CLI_OK)
-      note_stream(s);
+  for (int64_t frame = next_frame(s, INT64_MAX); frame > 0; frame = next_frame(s, frame)) {
+    CLI_TRY(set_frame(s, frame));
+    CLI_TRY(search_stream(s));
+    note_stream(s);
   }
-  return code;
+  return CLI_OK;
 }
 
 /* ---- several ranks ---- */
@@ -350,18 +341,16 @@ static int compare_turns(const detect_search *s) {
 static int gather(void *state) {
   detect_search *s = state;
   const int64_t own = s->differences;
-  int code = compare_turns(s);
-  if (code != CLI_OK)
-    return code;
+  int code = CLI_OK;
+  CLI_TRY(compare_turns(s));
   for (int64_t turn = 0, row = 0; turn < s->turn_count; row += s->turns[turn++]) {
     const int rank = (int)(turn % cli_ranks_count());
     const bool mine = rank > 0 && (cli_ranks_lead() || rank == cli_ranks_rank());
     const int now = mine ? pass_rows(s, rank, row, s->turns[turn]) : CLI_OK;
     code = code == CLI_OK ? now : code;
   }
-  code = cli_ranks_agree(code);
-  return code == CLI_OK ? cli_status(cli_ranks_reduce(DAVIT_SUM, DAVIT_INT64, 1, &own, &s->differences))
-                        : code;
+  CLI_TRY(cli_ranks_agree(code));
+  return cli_status(cli_ranks_reduce(DAVIT_SUM, DAVIT_INT64, 1, &own, &s->differences));
 }
 
 static int check(void *state, cli_check *check) {
@@ -430,16 +419,13 @@ static void warn_of_fdr(const detect_search *s) {
 
 static int finish(void *state) {
   detect_search *s = state;
-  int code = CLI_OK;
   if (!s->live) {
     warn(s);
-    code = detect_rows_decide(&s->rows);
-  }
-  if (code == CLI_OK && !s->live)
+    CLI_TRY(detect_rows_decide(&s->rows));
     warn_of_fdr(s);
-  if (code == CLI_OK)
-    say_what_chance_does(s);
-  return code;
+  }
+  say_what_chance_does(s);
+  return CLI_OK;
 }
 
 /* ---- report ---- */
@@ -557,16 +543,11 @@ static int choose_bands(detect_search *s) {
 static int load(void *state) {
   detect_search *s = state;
   s->job.rate.unit = CLI_GCUPS;
-  int code = check_options(s);
-  if (code == CLI_OK)
-    code = (detect_may_be_live(s) ? cli_frames_open_live : cli_frames_open)(s->path, &s->sound, &s->stream);
-  s->live = code == CLI_OK && cli_frames_are_live(&s->stream);
-  if (code == CLI_OK)
-    code = choose_bands(s);
-  if (code == CLI_OK)
-    code = detect_load_effects(s);
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(check_options(s));
+  CLI_TRY(cli_frames_open(s->path, &s->sound, detect_may_be_live(s), &s->stream));
+  s->live = s->stream.sound && cli_sound_is_live(s->stream.sound);
+  CLI_TRY(choose_bands(s));
+  CLI_TRY(detect_load_effects(s));
   s->rows.effects = s->effects;
   s->rows.effect_count = s->paths.count;
   s->rows.permutations = s->options.permutations;
@@ -577,8 +558,8 @@ static int load(void *state) {
     warn(s);
     return detect_live_begin(s);
   }
-  code = detect_rows_open(&s->rows);
-  return code == CLI_OK ? make_block(s) : code;
+  CLI_TRY(detect_rows_open(&s->rows));
+  return make_block(s);
 }
 
 static void release(void *state) {

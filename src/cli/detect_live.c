@@ -44,11 +44,8 @@ static int64_t longest_window(const detect_search *s) {
 }
 
 int detect_live_begin(detect_search *s) {
-  if (s->stream.options.frame == 0) {
-    const int code = cli_frames_set_frame(&s->stream, s->frame[0]); /* a pipe's effects share one */
-    if (code != CLI_OK)
-      return code;
-  }
+  if (s->stream.options.frame == 0)
+    CLI_TRY(cli_frames_set_frame(&s->stream, s->frame[0])); /* a pipe's effects share one */
   s->stream.options.binning = detect_binning(s, s->stream.options.frame);
   const int64_t history =
       dvt_at_least(dvt_at_most(frames_in(s, HISTORY_S), HISTORY_MOST), HISTORY_WINDOWS * longest_window(s));
@@ -132,12 +129,11 @@ static int search_group(detect_search *s, detect_group *g, bool ended) {
   if (from >= to)
     return CLI_OK;
   note_stream(s, g);
-  int code = detect_search_block(s);
-  if (code == CLI_OK)
-    code = write_windows(s, from, to, after, shift);
+  CLI_TRY(detect_search_block(s));
+  CLI_TRY(write_windows(s, from, to, after, shift));
   g->windows += to - from;
   s->all_windows = dvt_at_least(s->all_windows, g->windows);
-  return code;
+  return CLI_OK;
 }
 
 /* Leaves room for the next step. */
@@ -152,25 +148,23 @@ static void forget(detect_search *s) {
 /* The table's first line comes with the first frames. */
 static int read_step(detect_search *s, int64_t *got) {
   const bool begins = s->held == 0 && s->first == 0;
-  int code = cli_frames_read(&s->stream, s->moved, s->frames + s->held * s->stream.width, got);
-  if (code == CLI_OK && begins) {
-    detect_rows_head(s->job.output.file);
-    code = cli_output_flush();
-  }
+  CLI_TRY(cli_frames_read(&s->stream, s->moved, s->frames + s->held * s->stream.width, got));
   s->held += *got;
-  return code;
+  if (!begins)
+    return CLI_OK;
+  detect_rows_head(s->job.output.file);
+  return cli_output_flush();
 }
 
 int detect_live_run(detect_search *s) {
   const int64_t first = dvt_at_least(frames_in(s, FIRST_S), FIRST_WINDOWS * longest_window(s));
   int64_t got = s->moved;
-  int code = CLI_OK;
-  while (code == CLI_OK && got == s->moved) {
+  while (got == s->moved) {
     forget(s);
-    code = read_step(s, &got);
-    for (int g = 0; g < s->group_count && code == CLI_OK && (s->held >= first || got < s->moved); g++)
-      code = search_group(s, &s->groups[g], got < s->moved);
+    CLI_TRY(read_step(s, &got));
+    for (int g = 0; g < s->group_count && (s->held >= first || got < s->moved); g++)
+      CLI_TRY(search_group(s, &s->groups[g], got < s->moved));
   }
   s->all_frames = s->first + s->held;
-  return code;
+  return CLI_OK;
 }

@@ -52,9 +52,7 @@ static void explain_no_gpu(inventory *all) {
 
 static int load(void *state) {
   inventory *all = state;
-  int code = cli_status(davit_device_count(&all->count));
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(cli_status(davit_device_count(&all->count)));
   if (!find_left_out(all, all->count) && !has_gpu(all->count))
     explain_no_gpu(all);
   all->count++;

@@ -102,8 +102,8 @@ int cli_ranks_open(const char *command) {
   }
   if (why)
     return cannot_join(first, count, why);
-  int code = cli_ranks_agree(be_silent());
-  return code == CLI_OK ? cli_ranks_agree(compare_commands(command)) : code;
+  CLI_TRY(cli_ranks_agree(be_silent()));
+  return cli_ranks_agree(compare_commands(command));
 }
 
 /* ---- working ---- */
@@ -170,9 +170,7 @@ int cli_ranks_close(int code) {
 
 int cli_ranks_collect(int code, size_t bytes, const void *data, size_t *sizes, void **all) {
   size_t total = bytes, at = bytes;
-  code = cli_ranks_agree(code);
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(cli_ranks_agree(code));
   if (own_rank > 0)
     cli_ranks_send(sizeof bytes, &bytes);
   for (int rank = 1; rank < own_count && own_rank == 0; rank++) {

@@ -12,36 +12,17 @@
 
 /* ---- operand ---- */
 
-static int to_double(cli_array *x) {
-  cli_array wide;
-  const bool pairs = cli_is_complex(x->type);
-  if (x->type == CLI_F8 || x->type == CLI_C16)
-    return CLI_OK;
-  const int code = cli_array_create_like(pairs ? CLI_C16 : CLI_F8, x, x->wanted, &wide);
-  if (code != CLI_OK)
-    return code;
-  const cli_array from = cli_array_parts(x);
-  for (int64_t i = 0, n = cli_array_count(&from); i < n; i++)
-    ((double *)wide.data)[i] = (double)cli_number(&from, i);
-  cli_array_free(x);
-  *x = wide;
-  return CLI_OK;
-}
-
 /* Moves the axis behind all others: outer × length × inner to outer × inner × length. */
 static int turn(cli_array *x, int64_t outer, int64_t length, int64_t inner) {
   cli_array turned;
   if (inner == 1 || length == 1)
     return CLI_OK;
-  const int code = cli_array_create_like(x->type, x, x->wanted, &turned);
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(cli_array_create_like(x->type, x, x->wanted, &turned));
   const size_t slab = (size_t)(length * inner) * cli_type_bytes(x->type);
   for (int64_t i = 0; i < outer && slab; i++)
     cli_transpose(x->type, length, inner, (const char *)x->data + (size_t)i * slab,
                   (char *)turned.data + (size_t)i * slab);
-  cli_array_free(x);
-  *x = turned;
+  cli_array_replace(x, &turned);
   return CLI_OK;
 }
 
@@ -120,21 +101,17 @@ static int group(reduction *r) {
 
 static int prepare(void *state) {
   reduction *r = state;
-  int code = check_order(r);
-  if (code == CLI_OK && reduce_is_real(r))
-    code = to_double(&r->x);
-  if (code == CLI_OK)
-    code = group(r);
-  if (code == CLI_OK)
-    code = check_output(r);
-  if (code == CLI_OK)
-    code = check_length(r);
+  CLI_TRY(check_order(r));
+  if (reduce_is_real(r) && r->x.type != CLI_F8 && r->x.type != CLI_C16)
+    CLI_TRY(cli_array_convert(NULL, cli_is_complex(r->x.type) ? CLI_C16 : CLI_F8, &r->x));
+  CLI_TRY(group(r));
+  CLI_TRY(check_output(r));
+  CLI_TRY(check_length(r));
   r->shape.type = reduce_gives_place(r)                            ? CLI_I8
                   : reduce_has_variance(r) || r->op == REDUCE_NORM ? CLI_F8
                                                                    : r->x.type;
-  if (code == CLI_OK)
-    code = separate(r);
-  return code == CLI_OK ? reduce_room(r) : code;
+  CLI_TRY(separate(r));
+  return reduce_room(r);
 }
 
 static int create(void *state) {

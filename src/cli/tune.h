@@ -106,8 +106,8 @@ struct tuning {
   int entry_count;
 };
 
-/* Makes the operands of the search t->now, and all else that it needs. tune_close() frees them, after a
- * failure as well. */
+/* Makes the operands of the search t->now, and all else that it needs. tune_close() frees them, after a failure by the
+ * command's `release`. */
 davit_status tune_open(tuning *t);
 void tune_close(tuning *t);
 

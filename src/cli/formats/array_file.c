@@ -81,8 +81,8 @@ static int open_raw(cli_input *input, const cli_reading *raw, cli_array *array) 
   if (!cli_dtype_parse(raw->dtype, array))
     return cli_fail(CLI_USAGE, "--dtype takes one of " CLI_DTYPES ", or one of them after < or >, not '%s'",
                     raw->dtype);
-  int code = raw->shape ? parse_raw_shape(raw->shape, array) : take_all(input, array);
-  return code == CLI_OK ? cli_file_check(input, array) : code;
+  CLI_TRY(raw->shape ? parse_raw_shape(raw->shape, array) : take_all(input, array));
+  return cli_file_check(input, array);
 }
 
 /* ---- all ---- */
@@ -90,9 +90,7 @@ static int open_raw(cli_input *input, const cli_reading *raw, cli_array *array) 
 /* Opens the file, or what is in it if it is compressed. Elements without a header could begin as gzip's files
  * do, so there the name decides. */
 static int open_input(const char *path, const cli_reading *reading, cli_input *input) {
-  const int code = cli_input_open(path, input);
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(cli_input_open(path, input));
   cli_input_look(input);
   const bool packed = cli_gzip_begins(input->head, input->head_count);
   if (!packed || (reading->dtype && !ends_with(path, ".gz")))
@@ -127,9 +125,7 @@ static int read_open(cli_input *input, const cli_reading *reading, cli_columns *
                      cli_array *array) {
   int code;
   if (is_binary(input, reading)) {
-    code = open_binary(input, reading, array);
-    if (code != CLI_OK)
-      return code;
+    CLI_TRY(open_binary(input, reading, array));
     return part ? cli_part_elements(input, part, array) : cli_file_elements(input, array);
   }
   code = read_text(input, reading, columns, array);

@@ -157,26 +157,6 @@ static void store(const number *n, cli_type type, void *elements, int64_t at) {
   }
 }
 
-/* The elements that there are, in another type that has them all. */
-static int widen(cli_array *array, cli_type type) {
-  cli_array wide = {.type = type, .wanted = array->wanted};
-  const size_t bytes = cli_type_bytes(type);
-  const int64_t count = (int64_t)(array->bytes / cli_type_bytes(array->type));
-  const int code = array->bytes ? cli_array_reserve(&wide, 0, 2 * bytes * (size_t)count) : CLI_OK;
-  for (int64_t i = 0; i < count && code == CLI_OK; i++) {
-    const double real = (double)cli_number(array, i);
-    store(&(number){.real = real}, type, wide.data, i);
-  }
-  if (code != CLI_OK)
-    return code;
-  wide.ndim = array->ndim;
-  memcpy(wide.shape, array->shape, sizeof wide.shape);
-  wide.bytes = bytes * (size_t)count;
-  cli_array_free(array);
-  *array = wide;
-  return CLI_OK;
-}
-
 static int keep(table *t, cli_array *array) {
   const int64_t cols = array->shape[1];
   cli_type type = array->type;
@@ -184,17 +164,15 @@ static int keep(table *t, cli_array *array) {
     type = t->row[k].type == CLI_C16 || type == CLI_C16 ? CLI_C16
            : t->row[k].type == CLI_F8 || type == CLI_F8 ? CLI_F8
                                                         : type;
-  int code = type == array->type ? CLI_OK : widen(array, type);
+  if (type != array->type)
+    CLI_TRY(cli_array_convert(NULL, type, array));
   const size_t bytes = (size_t)cols * cli_type_bytes(type), used = array->bytes;
-  for (size_t room = array->capacity; code == CLI_OK && used + bytes > array->capacity;) {
-    room = room ? 2 * room : FIRST_BYTES;
-    if (room >= used + bytes)
-      code = cli_array_reserve(array, used, room);
-  }
-  for (int64_t k = 0; k < cols && code == CLI_OK; k++)
+  size_t room = array->capacity ? array->capacity : FIRST_BYTES;
+  while (room < used + bytes)
+    room *= 2;
+  CLI_TRY(cli_array_reserve(array, used, room));
+  for (int64_t k = 0; k < cols; k++)
     store(&t->row[k], type, (char *)array->data + used, k);
-  if (code != CLI_OK)
-    return code;
   array->bytes += bytes;
   array->shape[0]++;
   return CLI_OK;
@@ -326,9 +304,8 @@ static int check_point(table *t, const cli_array *array) {
 }
 
 static int read_row(table *t, cli_array *array) {
-  int code = t->form.fields ? CLI_OK : begin(t, array);
-  if (code != CLI_OK)
-    return code;
+  if (!t->form.fields)
+    CLI_TRY(begin(t, array));
   const int count = parse_line(t);
   if (count != t->form.fields)
     return fields_fail(t, "before", t->form.fields, count);
@@ -341,8 +318,8 @@ static int read_row(table *t, cli_array *array) {
                             ? "numbers in the columns that are coordinates"
                             : "numbers");
   if (t->columns)
-    code = check_point(t, array);
-  return code == CLI_OK ? keep(t, array) : code;
+    CLI_TRY(check_point(t, array));
+  return keep(t, array);
 }
 
 /* Leaves out the first column, if it has counted to the end. */
@@ -385,15 +362,12 @@ static void say_what_was_left_out(const table *t) {
 static int read_table(table *t, cli_array *array) {
   array->type = t->columns ? CLI_F8 : CLI_I8;
   array->ndim = 2;
-  int code = cli_lines_next_content(&t->lines, '#');
-  while (code == CLI_OK && !t->lines.end) {
+  CLI_TRY(cli_lines_next_content(&t->lines, '#'));
+  while (!t->lines.end) {
     if (!take_header(t))
-      code = read_row(t, array);
-    if (code == CLI_OK)
-      code = cli_lines_next_content(&t->lines, '#');
+      CLI_TRY(read_row(t, array));
+    CLI_TRY(cli_lines_next_content(&t->lines, '#'));
   }
-  if (code != CLI_OK)
-    return code;
   if (!array->shape[0])
     return cli_input_fail(t->lines.input, "expected %s, found the end of the file%s",
                           t->columns ? "points" : "numbers",

@@ -32,9 +32,7 @@ int cli_standard_input(const char *path, bool *standard, const char **name) {
 int cli_input_open(const char *path, cli_input *input) {
   bool standard;
   *input = (cli_input){.start = -1};
-  const int code = cli_standard_input(path, &standard, &input->name);
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(cli_standard_input(path, &standard, &input->name));
   if (!standard && cli_archive_named(path)) {
     input->sized = true;
     return cli_archive_open(path, &input->file, &input->size);

@@ -68,9 +68,7 @@ static bool open_text(hFILE *file, cli_lines *lines) {
 int cli_lines_open(const char *path, cli_lines *lines) {
   bool standard;
   *lines = (cli_lines){0};
-  const int code = cli_standard_input(path, &standard, &lines->name);
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(cli_standard_input(path, &standard, &lines->name));
   hts_set_log_level(HTS_LOG_OFF);
   const int descriptor = standard ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
   hFILE *file = descriptor >= 0 ? hdopen(descriptor, "r") : NULL;
@@ -233,9 +231,7 @@ static int read_line(cli_lines *lines) {
 int cli_lines_next(cli_lines *lines) {
   lines->used = 0;
   lines->zero = false;
-  const int code = read_line(lines);
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(read_line(lines));
   if (!lines->input && lines->used > 0 && lines->buffer[lines->used - 1] == '\r')
     lines->buffer[--lines->used] = 0;
   lines->text = lines->buffer;
@@ -257,14 +253,11 @@ const char *cli_after_blanks(const char *at) {
 
 int cli_lines_next_content(cli_lines *lines, char comment) {
   char first;
-  int code;
   do {
-    code = cli_lines_next(lines);
-    if (code != CLI_OK || lines->end)
-      return code;
+    CLI_TRY(cli_lines_next(lines));
     first = *cli_after_blanks(lines->text);
-  } while (!first || first == comment);
-  return code;
+  } while (!lines->end && (!first || first == comment));
+  return CLI_OK;
 }
 
 int cli_lines_check_text(const cli_lines *lines) {

@@ -174,9 +174,7 @@ static int open_bytes(const cli_input *input, bool live, cli_sound *s) {
 
 static int open_file(const cli_input *input, bool live, cli_sound *s) {
   static SF_VIRTUAL_IO calls = {.get_filelen = size_of, .seek = seek, .read = read_bytes, .tell = tell};
-  const int code = open_bytes(input, live, s);
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(open_bytes(input, live, s));
   const streams usual = silence();
   s->file = sf_open_virtual(&calls, SFM_READ, &s->info, &s->bytes);
   restore(usual);
@@ -339,12 +337,10 @@ int cli_sound_read(cli_sound *s, int64_t count, float *samples, int64_t *got) {
   *got = 0;
   while (*got < count) {
     int64_t more = 0;
-    int code = s->used == s->ready && !s->end ? refill(s) : CLI_OK;
+    if (s->used == s->ready && !s->end)
+      CLI_TRY(refill(s));
     const bool last = s->end && s->used == s->ready;
-    if (code == CLI_OK)
-      code = (s->resampler ? resample : copy)(s, count - *got, samples + *got, &more);
-    if (code != CLI_OK)
-      return code;
+    CLI_TRY((s->resampler ? resample : copy)(s, count - *got, samples + *got, &more));
     *got += more;
     if (last && more == 0)
       break;

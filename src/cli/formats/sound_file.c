@@ -258,12 +258,10 @@ int cli_sound_file_open(const char *name, int descriptor, cli_sound_file *f) {
     return cli_fail(CLI_INPUT, "%s: expected sound, found an empty file", name);
   if (bytes_at(f, 0, head, sizeof head) < 0)
     return system_fail(name);
-  int code = check_size(name, f, head);
-  if (code == CLI_OK)
-    code = check_samples(name, f, head);
-  if (code == CLI_OK)
-    code = check_ogg(name, f, head);
-  return code == CLI_OK ? check_mpeg(name, f, head) : code;
+  CLI_TRY(check_size(name, f, head));
+  CLI_TRY(check_samples(name, f, head));
+  CLI_TRY(check_ogg(name, f, head));
+  return check_mpeg(name, f, head);
 }
 
 /* A WAV file's size goes up to 4 GiB, and one that is left open becomes about that. */

@@ -11,9 +11,7 @@
 #include "src/cli/frame/command.h"
 
 static int parse_default(cli_device_set *set) {
-  const davit_status status = davit_device_defaults(CLI_MAX_DEVICES, set->ids, &set->count);
-  if (status != DAVIT_SUCCESS)
-    return cli_status(status);
+  CLI_TRY(cli_status(davit_device_defaults(CLI_MAX_DEVICES, set->ids, &set->count)));
   if (set->count > CLI_MAX_DEVICES)
     set->count = CLI_MAX_DEVICES;
   return CLI_OK;
@@ -22,15 +20,13 @@ static int parse_default(cli_device_set *set) {
 /* All host-offload devices of the runtime, or all others. */
 static int parse_kind(bool host, cli_device_set *set) {
   int count;
-  davit_status status = davit_device_count(&count);
-  for (int device = 0; status == DAVIT_SUCCESS && device < count && set->count < CLI_MAX_DEVICES; device++) {
+  CLI_TRY(cli_status(davit_device_count(&count)));
+  for (int device = 0; device < count && set->count < CLI_MAX_DEVICES; device++) {
     davit_device_info info;
-    status = davit_device_describe(device, &info);
-    if (status == DAVIT_SUCCESS && (info.kind == DAVIT_DEVICE_HOST_OFFLOAD) == host)
+    CLI_TRY(cli_status(davit_device_describe(device, &info)));
+    if ((info.kind == DAVIT_DEVICE_HOST_OFFLOAD) == host)
       set->ids[set->count++] = device;
   }
-  if (status != DAVIT_SUCCESS)
-    return cli_status(status);
   if (!set->count && !host)
     return cli_fail(CLI_USAGE, "--devices gpu: there is no GPU; 'davit devices' says why");
   if (!set->count)
@@ -45,9 +41,7 @@ static int add_device(long device, cli_device_set *set) {
   if (set->count == CLI_MAX_DEVICES)
     return cli_fail(CLI_USAGE, "--devices takes at most %d devices", CLI_MAX_DEVICES);
   davit_device_info info;
-  const davit_status status = davit_device_describe((int)device, &info);
-  if (status != DAVIT_SUCCESS)
-    return cli_status(status);
+  CLI_TRY(cli_status(davit_device_describe((int)device, &info)));
   set->ids[set->count++] = (int)device;
   return CLI_OK;
 }

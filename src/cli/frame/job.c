@@ -142,18 +142,16 @@ static int check_output(cli_job *job, const cli_option *row) {
 }
 
 static int open_outputs(cli_job *job) {
-  int code = CLI_OK;
-  for (const cli_option *row = NULL; code == CLI_OK && (row = next_output(job, row));) {
+  for (const cli_option *row = NULL; (row = next_output(job, row));) {
     cli_output *output = member(job, row->at);
     if (!cli_ranks_lead())
       *output = (cli_output){0};
     else if (!output->path && !job->common.json)
       output->path = row->value;
-    code = check_output(job, row);
-    if (code == CLI_OK)
-      code = cli_output_open(output);
+    CLI_TRY(check_output(job, row));
+    CLI_TRY(cli_output_open(output));
   }
-  return code == CLI_OK && cli_ranks_lead() ? cli_output_check_other("--trace", job->common.trace) : code;
+  return cli_ranks_lead() ? cli_output_check_other("--trace", job->common.trace) : CLI_OK;
 }
 
 /* ---- run ---- */
@@ -200,19 +198,17 @@ int cli_job_measure(cli_job *job) {
   const int64_t repeat = job->common.repeat ? job->common.repeat : 1, all = repeat + job->common.warmup;
   cli_array *result = array_at(job, job->command->result);
   double *seconds = job->run_seconds;
-  davit_status status = DAVIT_SUCCESS;
-  for (int64_t i = 0; i < all && status == DAVIT_SUCCESS; i++) {
+  for (int64_t i = 0; i < all; i++) {
     if (all > 1 && !job->command->run)
       cli_progress_at(&job->progress, (double)i, (double)all, "runs");
     restore(job, result);
     const double start = cli_now();
-    status = job->command->work(job, result, job->devices.reference);
+    CLI_TRY(cli_status(job->command->work(job, result, job->devices.reference)));
     if (i >= job->common.warmup)
       seconds[i - job->common.warmup] = cli_now() - start;
   }
-  if (status == DAVIT_SUCCESS)
-    add_times(&job->seconds, seconds, (size_t)repeat);
-  return cli_status(status);
+  add_times(&job->seconds, seconds, (size_t)repeat);
+  return CLI_OK;
 }
 
 static bool is_traced(const cli_job *job) {
@@ -253,17 +249,14 @@ double cli_job_distance(const void *job) {
 int cli_job_compare(cli_job *job, cli_check *check) {
   const cli_command *command = job->command;
   const cli_array *result = result_of(job);
-  int code = cli_array_create_like(result->type, result, CLI_MEMORY_PLAIN, &job->reference);
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(cli_array_create_like(result->type, result, CLI_MEMORY_PLAIN, &job->reference));
   restore(job, &job->reference);
-  code = cli_status(command->work(job, &job->reference, true));
-  if (code == CLI_OK)
-    *check = (cli_check){.measure = command->measure,
-                         .error = command->error ? command->error(job)
-                                                 : (double)cli_differences(result, &job->reference),
-                         .bound = command->bound ? command->bound(job) : 0};
-  return code;
+  CLI_TRY(cli_status(command->work(job, &job->reference, true)));
+  *check = (cli_check){.measure = command->measure,
+                       .error = command->error ? command->error(job)
+                                               : (double)cli_differences(result, &job->reference),
+                       .bound = command->bound ? command->bound(job) : 0};
+  return CLI_OK;
 }
 
 /* An error that is NaN does not hold. */
@@ -338,12 +331,11 @@ static int write_output(cli_job *job, const cli_option *row) {
 }
 
 static int write_outputs(cli_job *job) {
-  int code = CLI_OK;
   if (!check_holds(job))
-    return code;
-  for (const cli_option *row = NULL; code == CLI_OK && (row = next_output(job, row));)
-    code = write_output(job, row);
-  return code == CLI_OK ? cli_outputs_commit() : code;
+    return CLI_OK;
+  for (const cli_option *row = NULL; (row = next_output(job, row));)
+    CLI_TRY(write_output(job, row));
+  return cli_outputs_commit();
 }
 
 /* ---- report ---- */
@@ -377,10 +369,14 @@ void cli_job_report_sizes(cli_json *json, const cli_job *job) {
     cli_json_integer(json, job->command->sizes[i], job->sizes[i].whole);
 }
 
+static const struct {
+  const char *key, *name;
+} units[] = {[CLI_GFLOPS] = {"gflops", "GFLOP/s"},
+             [CLI_GBYTES] = {"gbytes_per_s", "GB/s"},
+             [CLI_GCUPS] = {"gcups", "GCUPS"}};
+
 /* Members that have the same form in JSON and for people. */
 static void report_figures(cli_json *json, const cli_job *job) {
-  static const char *const names[] = {
-      [CLI_GFLOPS] = "gflops", [CLI_GBYTES] = "gbytes_per_s", [CLI_GCUPS] = "gcups"};
   cli_json_real(json, "seconds", job->seconds.median);
   if (job->common.repeat > 1) {
     cli_json_real(json, "seconds_minimum", job->seconds.minimum);
@@ -388,7 +384,7 @@ static void report_figures(cli_json *json, const cli_job *job) {
     cli_json_real(json, "seconds_deviation", job->seconds.deviation);
   }
   if (job->rate.unit)
-    cli_json_real(json, names[job->rate.unit], 1e-9 * job->rate.amount / job->seconds.median);
+    cli_json_real(json, units[job->rate.unit].key, 1e-9 * job->rate.amount / job->seconds.median);
   if (result_of(job))
     cli_json_string(json, "type", cli_type_name(result_of(job)->type));
   if (job->command->report)
@@ -428,7 +424,6 @@ static void print_time(double seconds, double scale) {
 
 /* "median 252 ms (168 … 382), 13.7 GFLOP/s" */
 static void print_repeated(const cli_job *job) {
-  static const char *const units[] = {[CLI_GFLOPS] = "GFLOP/s", [CLI_GBYTES] = "GB/s", [CLI_GCUPS] = "GCUPS"};
   const cli_times *times = &job->seconds;
   const double scale = times->median < 1e-3 ? 1e6 : times->median < 1 ? 1e3 : 1;
   fprintf(stderr, "median ");
@@ -439,7 +434,7 @@ static void print_repeated(const cli_job *job) {
   print_time(times->maximum, scale);
   fprintf(stderr, ")");
   if (job->rate.unit)
-    fprintf(stderr, ", %.3g %s", 1e-9 * job->rate.amount / times->median, units[job->rate.unit]);
+    fprintf(stderr, ", %.3g %s", 1e-9 * job->rate.amount / times->median, units[job->rate.unit].name);
   fprintf(stderr, "\n");
 }
 
@@ -535,9 +530,7 @@ static int share_out(cli_job *job, bool *takes_part) {
   if (!cli_ranks_lead())
     be_quiet(&job->common);
   bool divided = false;
-  const int code = cli_ranks_agree(job->command->divides ? job->command->divides(job, &divided) : CLI_OK);
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(cli_ranks_agree(job->command->divides ? job->command->divides(job, &divided) : CLI_OK));
   cli_ranks_share(sizeof divided, &divided);
   *takes_part = divided || cli_ranks_alone();
   return CLI_OK;

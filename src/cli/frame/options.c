@@ -421,10 +421,9 @@ int cli_options_parse(const cli_command *command, int argc, char **argv, void *s
               .argv = argv,
               .argc = argc,
               .place = command->operands};
-  int code = set_defaults(command, argc, state);
-  if (code == CLI_OK)
-    code = read_arguments(&p);
-  return code == CLI_OK ? check_rows(&p) : code;
+  CLI_TRY(set_defaults(command, argc, state));
+  CLI_TRY(read_arguments(&p));
+  return check_rows(&p);
 }
 
 /* The default that the library sets, as it would be written; "0" for kinds without one. */
