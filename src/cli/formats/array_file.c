@@ -9,7 +9,6 @@
 
 #include "src/cli/fail.h"
 #include "src/cli/formats/dtype.h"
-#include "src/cli/formats/gzip.h"
 #include "src/cli/formats/kind.h"
 
 static int refuse(cli_input *input) {
@@ -90,15 +89,10 @@ static int open_raw(cli_input *input, const cli_reading *raw, cli_array *array) 
 /* Opens the file, or what is in it if it is compressed. Elements without a header could begin as gzip's files
  * do, so there the name decides. */
 static int open_input(const char *path, const cli_reading *reading, cli_input *input) {
-  CLI_TRY(cli_input_open(path, input));
+  const bool as_it_is = reading->dtype && !ends_with(path, ".gz");
+  CLI_TRY((as_it_is ? cli_input_open : cli_input_open_packed)(path, input));
   cli_input_look(input);
-  const bool packed = cli_gzip_begins(input->head, input->head_count);
-  if (!packed || (reading->dtype && !ends_with(path, ".gz")))
-    return CLI_OK;
-  const int unpacked = cli_input_unpack(input);
-  if (unpacked == CLI_OK)
-    cli_input_look(input);
-  return unpacked;
+  return CLI_OK;
 }
 
 /* Whether the elements come next, after a shape that is known. */

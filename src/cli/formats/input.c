@@ -74,7 +74,7 @@ void cli_input_look(cli_input *input) {
   }
 }
 
-int cli_input_unpack(cli_input *input) {
+static int unpack(cli_input *input) {
   FILE *unpacked = cli_gzip_open(input->file, input->head, input->head_count);
   if (!unpacked)
     return cli_fail(CLI_DEVICE, "not enough memory for a compressed file");
@@ -84,6 +84,12 @@ int cli_input_unpack(cli_input *input) {
   input->start = -1;
   input->head_count = 0;
   return CLI_OK;
+}
+
+int cli_input_open_packed(const char *path, cli_input *input) {
+  CLI_TRY(cli_input_open(path, input));
+  cli_input_look(input);
+  return cli_gzip_begins(input->head, input->head_count) ? unpack(input) : CLI_OK;
 }
 
 /* ---- reading ---- */
@@ -107,28 +113,30 @@ int cli_input_fail(cli_input *input, const char *format, ...) {
   if (ferror(input->file))
     return cli_fail(CLI_INPUT, "%s: offset %llu: expected more data, but reading failed: %s", input->name,
                     (unsigned long long)input->offset,
-                    errno == EBADMSG ? "the compressed data are truncated or damaged" : strerror(errno));
+                    errno == EBADMSG || errno == ENODATA ? "the compressed data are truncated or damaged"
+                                                         : strerror(errno));
   char text[1024];
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
+  CLI_FORMAT(text, format);
   return cli_fail(CLI_INPUT, "%s: offset %llu: %s", input->name, (unsigned long long)input->offset, text);
 }
 
-int cli_input_read(cli_input *input, void *bytes, size_t count, const char *what) {
+size_t cli_input_take(cli_input *input, void *bytes, size_t count) {
   const size_t ahead = input->head_count - input->head_at, taken = count < ahead ? count : ahead;
   size_t got = taken;
   if (taken)
     memcpy(bytes, input->head + input->head_at, taken);
   input->head_at += taken;
-  if (got < count)
+  if (got < count && !feof(input->file)) /* a terminal would be asked for more */
     got += fread((char *)bytes + taken, 1, count - taken, input->file);
   input->offset += got;
-  if (got == count)
-    return CLI_OK;
-  return cli_input_fail(input, "expected %zu more byte%s of %s, found the end of the file", count - got,
-                        CLI_PLURAL(count - got), what);
+  return got;
+}
+
+int cli_input_read(cli_input *input, void *bytes, size_t count, const char *what) {
+  const size_t got = cli_input_take(input, bytes, count);
+  return got == count ? CLI_OK
+                      : cli_input_fail(input, "expected %zu more byte%s of %s, found the end of the file",
+                                       count - got, CLI_PLURAL(count - got), what);
 }
 
 size_t cli_input_room(const cli_input *input, size_t used, size_t total) {
