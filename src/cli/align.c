@@ -426,7 +426,7 @@ static void say_what_is_unknown(const comparison *c) {
   if (c->mode != DAVIT_ALIGN_LOCAL || c->statistics.k > 0 || !shown)
     return;
   align_statistics_missing(&c->scheme, &why);
-  fprintf(stderr, "davit align: evalue and bits are unknown: %s\n", why.text);
+  cli_remark("evalue and bits are unknown: %s", why.text);
 }
 
 static int check_names(const comparison *c) {
@@ -458,10 +458,8 @@ static int load(void *state) {
   CLI_TRY(check_options(c));
   CLI_TRY(make_room(c));
   CLI_TRY(make_reverse(c));
-  if (!c->job.common.quiet) {
-    align_scheme_say(&c->scheme);
-    say_what_is_unknown(c);
-  }
+  align_scheme_say(&c->scheme);
+  say_what_is_unknown(c);
   return CLI_OK;
 }
 

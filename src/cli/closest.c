@@ -19,11 +19,10 @@ typedef struct search {
   davit_closest_pair_algorithm algorithm, taken; /* as asked for; what ran */
   int dim;
   int64_t n;
-  davit_closest_pair_result pair;
   int64_t k; /* 0: not given */
   double radius;
-  bool several;                     /* pairs are wanted, instead of the closest alone: */
-  int64_t wanted, count;            /* at most; that there are */
+  bool several;                     /* pairs are wanted, instead of the closest alone */
+  int64_t wanted, count;            /* pairs at most; that there are */
   davit_closest_pair_result *pairs; /* wanted */
   davit_closest_pair_result *room;  /* the reference's, ROOM more than twice as many */
   void *scratch;                    /* of the reference */
@@ -87,14 +86,6 @@ static davit_closest_pair_options options_of(const search *s) {
   return (davit_closest_pair_options){.algorithm = s->algorithm, CLI_DEVICES(s)};
 }
 
-static davit_status by_reference(const search *s, davit_closest_pair_result *pair) {
-  if (s->algorithm == DAVIT_CLOSEST_PAIR_BRUTE)
-    *pair = dvt_ref_closest_brute(type_of(s), s->dim, s->n, s->points.data);
-  else
-    *pair = dvt_ref_closest_divide(type_of(s), s->dim, s->n, s->points.data, dvt_threads(), s->scratch);
-  return DAVIT_SUCCESS;
-}
-
 /* All pairs, or a sweep; *list has the limit, and what is kept. */
 static void offer_all(const search *s, dvt_pair_list *list) {
   if (s->algorithm == DAVIT_CLOSEST_PAIR_BRUTE)
@@ -103,8 +94,15 @@ static void offer_all(const search *s, dvt_pair_list *list) {
     dvt_ref_pairs_sweep(type_of(s), s->dim, s->n, s->points.data, dvt_threads(), s->scratch, list);
 }
 
-/* The pairs in order, at the beginning of s->room. */
-static int64_t pairs_by_reference(const search *s) {
+/* The pairs in order, at the beginning of s->room; how many. */
+static int64_t by_reference(const search *s) {
+  if (!s->several) {
+    *s->room =
+        s->algorithm == DAVIT_CLOSEST_PAIR_BRUTE
+            ? dvt_ref_closest_brute(type_of(s), s->dim, s->n, s->points.data)
+            : dvt_ref_closest_divide(type_of(s), s->dim, s->n, s->points.data, dvt_threads(), s->scratch);
+    return 1;
+  }
   dvt_pair_list list = {.limit = {INT64_MAX, INT64_MAX, s->radius},
                         .pairs = s->room,
                         .k = s->wanted,
@@ -125,27 +123,18 @@ static davit_status count_within(const search *s, int64_t *count) {
   return DAVIT_SUCCESS;
 }
 
-static davit_status find_several(search *s, bool reference) {
-  const davit_closest_pair_options options = options_of(s);
-  s->count = 0;
-  if (!reference)
-    return davit_closest_pairs(type_of(s), s->dim, s->n, s->points.data, s->wanted, s->radius, s->pairs,
-                               &s->count, &options);
-  s->count = pairs_by_reference(s);
-  memcpy(s->pairs, s->room, (size_t)s->count * sizeof *s->pairs);
-  return DAVIT_SUCCESS;
-}
-
 static davit_status work(void *state, cli_array *unused, bool reference) {
   search *s = state;
   const davit_closest_pair_options options = options_of(s);
-  (void)unused; /* the results are s->pair and s->pairs */
-  s->pair = (davit_closest_pair_result){0};
-  if (s->several)
-    return find_several(s, reference);
-  if (reference)
-    return by_reference(s, &s->pair);
-  return davit_closest_pair(type_of(s), s->dim, s->n, s->points.data, &s->pair, &options);
+  (void)unused; /* the result is s->pairs */
+  s->count = reference ? by_reference(s) : !s->several;
+  if (reference) {
+    memcpy(s->pairs, s->room, (size_t)s->count * sizeof *s->pairs);
+    return DAVIT_SUCCESS;
+  }
+  return s->several ? davit_closest_pairs(type_of(s), s->dim, s->n, s->points.data, s->wanted, s->radius,
+                                          s->pairs, &s->count, &options)
+                    : davit_closest_pair(type_of(s), s->dim, s->n, s->points.data, s->pairs, &options);
 }
 
 static int choose_algorithm(search *s) {
@@ -163,10 +152,9 @@ static bool is_given(const search *s, const char *option) {
 /* How many pairs are wanted, and memory for them. */
 static int make_room(search *s, bool reference) {
   const int64_t all = s->n < INT32_MAX ? s->n * (s->n - 1) / 2 : INT64_MAX;
-  s->wanted = s->k;
-  if (!s->k) {
+  s->wanted = s->several ? s->k : 1;
+  if (!s->wanted)
     CLI_TRY(cli_status(count_within(s, &s->wanted)));
-  }
   s->wanted = s->wanted < 1 ? 1 : s->wanted < all ? s->wanted : all;
   s->pairs = cli_job_memory(&s->job, (size_t)s->wanted, sizeof *s->pairs);
   if (s->pairs && reference)
@@ -186,8 +174,7 @@ static int load(void *state) {
   s->several = s->k || is_given(s, "--radius");
   if (!is_given(s, "--radius"))
     s->radius = INFINITY;
-  if (s->several)
-    CLI_TRY(make_room(s, reference));
+  CLI_TRY(make_room(s, reference));
   return choose_algorithm(s);
 }
 
@@ -196,24 +183,15 @@ static int differ(const davit_closest_pair_result *is, const davit_closest_pair_
          (is->distance < right->distance || is->distance > right->distance);
 }
 
-static int check_several(const search *s, cli_check *check) {
-  const int64_t right = pairs_by_reference(s);
+static int check(void *state, cli_check *check) {
+  const search *s = state;
+  const int64_t right = by_reference(s);
   int64_t wrong = right > s->count ? right - s->count : s->count - right;
   for (int64_t p = 0; p < right && p < s->count; p++)
     wrong += differ(&s->pairs[p], &s->room[p]);
-  *check = (cli_check){
-      .measure = "differences of (distance, i, j), of all pairs", .error = (double)wrong, .bound = 0};
-  return CLI_OK;
-}
-
-static int check(void *state, cli_check *check) {
-  const search *s = state;
-  davit_closest_pair_result right;
-  if (s->several)
-    return check_several(s, check);
-  by_reference(s, &right);
-  *check = (cli_check){
-      .measure = "differences of (distance, i, j)", .error = differ(&s->pair, &right), .bound = 0};
+  *check = (cli_check){.measure = s->several ? "differences of (distance, i, j), of all pairs"
+                                             : "differences of (distance, i, j)",
+                       .error = (double)wrong};
   return CLI_OK;
 }
 
@@ -228,10 +206,9 @@ static const cli_choice algorithms[] = {
 
 static void print(const void *state) {
   const search *s = state;
-  const davit_closest_pair_result *pairs = s->several ? s->pairs : &s->pair;
   printf("i\tj\tdistance\n");
-  for (int64_t p = 0; p < (s->several ? s->count : 1); p++)
-    printf("%" PRId64 "\t%" PRId64 "\t%.17g\n", pairs[p].i, pairs[p].j, pairs[p].distance);
+  for (const davit_closest_pair_result *p = s->pairs; p < s->pairs + s->count; p++)
+    printf("%" PRId64 "\t%" PRId64 "\t%.17g\n", p->i, p->j, p->distance);
 }
 
 static void json_pair(cli_json *json, const davit_closest_pair_result *pair) {
@@ -243,7 +220,7 @@ static void json_pair(cli_json *json, const davit_closest_pair_result *pair) {
 static void json(cli_json *json, const void *state) {
   const search *s = state;
   if (!s->several) {
-    json_pair(json, &s->pair);
+    json_pair(json, s->pairs);
     return;
   }
   cli_json_integer(json, "count", s->count);

@@ -87,9 +87,7 @@ static int64_t choose_step(const detect_search *s, const detect_group *g, int64_
 static void choose_block(detect_search *s) {
   const int64_t block = dvt_at_most(BLOCK, BLOCK_BYTES / s->stream.width / (int64_t)sizeof *s->frames);
   const detect_group *g = s->groups;
-  int64_t longest = 0;
-  for (int k = 0; k < s->group_count; k++)
-    longest = dvt_at_least(longest, s->groups[k].window);
+  const int64_t longest = detect_longest_window(s);
   if (s->options.null == DAVIT_DETECT_NULL_WINDOW) {
     const int64_t step = choose_step(s, g, block);
     s->moved = step * g->hop;
@@ -132,13 +130,6 @@ static int read_block(detect_search *s) {
 
 static bool is_last(const detect_search *s) {
   return s->held < s->capacity;
-}
-
-static void next_block(detect_search *s) {
-  s->held -= s->moved;
-  s->first += s->moved;
-  memmove(s->frames, s->frames + s->moved * s->stream.width,
-          (size_t)(s->held * s->stream.width) * sizeof *s->frames);
 }
 
 /* ---- work ---- */
@@ -248,7 +239,7 @@ static int search_stream(detect_search *s) {
   s->held = s->first = 0;
   CLI_TRY(search_block(s));
   while (!is_last(s)) {
-    next_block(s);
+    detect_forget(s, s->moved);
     CLI_TRY(search_block(s));
   }
   s->all_frames = s->first + s->count;
@@ -360,14 +351,13 @@ static int check(void *state, cli_check *check) {
 }
 
 static void warn_of_brief(const detect_search *s) {
-  for (int e = 0; e < s->paths.count && !s->job.common.quiet; e++)
+  for (int e = 0; e < s->paths.count; e++)
     if (s->effects[e].notes & DETECT_BRIEF)
-      fprintf(stderr,
-              "davit detect: %s: %.3g s of it sound, so chance alone may give %.3g hits a minute at --alpha "
-              "%g: a longer "
-              "piece of the sound, a lower --alpha or --fdr gives more certain ones\n",
-              s->effects[e].name, (double)s->span[e] * s->effects[e].frame_s, chance_a_minute(s, e),
-              s->rows.alpha);
+      cli_remark(
+          "%s: %.3g s of it sound, so chance alone may give %.3g hits a minute at --alpha %g: a longer "
+          "piece of the sound, a lower --alpha or --fdr gives more certain ones",
+          s->effects[e].name, (double)s->span[e] * s->effects[e].frame_s, chance_a_minute(s, e),
+          s->rows.alpha);
 }
 
 static void warn(const detect_search *s) {
@@ -375,10 +365,10 @@ static void warn(const detect_search *s) {
       "fewer than 8 frames of the effect sound: it may be missed; --frame makes them shorter",
       "--alpha is below 1 / (--permutations + 1): nothing can be detected",
       "the stream is shorter than 8 times the effect, too short to compare with; --null window is for that"};
-  for (int e = 0; e < s->paths.count && !s->job.common.quiet; e++)
+  for (int e = 0; e < s->paths.count; e++)
     for (int k = 0; k < 3; k++)
       if (s->effects[e].notes >> k & 1)
-        fprintf(stderr, "davit detect: %s: %s\n", s->effects[e].name, why[k]);
+        cli_remark("%s: %s", s->effects[e].name, why[k]);
   warn_of_brief(s);
 }
 
@@ -386,19 +376,13 @@ static void warn(const detect_search *s) {
 static void say_what_chance_does(const detect_search *s) {
   const detect_rows *r = &s->rows;
   const int64_t hits = r->hits;
-  if (s->job.common.quiet || hits == 0)
-    return;
-  if (r->fdr > 0)
-    fprintf(stderr,
-            "davit detect: %" PRId64
-            " hit%s, of which up to about %.3g are to be expected by chance (--fdr %g)\n",
-            hits, CLI_PLURAL(hits), detect_rows_by_chance(r), r->fdr);
-  else
-    fprintf(stderr,
-            "davit detect: %" PRId64
-            " hit%s; up to about %.3g are to be expected by chance alone, in %" PRId64
-            " decision%s at --alpha %g; --fdr bounds their share\n",
-            hits, CLI_PLURAL(hits), detect_rows_by_chance(r), r->count, CLI_PLURAL(r->count), r->alpha);
+  if (hits > 0 && r->fdr > 0)
+    cli_remark("%" PRId64 " hit%s, of which up to about %.3g are to be expected by chance (--fdr %g)", hits,
+               CLI_PLURAL(hits), detect_rows_by_chance(r), r->fdr);
+  else if (hits > 0)
+    cli_remark("%" PRId64 " hit%s; up to about %.3g are to be expected by chance alone, in %" PRId64
+               " decision%s at --alpha %g; --fdr bounds their share",
+               hits, CLI_PLURAL(hits), detect_rows_by_chance(r), r->count, CLI_PLURAL(r->count), r->alpha);
 }
 
 /* With --fdr, whether p-values can be low enough depends on the number of rows. */
@@ -409,12 +393,10 @@ static void warn_of_fdr(const detect_search *s) {
     return;
   for (int e = 0; e < s->paths.count; e++)
     s->effects[e].notes |= DETECT_ALPHA;
-  if (!s->job.common.quiet)
-    fprintf(stderr,
-            "davit detect: --fdr %g detects nothing: of %" PRId64 " decision%s %" PRId64
-            " %s the lowest p-value that there can be, 1 / (--permutations + 1), and %" PRId64
-            " would have to\n",
-            r->fdr, r->count, CLI_PLURAL(r->count), r->ranks[1], r->ranks[1] == 1 ? "has" : "have", needed);
+  cli_remark("--fdr %g detects nothing: of %" PRId64 " decision%s %" PRId64
+             " %s the lowest p-value that there can be, 1 / (--permutations + 1), and %" PRId64
+             " would have to",
+             r->fdr, r->count, CLI_PLURAL(r->count), r->ranks[1], r->ranks[1] == 1 ? "has" : "have", needed);
 }
 
 static int finish(void *state) {

@@ -38,6 +38,20 @@ davit_status detect_work(void *state, cli_array *unused, bool reference) {
   return davit_detect(g->detector, s->count, s->block, s->found);
 }
 
+int64_t detect_longest_window(const detect_search *s) {
+  int64_t longest = 0;
+  for (int g = 0; g < s->group_count; g++)
+    longest = dvt_at_least(longest, s->groups[g].window);
+  return longest;
+}
+
+void detect_forget(detect_search *s, int64_t frames) {
+  s->held -= frames;
+  s->first += frames;
+  memmove(s->frames, s->frames + frames * s->stream.width,
+          (size_t)(s->held * s->stream.width) * sizeof *s->frames);
+}
+
 static void count_cells(detect_search *s) {
   const detect_group *g = s->at;
   const bool by_window = s->options.null == DAVIT_DETECT_NULL_WINDOW;

@@ -36,19 +36,12 @@ static int64_t frames_in(const detect_search *s, double seconds) {
   return dvt_at_least((int64_t)(seconds * s->sound.rate / (double)s->stream.options.frame), 1);
 }
 
-static int64_t longest_window(const detect_search *s) {
-  int64_t longest = 0;
-  for (int g = 0; g < s->group_count; g++)
-    longest = dvt_at_least(longest, s->groups[g].window);
-  return longest;
-}
-
 int detect_live_begin(detect_search *s) {
   if (s->stream.options.frame == 0)
     CLI_TRY(cli_frames_set_frame(&s->stream, s->frame[0])); /* a pipe's effects share one */
   s->stream.options.binning = detect_binning(s, s->stream.options.frame);
-  const int64_t history =
-      dvt_at_least(dvt_at_most(frames_in(s, HISTORY_S), HISTORY_MOST), HISTORY_WINDOWS * longest_window(s));
+  const int64_t history = dvt_at_least(dvt_at_most(frames_in(s, HISTORY_S), HISTORY_MOST),
+                                       HISTORY_WINDOWS * detect_longest_window(s));
   int64_t most = 0;
   s->moved = frames_in(s, 1 / (double)STEPS);
   s->capacity = history + s->moved;
@@ -136,15 +129,6 @@ static int search_group(detect_search *s, detect_group *g, bool ended) {
   return CLI_OK;
 }
 
-/* Leaves room for the next step. */
-static void forget(detect_search *s) {
-  const int64_t gone = dvt_at_least(s->held + s->moved - s->capacity, 0);
-  s->held -= gone;
-  s->first += gone;
-  memmove(s->frames, s->frames + gone * s->stream.width,
-          (size_t)(s->held * s->stream.width) * sizeof *s->frames);
-}
-
 /* The table's first line comes with the first frames. */
 static int read_step(detect_search *s, int64_t *got) {
   const bool begins = s->held == 0 && s->first == 0;
@@ -157,10 +141,10 @@ static int read_step(detect_search *s, int64_t *got) {
 }
 
 int detect_live_run(detect_search *s) {
-  const int64_t first = dvt_at_least(frames_in(s, FIRST_S), FIRST_WINDOWS * longest_window(s));
+  const int64_t first = dvt_at_least(frames_in(s, FIRST_S), FIRST_WINDOWS * detect_longest_window(s));
   int64_t got = s->moved;
   while (got == s->moved) {
-    forget(s);
+    detect_forget(s, dvt_at_least(s->held + s->moved - s->capacity, 0)); /* room for the next step */
     CLI_TRY(read_step(s, &got));
     for (int g = 0; g < s->group_count && (s->held >= first || got < s->moved); g++)
       CLI_TRY(search_group(s, &s->groups[g], got < s->moved));

@@ -3,6 +3,7 @@
 #include <davit/device.h>
 #include <stdlib.h>
 
+#include "src/base/error.h"
 #include "src/cli/frame/job.h"
 #include "src/cli/no_gpu.h"
 
@@ -67,20 +68,17 @@ static int load(void *state) {
 
 static davit_status work(void *state, cli_array *unused, bool reference) {
   inventory *all = state;
-  davit_status status = DAVIT_SUCCESS;
   (void)unused, (void)reference;
-  for (int i = 0; i < all->count && status == DAVIT_SUCCESS; i++) {
+  for (int i = 0; i < all->count; i++) {
     entry *e = &all->entries[i];
-    status = davit_device_describe(i - 1, &e->info);
-    if (status == DAVIT_SUCCESS) {
-      status = davit_device_memory(i - 1, &e->free_bytes, &e->total_bytes);
-      e->known = status == DAVIT_SUCCESS;
-      status = status == DAVIT_UNSUPPORTED ? DAVIT_SUCCESS : status;
-    }
-    for (int j = 0; j < all->count && status == DAVIT_SUCCESS; j++)
-      status = davit_device_link(i - 1, j - 1, &all->links[i * all->count + j]);
+    DVT_TRY(davit_device_describe(i - 1, &e->info));
+    const davit_status status = davit_device_memory(i - 1, &e->free_bytes, &e->total_bytes);
+    e->known = status == DAVIT_SUCCESS;
+    DVT_TRY(status == DAVIT_UNSUPPORTED ? DAVIT_SUCCESS : status);
+    for (int j = 0; j < all->count; j++)
+      DVT_TRY(davit_device_link(i - 1, j - 1, &all->links[i * all->count + j]));
   }
-  return status;
+  return DAVIT_SUCCESS;
 }
 
 static void json_bytes(cli_json *json, const char *key, const entry *e, size_t bytes) {
@@ -130,17 +128,9 @@ static void report(cli_json *json, const void *state) {
   cli_json_integer(json, "threads", dvt_threads());
 }
 
-/* How many entries from the first on are host-offload devices, which are one processor several times; at least 1. */
-static int run_of(const inventory *all, int first) {
-  int length = 0;
-  while (first + length < all->count && all->entries[first + length].info.kind == DAVIT_DEVICE_HOST_OFFLOAD)
-    length++;
-  return length > 1 ? length : 1;
-}
-
 /* "0", or "0 to 3" of a run. */
 static void name_run(const inventory *all, int first, char text[static 32]) {
-  const int length = run_of(all, first);
+  const int length = cli_devices_alike(&all->job.devices, first);
   snprintf(text, 32, length > 1 ? "%d to %d" : "%d", first - 1, first + length - 2);
 }
 
@@ -162,14 +152,14 @@ static void print_entry(const inventory *all, int first) {
 static void print_links(const inventory *all) {
   char name[32];
   printf("\nlinks ");
-  for (int j = 0; j < all->count; j += run_of(all, j)) {
+  for (int j = 0; j < all->count; j += cli_devices_alike(&all->job.devices, j)) {
     name_run(all, j, name);
     printf("  %6s", name);
   }
-  for (int i = 0; i < all->count; i += run_of(all, i)) {
+  for (int i = 0; i < all->count; i += cli_devices_alike(&all->job.devices, i)) {
     name_run(all, i, name);
     printf("\n%6s", name);
-    for (int j = 0; j < all->count; j += run_of(all, j))
+    for (int j = 0; j < all->count; j += cli_devices_alike(&all->job.devices, j))
       printf("  %6s", link_name(all->links[i * all->count + j]));
   }
   printf("\n");
@@ -178,7 +168,7 @@ static void print_links(const inventory *all) {
 static void print(const void *state) {
   const inventory *all = state;
   printf("device  kind          memory free of total  units  capability  name\n");
-  for (int i = 0; i < all->count; i += run_of(all, i))
+  for (int i = 0; i < all->count; i += cli_devices_alike(&all->job.devices, i))
     print_entry(all, i);
   print_links(all);
 }

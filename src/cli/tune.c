@@ -312,17 +312,7 @@ static void print_values(const tuning *t) {
 static void json_values(cli_json *json, const tuning *t) {
   char warning[1024] = "";
   davit_tuning_warning(sizeof warning, warning);
-  cli_json_open_array(json, "entries");
-  for (const davit_tuning_entry *e = t->entries; e < t->entries + t->entry_count; e++) {
-    cli_json_open_object(json, NULL);
-    cli_json_string(json, "device", e->device);
-    cli_json_string(json, "capability", tune_name_of(e->capability));
-    cli_json_string(json, "parameter", e->parameter);
-    cli_json_integer(json, "value", e->value);
-    cli_json_real(json, "seconds", e->seconds);
-    cli_json_close_object(json);
-  }
-  cli_json_close_array(json);
+  tune_json_entries(json, "entries", t->entries, t->entry_count, true);
   cli_json_string(json, "warning", warning);
 }
 

@@ -122,4 +122,8 @@ int tune_measure_figures(tuning *t);
 void tune_print(const tuning *t);
 void tune_json(cli_json *json, const tuning *t);
 
+/* An array of entries, with their capabilities and times if `all`. */
+void tune_json_entries(cli_json *json, const char *key, const davit_tuning_entry *entries, int count,
+                       bool all);
+
 #endif

@@ -28,66 +28,8 @@ static davit_status work_axpy(tuning *t) {
   return davit_daxpy(t->n, 1e-3, t->operand[0], 1, t->operand[1], 1, &(davit_axpy_options){CLI_DEVICES(t)});
 }
 
-static davit_status work_reduce(tuning *t) {
-  double sum;
-  return davit_reduce(DAVIT_SUM, DAVIT_DOUBLE, t->n, t->operand[0], &sum,
-                      &(davit_reduce_options){CLI_DEVICES(t)});
-}
-
-static davit_status work_scan(tuning *t) {
-  return davit_scan(DAVIT_SUM, DAVIT_DOUBLE, DAVIT_SCAN_INCLUSIVE, t->n, t->operand[0], t->operand[1],
-                    &(davit_scan_options){CLI_DEVICES(t)});
-}
-
-static davit_status work_stencil(tuning *t) {
-  const int64_t n = t->n;
-  return davit_stencil(DAVIT_DOUBLE, n, n, t->operand[0], n, NULL, t->operand[1], n,
-                       &(davit_stencil_options){.border = DAVIT_STENCIL_BORDER_COPY, CLI_DEVICES(t)});
-}
-
-static davit_status work_atax(tuning *t) {
-  const int64_t n = t->n;
-  return davit_atax(DAVIT_DOUBLE, 'T', n, n, t->operand[0], n, t->operand[1], NULL, t->operand[2],
-                    &(davit_atax_options){CLI_DEVICES(t)});
-}
-
-static davit_status work_covariance(tuning *t) {
-  const int64_t n = t->n;
-  return davit_covariance(DAVIT_DOUBLE, 'T', n, n, t->operand[0], n, NULL, NULL, 0, t->operand[1], n,
-                          &(davit_covariance_options){CLI_DEVICES(t)});
-}
-
 static davit_status work_copy(tuning *t) {
   return davit_copy((size_t)t->n * sizeof(double), t->operand[0], t->operand[1]);
-}
-
-/* ---- on a device ---- */
-
-static davit_status enqueue_reduce(tuning *t) {
-  return davit_queue_reduce(t->queue, DAVIT_SUM, DAVIT_DOUBLE, t->n, t->operand[0], t->operand[1], NULL);
-}
-
-static davit_status enqueue_scan(tuning *t) {
-  return davit_queue_scan(t->queue, DAVIT_SUM, DAVIT_DOUBLE, DAVIT_SCAN_INCLUSIVE, t->n, t->operand[0],
-                          t->operand[1], NULL);
-}
-
-static davit_status enqueue_stencil(tuning *t) {
-  const int64_t n = t->n;
-  return davit_queue_stencil(t->queue, DAVIT_DOUBLE, n, n, t->operand[0], n, NULL, t->operand[1], n,
-                             &(davit_stencil_options){.border = DAVIT_STENCIL_BORDER_COPY});
-}
-
-static davit_status enqueue_atax(tuning *t) {
-  const int64_t n = t->n;
-  return davit_queue_atax(t->queue, DAVIT_DOUBLE, 'T', n, n, t->operand[0], n, t->operand[1], NULL,
-                          t->operand[2], NULL);
-}
-
-static davit_status enqueue_covariance(tuning *t) {
-  const int64_t n = t->n;
-  return davit_queue_covariance(t->queue, DAVIT_DOUBLE, 'T', n, n, t->operand[0], n, NULL, NULL, 0,
-                                t->operand[1], n, NULL);
 }
 
 static davit_status work_closest_pair(tuning *t) {
@@ -96,6 +38,40 @@ static davit_status work_closest_pair(tuning *t) {
                             &(davit_closest_pair_options){.devices = t->job.devices.ids,
                                                           .device_count = 1,
                                                           .algorithm = DAVIT_CLOSEST_PAIR_GRID});
+}
+
+/* ---- on the host, or enqueued on a device ---- */
+
+#define CALL(name, ...)                                                                                      \
+  (t->queue ? davit_queue_##name(t->queue, __VA_ARGS__, NULL)                                                \
+            : davit_##name(__VA_ARGS__, &(davit_##name##_options){CLI_DEVICES(t)}))
+
+static davit_status work_reduce(tuning *t) {
+  double sum;
+  return CALL(reduce, DAVIT_SUM, DAVIT_DOUBLE, t->n, t->operand[0], t->queue ? t->operand[1] : &sum);
+}
+
+static davit_status work_scan(tuning *t) {
+  return CALL(scan, DAVIT_SUM, DAVIT_DOUBLE, DAVIT_SCAN_INCLUSIVE, t->n, t->operand[0], t->operand[1]);
+}
+
+static davit_status work_stencil(tuning *t) {
+  const int64_t n = t->n;
+  const davit_stencil_options enqueued = {.border = DAVIT_STENCIL_BORDER_COPY},
+                              divided = {.border = DAVIT_STENCIL_BORDER_COPY, CLI_DEVICES(t)};
+  double *a = t->operand[0], *b = t->operand[1];
+  return t->queue ? davit_queue_stencil(t->queue, DAVIT_DOUBLE, n, n, a, n, NULL, b, n, &enqueued)
+                  : davit_stencil(DAVIT_DOUBLE, n, n, a, n, NULL, b, n, &divided);
+}
+
+static davit_status work_atax(tuning *t) {
+  const int64_t n = t->n;
+  return CALL(atax, DAVIT_DOUBLE, 'T', n, n, t->operand[0], n, t->operand[1], NULL, t->operand[2]);
+}
+
+static davit_status work_covariance(tuning *t) {
+  const int64_t n = t->n;
+  return CALL(covariance, DAVIT_DOUBLE, 'T', n, n, t->operand[0], n, NULL, NULL, 0, t->operand[1], n);
 }
 
 /* ---- align: n residues of targets, and a query; the one of the other workload is longer ---- */
@@ -190,29 +166,29 @@ const tune_capability tune_capabilities[] = {
     SEARCH("axpy", "y += a x, vectors of n",
            PINNED, 256 * MIB, 0, 64 * MIB, 1, 1, 0, NULL, work_axpy, {"chunk", ON(TUNE_ALL, DOUBLING)}),
     SEARCH("reduce", "sum of n numbers on a device",
-           ON_DEVICE, 2048 * MIB, 32 * MIB, 0, 1, 1, 0, NULL, enqueue_reduce,
+           ON_DEVICE, 2048 * MIB, 32 * MIB, 0, 1, 1, 0, NULL, work_reduce,
            {"teams", ON(GPUS, COUNTING), .own_too = true}, {"rows", ON(GPUS, DOUBLING)}),
     SEARCH("reduce", "sum of n numbers on the host",
            PINNED, 512 * MIB, 0, 64 * MIB, 1, 0, 0, NULL, work_reduce, {"piece_bytes", ON(GPUS, DOUBLING)}),
     SEARCH("scan", "prefix sums of n numbers on a device",
-           ON_DEVICE, 1024 * MIB, 32 * MIB, 0, 1, 1, 0, NULL, enqueue_scan,
+           ON_DEVICE, 1024 * MIB, 32 * MIB, 0, 1, 1, 0, NULL, work_scan,
            {"team_threads", ON(GPUS, DOUBLING)}, {"rows", ON(GPUS, DOUBLING)}),
     SEARCH("scan", "prefix sums of n numbers on the host",
            PINNED, 256 * MIB, 0, 64 * MIB, 1, 1, 0, NULL, work_scan, {"piece_bytes", ON(GPUS, DOUBLING)}),
     SEARCH("stencil", "3 x 3 stencil of an n x n matrix on a device",
-           ON_DEVICE, 12288, 2048, 0, 2, 2, 0, NULL, enqueue_stencil,
+           ON_DEVICE, 12288, 2048, 0, 2, 2, 0, NULL, work_stencil,
            {"team_threads", ON(GPUS, DOUBLING)}, {"columns", ON(GPUS, DOUBLING)}),
     SEARCH("stencil", "3 x 3 stencil of an n x n matrix on the host",
            PINNED, 8192, 0, 4096, 2, 2, 0, NULL, work_stencil,
            {"chunk_bytes", ON(SEVERAL, DOUBLING)}, {"threads", ON(HOSTS, COUNTING)}),
     SEARCH("atax", "A (A' x), an n x n matrix on a device",
-           ON_DEVICE, 8192, 2048, 0, 2, 1, 1, NULL, enqueue_atax,
+           ON_DEVICE, 8192, 2048, 0, 2, 1, 1, NULL, work_atax,
            {"teams", ON(GPUS, COUNTING), .resident = true}),
     SEARCH("atax", "A (A' x), an n x n matrix on the host",
            PINNED, 8192, 0, 4096, 2, 1, 1, NULL, work_atax,
            {"chunk_bytes", ON(SEVERAL, DOUBLING)}, {"threads", ON(HOSTS, COUNTING)}),
     SEARCH("covariance", "covariance of n observations of n variables on a device",
-           ON_DEVICE, 3000, 1000, 0, 2, 2, 0, NULL, enqueue_covariance, {"teams", ON(GPUS, COUNTING)}),
+           ON_DEVICE, 3000, 1000, 0, 2, 2, 0, NULL, work_covariance, {"teams", ON(GPUS, COUNTING)}),
     SEARCH("covariance", "covariance of n observations of n variables on the host",
            PINNED, 6000, 0, 1000, 2, 2, 0, NULL, work_covariance, {"panel", ON(SEVERAL, FINER)}),
     SEARCH("align", "a protein of 300 residues against n residues",

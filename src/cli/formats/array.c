@@ -295,6 +295,21 @@ int cli_element_write(FILE *file, const cli_array *array, int64_t index, int dig
                                       : fprintf(file, "%" PRId64, cli_integer(array, index));
 }
 
+bool cli_parse_complex(const char *text, double parts[static 2]) {
+  char *end;
+  parts[0] = strtod(text, &end);
+  parts[1] = 0;
+  if (*end == 'j') {
+    parts[1] = parts[0];
+    parts[0] = 0;
+  } else if (*end == '+' || *end == '-') {
+    const char *second = end;
+    parts[1] = strtod(second, &end);
+    return end != second && second != text && *end == 'j' && !end[1];
+  }
+  return end != text && (!*end || (*end == 'j' && !end[1]));
+}
+
 void cli_array_conjugate(cli_array *array) {
   const cli_array parts = cli_array_parts(array);
   for (int64_t i = 1, n = cli_array_count(&parts); cli_is_complex(array->type) && i < n; i += 2)
@@ -381,10 +396,7 @@ void cli_shape_text(const cli_array *array, char text[static CLI_SHAPE_TEXT]) {
 
 int cli_shape_fail(const char *path, const cli_array *array, const char *format, ...) {
   char expected[256], found[CLI_SHAPE_TEXT];
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(expected, sizeof expected, format, arguments);
-  va_end(arguments);
+  CLI_FORMAT(expected, format);
   cli_shape_text(array, found);
   return cli_fail(CLI_INPUT, "%s: expected %s, found %s", path, expected, found);
 }

@@ -125,6 +125,9 @@ long double _Complex cli_element(const cli_array *array, int64_t index);
 /* Writes one element as text, complex ones as Python does, 1+2j, with so many digits. As fprintf(). */
 int cli_element_write(FILE *file, const cli_array *array, int64_t index, int digits);
 
+/* Reads 2, 2j or 1+2j into the two parts, as strtod() reads each; false if something else is there. */
+bool cli_parse_complex(const char *text, double parts[static 2]);
+
 /* The digits that give the same number back when they are read. */
 int cli_type_digits(cli_type type);
 

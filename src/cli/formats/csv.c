@@ -79,28 +79,17 @@ static bool parse_whole(const char *text, int64_t *value) {
   return end != text && !*end && !errno && (*value || *text != '-');
 }
 
-/* 2.5+1j, 1j, also in brackets, as NumPy writes it. */
+/* Also in brackets, as NumPy writes it. */
 static bool parse_complex(char *text, number *n) {
   const size_t length = strlen(text);
-  char *end;
+  double parts[2];
   if (length > 2 && *text == '(' && text[length - 1] == ')') {
     text[length - 1] = 0;
     text++;
   }
-  n->type = CLI_C16;
-  n->real = strtod(text, &end);
-  if (end == text)
-    return false;
-  if (*end == 'j') {
-    n->imaginary = n->real;
-    n->real = 0;
-    return !end[1];
-  }
-  if (*end != '+' && *end != '-')
-    return false;
-  const char *second = end;
-  n->imaginary = strtod(second, &end);
-  return end != second && *end == 'j' && !end[1];
+  const bool good = cli_parse_complex(text, parts) && text[strlen(text) - 1] == 'j';
+  *n = (number){.type = CLI_C16, .real = parts[0], .imaginary = parts[1]};
+  return good;
 }
 
 static bool parse_number(const table *t, const char *field, size_t length, number *n) {

@@ -75,8 +75,7 @@ int cli_device_set_parse(const char *text, cli_device_set *set) {
   return parse_numbers(text, set);
 }
 
-/* How many devices from the first on are host-offload ones with numbers that follow each other; at least 1. */
-static int run_of(const cli_device_set *set, int first) {
+int cli_devices_alike(const cli_device_set *set, int first) {
   int length = 0;
   davit_device_info info;
   while (first + length < set->count && set->ids[first + length] == set->ids[first] + length &&
@@ -89,7 +88,7 @@ static int run_of(const cli_device_set *set, int first) {
 void cli_devices_print(const cli_device_set *set, FILE *file, const char *margin) {
   for (int i = 0, length; i < set->count; i += length) {
     davit_device_info info;
-    length = run_of(set, i);
+    length = cli_devices_alike(set, i);
     if (davit_device_describe(set->ids[i], &info) != DAVIT_SUCCESS)
       continue;
     if (length > 1)

@@ -18,6 +18,9 @@ typedef struct cli_device_set {
  * be named once. */
 int cli_device_set_parse(const char *text, cli_device_set *set);
 
+/* How many devices from the first on are host-offload ones with numbers that follow each other; at least 1. */
+int cli_devices_alike(const cli_device_set *set, int first);
+
 /* A line for each device, after `margin`. Host-offload devices, which are one processor several times, have one
  * line together. */
 void cli_devices_print(const cli_device_set *set, FILE *file, const char *margin);

@@ -453,12 +453,11 @@ static void print_details(const cli_job *job) {
 /* Work whose result is not kept anywhere is rarely meant. */
 static void remark_lost_result(const cli_job *job) {
   const cli_option *first = next_output(job, NULL);
-  bool kept = !first || (job->command->print && !job->command->print_is_aside) || job->common.quiet;
+  bool kept = !first || (job->command->print && !job->command->print_is_aside);
   for (const cli_option *row = NULL; (row = next_output(job, row));)
     kept |= cli_is_given(job->command, &job->common, row->name) || row->value;
   if (!kept)
-    fprintf(stderr, "davit %s: the result was not kept; %s %s writes it\n", job->command->name, first->name,
-            first->argument);
+    cli_remark("the result was not kept; %s %s writes it", first->name, first->argument);
 }
 
 static void print_output(const cli_job *job, bool holds) {

@@ -225,26 +225,14 @@ static int set_real(const cli_option *option, void *member, const char *text) {
   return CLI_OK;
 }
 
-/* One of the parts, which ends in a sign, in j or with the text. */
-static bool parse_part(const char *text, char **end, double *value) {
-  errno = 0;
-  *value = strtod(text, end);
-  return *end != text && !isspace((unsigned char)*text) && !(errno == ERANGE && (*value > 1 || *value < -1));
-}
-
 /* As Python writes complex numbers, without brackets. */
 static int set_complex(const cli_option *option, double _Complex *member, const char *text) {
   double parts[2] = {0};
-  char *end;
-  bool good = parse_part(text, &end, &parts[0]);
-  if (good && *end == 'j') {
-    parts[1] = parts[0];
-    parts[0] = 0;
-  } else if (good && *end) {
-    good = (*end == '+' || *end == '-') && parse_part(end, &end, &parts[1]) && *end == 'j';
-  }
-  if (!good || (*end && end[1]))
-    return bad_value(option, text);
+  errno = 0;
+  const bool good = !isspace((unsigned char)*text) && cli_parse_complex(text, parts);
+  for (int k = 0; k < 2; k++)
+    if (!good || (errno == ERANGE && isinf(parts[k])))
+      return bad_value(option, text);
   memcpy(member, parts, sizeof *member);
   return CLI_OK;
 }
