@@ -189,9 +189,8 @@ static davit_status work(void *state, cli_array *unused, bool reference) {
 static int make_database(comparison *c) {
   if (c->job.devices.reference || c->mode != DAVIT_ALIGN_LOCAL || c->count == 0)
     return CLI_OK;
-  int64_t *offsets = cli_job_memory(&c->job, (size_t)c->count + 1, sizeof *offsets);
-  if (!offsets)
-    return CLI_DEVICE;
+  int64_t *offsets;
+  CLI_ROOM(&c->job, offsets, c->count + 1);
   const int64_t begin = c->target.offsets[c->first];
   for (int64_t k = 0; k <= c->count; k++)
     offsets[k] = c->target.offsets[c->first + k] - begin;
@@ -368,12 +367,12 @@ static int make_room(comparison *c) {
   const size_t targets = (size_t)c->target.count;
   const bool reference = c->job.devices.reference || c->job.common.check;
   const size_t words = reference ? (size_t)dvt_threads() * scratch_words(c) : 0;
-  c->hits = cli_job_memory(&c->job, targets, sizeof *c->hits);
-  c->found = cli_job_memory(&c->job, targets * ALIGN_STRANDS, sizeof *c->found);
-  c->scores = cli_job_memory(&c->job, targets, sizeof *c->scores);
-  c->expected = cli_job_memory(&c->job, targets, sizeof *c->expected);
-  c->scratch = cli_job_memory(&c->job, words, sizeof *c->scratch);
-  return c->hits && c->found && c->scores && c->expected && c->scratch ? CLI_OK : CLI_DEVICE;
+  CLI_ROOM(&c->job, c->hits, targets);
+  CLI_ROOM(&c->job, c->found, targets * ALIGN_STRANDS);
+  CLI_ROOM(&c->job, c->scores, targets);
+  CLI_ROOM(&c->job, c->expected, targets);
+  CLI_ROOM(&c->job, c->scratch, words);
+  return CLI_OK;
 }
 
 static int make_reverse(comparison *c) {
@@ -490,13 +489,11 @@ const cli_command cli_command_align = {
     .description =
         "Aligns every sequence of QUERY with all of TARGET and prints the best alignments (Smith-Waterman, "
         "with --mode Needleman-Wunsch or semiglobal; affine gaps) as tab-separated lines: query target score "
-        "qstart qend tstart tend cigar strand "
-        "identity coverage evalue bits. The first line has these names. Positions count from 1, and both "
-        "ends belong to the alignment; those of the query are on the strand that the file has. Identity is "
-        "the percentage of equal columns, coverage that of the query. Local pairs that score 0 are left out. "
-        "Letters are scored as DNA if all are IUPAC's for bases and at least 90 % are from ACGTUN, else as "
-        "amino "
-        "acids; a line says which, and by which letter.",
+        "qstart qend tstart tend cigar strand identity coverage evalue bits. The first line has these names. "
+        "Positions count from 1, and both ends belong to the alignment; those of the query are on the strand "
+        "that the file has. Identity is the percentage of equal columns, coverage that of the query. Local "
+        "pairs that score 0 are left out. Letters are scored as DNA if all are IUPAC's for bases and at "
+        "least 90 % are from ACGTUN, else as amino acids; a line says which, and by which letter.",
     .examples = "davit align query.fa targets.fa.gz --top 5 --cigar\n"
                 "davit align reads.fq genes.fa --strand both --format sam -o hits.sam\n"
                 "davit align reads.fq genes.fa --match 5 --mismatch -4 --gap-open 10 --gap-extend 6\n",
@@ -515,11 +512,10 @@ const cli_command cli_command_align = {
                    .help = "the letters are of bases: match 2, mismatch -3 unless options say otherwise"),
         CLI_OPTION(FLAG, comparison, scheme.protein, "--protein", NULL, .excludes = "--match",
                    .help = "the letters are of amino acids, even if they look like bases"),
-        CLI_OPTION(
-            TEXT, comparison, scheme.matrix_name, "--matrix", "M", .otherwise = "blosum62 for amino acids",
-            .help =
-                "blosum45, 50, 62, 80 or 90, pam30, 70 or 250 (NCBI's older revision, without J), nuc.4.4, "
-                "or a file in NCBI's format, whose letters are the alphabet"),
+        CLI_OPTION(TEXT, comparison, scheme.matrix_name, "--matrix", "M",
+                   .otherwise = "blosum62 for amino acids",
+                   .help = "blosum45, 50, 62, 80 or 90, pam30, 70 or 250 (NCBI's older revision, without J), "
+                           "nuc.4.4, or a file in NCBI's format, whose letters are the alphabet"),
         CLI_OPTION(WHOLE, comparison, scheme.match, "--match", "X", .minimum = 1, .maximum = INT8_MAX,
                    .needs = "--mismatch", .excludes = "--matrix", .help = "DNA: the score of equal bases"),
         CLI_OPTION(WHOLE, comparison, scheme.mismatch, "--mismatch", "Y", .minimum = INT8_MIN, .maximum = 0,
@@ -540,11 +536,9 @@ const cli_command cli_command_align = {
                            "statistics of matrix and gaps are published"),
         CLI_OPTION(WHOLE, comparison, top, "--top", "K", .minimum = 1, .value = "10",
                    .help = "at most K targets for a query, best first, then in the order of TARGET"),
-        CLI_OPTION(
-            FLAG, comparison, cigar, "--cigar", NULL,
-            .help =
-                "fill the column cigar: runs of = (equal), X (not equal), I (query alone), D (target alone); "
-                "else it is *")),
+        CLI_OPTION(FLAG, comparison, cigar, "--cigar", NULL,
+                   .help = "fill the column cigar: runs of = (equal), X (not equal), I (query alone), D "
+                           "(target alone); else it is *")),
     .common = CLI_COMMON_COMPUTE,
     .small_bytes = 1 << 16,
     .state = sizeof(comparison),

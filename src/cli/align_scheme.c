@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How davit align scores. */
 #include "src/cli/align_scheme.h"
 
 #include <ctype.h>
@@ -139,13 +138,12 @@ void align_scheme_say(const align_scheme *s) {
     return;
   put_reason(s, &reason);
   if (s->bases)
-    cli_remark(
-        "the letters are those of DNA or RNA: %s; a match scores %d, a mismatch %d, a gap of k symbols "
-        "-(%d + %d (k - 1)); --protein takes them for amino acids",
-        reason.text, MATCH, MISMATCH, (int)s->scoring.gap_open, (int)s->scoring.gap_extend);
+    cli_remark("the letters are those of DNA or RNA: %s; a match scores %d, a mismatch %d, a gap of k "
+               "symbols -(%d + %d (k - 1)); --protein takes them for amino acids",
+               reason.text, MATCH, MISMATCH, (int)s->scoring.gap_open, (int)s->scoring.gap_extend);
   else
-    cli_remark("the letters are those of amino acids: %s; BLOSUM62, a gap of k symbols scores "
-               "-(%d + %d (k - 1)); --dna takes them for bases",
+    cli_remark("the letters are those of amino acids: %s; BLOSUM62, a gap of k symbols scores -(%d + %d (k - "
+               "1)); --dna takes them for bases",
                reason.text, (int)s->scoring.gap_open, (int)s->scoring.gap_extend);
 }
 

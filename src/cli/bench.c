@@ -127,11 +127,10 @@ static int find_programs(benchmarks *b) {
   b->program_count = scandir(b->folder, &b->programs, is_program, alphasort);
   if (b->program_count > 0)
     return CLI_OK;
-  return cli_fail(
-      CLI_USAGE,
-      "there are no benchmarks (bench_*) in '%s': they are not installed, ./run bench in a clone of davit "
-      "builds and runs them, and DAVIT_BENCH_DIR names another directory",
-      b->folder);
+  return cli_fail(CLI_USAGE,
+                  "there are no benchmarks (bench_*) in '%s': they are not installed, ./run bench in a clone "
+                  "of davit builds and runs them, and DAVIT_BENCH_DIR names another directory",
+                  b->folder);
 }
 
 /* Whether the name as given belongs to the program: "reduction-ladder" is bench_reduction_ladder. */
@@ -273,10 +272,8 @@ static int code_of(int status, bool *written) {
 /* Lets report.py read the older results, and if `all` the new ones in `count` files and those of programs, for all that
  * is asked for. */
 static int run_script(benchmarks *b, bool all, const char *const *files, int count, bool *written) {
-  const char **words =
-      cli_job_memory(&b->job, (size_t)(PYTHON + 10 + 2 * b->document_count + count), sizeof *words);
-  if (!words)
-    return CLI_DEVICE;
+  const char **words;
+  CLI_ROOM(&b->job, words, PYTHON + 10 + 2 * b->document_count + count);
   memcpy(words, python, sizeof python);
   const char **word = words + PYTHON;
   *word++ = b->script;
@@ -389,9 +386,7 @@ static int load(void *state) {
   CLI_TRY(check_inputs(b));
   CLI_TRY(limit_threads(b));
   const int most = b->names.count > b->program_count ? b->names.count : b->program_count;
-  b->documents = cli_job_memory(&b->job, (size_t)most + 1, sizeof *b->documents);
-  if (!b->documents)
-    return CLI_DEVICE;
+  CLI_ROOM(&b->job, b->documents, most + 1);
   CLI_TRY(open_answer(b));
   return is_read(b) && !b->from.count ? check_script(b) : CLI_OK;
 }
@@ -467,29 +462,28 @@ static void json(cli_json *json, const void *state) {
 const cli_command cli_command_bench = {
     .name = "bench",
     .summary = "run the benchmarks, draw their results, compare them with older ones",
-    .description =
-        "Runs the benchmark programs bench_NAME. They are beside davit in a build tree, or in the directory "
-        "that the environment variable DAVIT_BENCH_DIR names; they are not installed. With --json, what each "
-        "of them measured is an object of \"benchmarks\". A program that fails is named, the others run all "
-        "the same; the exit code is 4 if it was 4, else 1.\n\n"
-        "--report writes the results as a page with plots against size, against the peers and against the "
-        "limit of the machine. It is one file without scripts. --peers adds the peers. --from takes results "
-        "from files, and runs nothing.\n\n"
-        "--compare prints the rows that became slower or faster than in an older file, beyond the noise, and "
-        "exits with 1 if any became slower. Rows are compared if they measured the same, on devices of the "
-        "same name and size. If there is none, the exit code is 3.\n\n"
-        "--report, --compare and --from need python3.",
+    .description = "Runs the benchmark programs bench_NAME. They are beside davit in a build tree, or in the "
+                   "directory that the environment variable DAVIT_BENCH_DIR names; they are not installed. "
+                   "With --json, what each of them measured is an object of \"benchmarks\". A program that "
+                   "fails is named, the others run all the same; the exit code is 4 if it was 4, else 1.\n\n"
+                   "--report writes the results as a page with plots against size, against the peers and "
+                   "against the limit of the machine. It is one file without scripts. --peers adds the "
+                   "peers. --from takes results from files, and runs nothing.\n\n"
+                   "--compare prints the rows that became slower or faster than in an older file, beyond the "
+                   "noise, and exits with 1 if any became slower. Rows are compared if they measured the "
+                   "same, on devices of the same name and size. If there is none, the exit code is 3.\n\n"
+                   "--report, --compare and --from need python3.",
     .examples = "davit bench --list\ndavit bench queue --json\n"
                 "davit bench --peers --report bench.html\n"
                 "davit bench scan --compare old.json\n"
                 "davit bench --from new.json --compare old.json --report bench.html\n",
-    .operands = CLI_PLACES(
-        {.name = "NAME",
-         .at = offsetof(benchmarks, names),
-         .many = true,
-         .words = "",
-         .help = "the benchmarks to run, reduction-ladder for bench_reduction_ladder; none: all but "
-                 "reduction-ladder and those that end in -study, which take minutes"}),
+    .operands =
+        CLI_PLACES({.name = "NAME",
+                    .at = offsetof(benchmarks, names),
+                    .many = true,
+                    .words = "",
+                    .help = "the benchmarks to run, reduction-ladder for bench_reduction_ladder; none: all "
+                            "but reduction-ladder and those that end in -study, which take minutes"}),
     .options = CLI_OPTIONS(
         CLI_OPTION(FLAG, benchmarks, list, "--list", NULL, .excludes = "--json",
                    .help = "print the names of the benchmarks, and run none"),
@@ -501,9 +495,8 @@ const cli_command cli_command_bench = {
                    .help = "compare with older results: what davit bench --json or a benchmark printed"),
         CLI_OPTION(REAL, benchmarks, noise, "--noise", "PERCENT", .minimum = 0, .maximum = 1000, .value = "5",
                    .needs = "--compare",
-                   .help =
-                       "smallest change of a time that counts; more where a row's own times vary more, by "
-                       "its median over its fastest run"),
+                   .help = "smallest change of a time that counts; more where a row's own times vary more, "
+                           "by its median over its fastest run"),
         CLI_OPTION(LIST, benchmarks, from, "--from", "FILE ...", .excludes = "--list",
                    .help = "take the results from files, as for --compare, in place of a run")),
     .common = CLI_COMMON_THREADS | CLI_COMMON_JSON,

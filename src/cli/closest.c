@@ -156,10 +156,10 @@ static int make_room(search *s, bool reference) {
   if (!s->wanted)
     CLI_TRY(cli_status(count_within(s, &s->wanted)));
   s->wanted = s->wanted < 1 ? 1 : s->wanted < all ? s->wanted : all;
-  s->pairs = cli_job_memory(&s->job, (size_t)s->wanted, sizeof *s->pairs);
-  if (s->pairs && reference)
-    s->room = cli_job_memory(&s->job, 2 * (size_t)s->wanted + ROOM, sizeof *s->room);
-  return s->pairs && (s->room || !reference) ? CLI_OK : CLI_DEVICE;
+  CLI_ROOM(&s->job, s->pairs, s->wanted);
+  if (reference)
+    CLI_ROOM(&s->job, s->room, 2 * s->wanted + ROOM);
+  return CLI_OK;
 }
 
 static int load(void *state) {
@@ -244,32 +244,30 @@ const cli_command cli_command_closest = {
     .name = "closest",
     .summary = "closest pair of points, the K closest, or all within a radius",
     .description =
-        "Prints the two points that are closest to each other and their distance; of several such "
-        "pairs the one with the minimum (i, j). With --k or --radius a pair a line, in the order of "
-        "(distance, i, j).",
+        "Prints the two points that are closest to each other and their distance; of several such pairs the "
+        "one with the minimum (i, j). With --k or --radius a pair a line, in the order of (distance, i, j).",
     .examples = "davit closest points.csv\n"
                 "davit closest points.csv --columns 0,1 --k 3\n"
                 "davit closest points.csv --radius 0.5\n"
                 "davit points -n 1e4 -o - | davit closest - --json\n",
     .operands =
         CLI_PLACES(CLI_PLACE(search, path, "POINTS",
-                             "an n x 2 or n x 3 matrix of float64 or float32, or a CSV file: a point "
-                             "a line, with commas, semicolons, tabs or blanks between the numbers; lines "
-                             "that begin with # are skipped, and the first line may hold names. A "
-                             "first column that is called id, index, name or label, or counts the "
-                             "lines, is no coordinate")),
-    .options = CLI_OPTIONS(
-        CLI_OPTION(TEXT, search, columns.wanted, "--columns", "LIST", .words = "",
-                   .otherwise = "x, y and z, or all that can be coordinates",
-                   .help = "the 2 or 3 columns that are coordinates, such as x,y: names of a CSV file, or "
-                           "numbers, counted from 0"),
-        CLI_OPTION(WHOLE, search, k, "--k", "K", .minimum = 1, .maximum = 1e12,
-                   .otherwise = "1, with --radius all",
-                   .help = "the K closest pairs, or as many as there are"),
-        CLI_OPTION(REAL, search, radius, "--radius", "R", .minimum = 0, .maximum = 1e308, .otherwise = "none",
-                   .help = "leave out pairs that are farther apart than R"),
-        CLI_OPTION(CHOICE, search, algorithm, "--algorithm", "A", .choices = algorithms, .value = "auto",
-                   .help = "how to search; the answer is the same")),
+                             "an n x 2 or n x 3 matrix of float64 or float32, or a CSV file: a point a line, "
+                             "with commas, semicolons, tabs or blanks between the numbers; lines that begin "
+                             "with # are skipped, and the first line may hold names. A first column that is "
+                             "called id, index, name or label, or counts the lines, is no coordinate")),
+    .options =
+        CLI_OPTIONS(CLI_OPTION(TEXT, search, columns.wanted, "--columns", "LIST", .words = "",
+                               .otherwise = "x, y and z, or all that can be coordinates",
+                               .help = "the 2 or 3 columns that are coordinates, such as x,y: names of a CSV "
+                                       "file, or numbers, counted from 0"),
+                    CLI_OPTION(WHOLE, search, k, "--k", "K", .minimum = 1, .maximum = 1e12,
+                               .otherwise = "1, with --radius all",
+                               .help = "the K closest pairs, or as many as there are"),
+                    CLI_OPTION(REAL, search, radius, "--radius", "R", .minimum = 0, .maximum = 1e308,
+                               .otherwise = "none", .help = "leave out pairs that are farther apart than R"),
+                    CLI_OPTION(CHOICE, search, algorithm, "--algorithm", "A", .choices = algorithms,
+                               .value = "auto", .help = "how to search; the answer is the same")),
     .common = CLI_COMMON_RAW | CLI_COMMON_TABLE | CLI_COMMON_COMPUTE,
     .small_bytes = 1 << 20,
     .state = sizeof(search),

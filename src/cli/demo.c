@@ -39,14 +39,11 @@ static int load(void *state) {
   demo *d = state;
   const size_t n = (size_t)d->n;
   d->numbers = d->n * NUMBERS_OF_ONE_ROW;
-  double **const matrices[] = {&d->a, &d->b, &d->c};
-  for (size_t i = 0; i < sizeof matrices / sizeof *matrices; i++)
-    if (!(*matrices[i] = cli_job_memory(&d->job, n * n, sizeof(double))))
-      return CLI_DEVICE;
-  d->x = cli_job_memory(&d->job, 2 * n, sizeof(double));
-  d->terms = d->x ? cli_job_memory(&d->job, (size_t)d->numbers, sizeof(double)) : NULL;
-  if (!d->terms)
-    return CLI_DEVICE;
+  CLI_ROOM(&d->job, d->a, n * n);
+  CLI_ROOM(&d->job, d->b, n * n);
+  CLI_ROOM(&d->job, d->c, n * n);
+  CLI_ROOM(&d->job, d->x, 2 * n);
+  CLI_ROOM(&d->job, d->terms, d->numbers);
   CLI_TRY(cli_status(davit_random(DAVIT_DOUBLE, d->n * d->n, seed_of(d, 0), d->a)));
   CLI_TRY(cli_status(davit_random(DAVIT_DOUBLE, d->n * d->n, seed_of(d, 1), d->b)));
   return cli_status(davit_random(DAVIT_DOUBLE, d->n, seed_of(d, 2), d->x));
@@ -215,8 +212,8 @@ const cli_command cli_command_demo = {
     .name = "demo",
     .summary = "a product, a sum and an alignment, with words on what ran where",
     .description =
-        "Multiplies two random matrices and sums random numbers on the devices, aligns two sequences, "
-        "checks each result by other means, and says what ran where. Exit 1 if one is wrong.",
+        "Multiplies two random matrices and sums random numbers on the devices, aligns two sequences, checks "
+        "each result by other means, and says what ran where. Exit 1 if one is wrong.",
     .examples = "davit demo\n"
                 "davit demo --size 500 --seed 7 --json\n",
     .options = CLI_OPTIONS(CLI_OPTION(WHOLE, demo, n, "--size", "N", .minimum = 1, .maximum = 100000,

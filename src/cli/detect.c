@@ -112,10 +112,10 @@ static int make_block(detect_search *s) {
     const int64_t beyond = s->capacity - g->window;
     most = dvt_at_least(most, (beyond > 0 ? 1 + dvt_divide_up(beyond, g->hop) : 1) * g->count);
   }
-  s->frames = cli_job_memory(&s->job, (size_t)s->capacity * (size_t)s->stream.width, sizeof *s->frames);
-  s->found = cli_job_memory(&s->job, (size_t)most, sizeof *s->found);
-  s->right = cli_job_memory(&s->job, s->job.common.check ? (size_t)most : 0, sizeof *s->right);
-  return s->frames && s->found && s->right ? CLI_OK : CLI_DEVICE;
+  CLI_ROOM(&s->job, s->frames, s->capacity * s->stream.width);
+  CLI_ROOM(&s->job, s->found, most);
+  CLI_ROOM(&s->job, s->right, s->job.common.check ? most : 0);
+  return CLI_OK;
 }
 
 /* Reads one frame more than a block has, to know whether the block is the last. */
@@ -353,11 +353,10 @@ static int check(void *state, cli_check *check) {
 static void warn_of_brief(const detect_search *s) {
   for (int e = 0; e < s->paths.count; e++)
     if (s->effects[e].notes & DETECT_BRIEF)
-      cli_remark(
-          "%s: %.3g s of it sound, so chance alone may give %.3g hits a minute at --alpha %g: a longer "
-          "piece of the sound, a lower --alpha or --fdr gives more certain ones",
-          s->effects[e].name, (double)s->span[e] * s->effects[e].frame_s, chance_a_minute(s, e),
-          s->rows.alpha);
+      cli_remark("%s: %.3g s of it sound, so chance alone may give %.3g hits a minute at --alpha %g: a "
+                 "longer piece of the sound, a lower --alpha or --fdr gives more certain ones",
+                 s->effects[e].name, (double)s->span[e] * s->effects[e].frame_s, chance_a_minute(s, e),
+                 s->rows.alpha);
 }
 
 static void warn(const detect_search *s) {
@@ -564,21 +563,18 @@ const cli_command cli_command_detect = {
     .name = "detect",
     .summary = "effects in a stream of sound",
     .description =
-        "Searches each effect in STREAM; both are sound or both feature vectors. Prints a row for "
-        "each window and effect: effect, window, onset_s, offset_s, score, null_mean, null_sd, z, "
-        "p_value, decision, level_db, note. The decision is 'detected' once for each occurrence, "
-        "'repeated' for other windows that show the same one. A p-value of 0.01 is met by about one in a "
-        "hundred "
-        "windows that have no effect; a line says how many hits are to be expected so. The note says why an "
-        "effect "
-        "can hardly be found (short, alpha, stream), or that it is too short for its hits to be certain "
-        "(brief: more "
-        "than 5 a minute are to be expected by chance).\n\nOf a pipe of sound (WAV, AU) that is STREAM, rows "
-        "are printed as "
-        "soon as they are certain, and scores are compared with the last two minutes; not with -o, --json, "
-        "--labels, --plot, --fdr, --check or --null window, which need the whole.\n\nSTREAM stands before "
-        "--effect. For feature vectors "
-        "--rate and --frame only say how long a frame lasts.",
+        "Searches each effect in STREAM; both are sound or both feature vectors. Prints a row for each "
+        "window and effect: effect, window, onset_s, offset_s, score, null_mean, null_sd, z, p_value, "
+        "decision, level_db, note. The decision is 'detected' once for each occurrence, 'repeated' for other "
+        "windows that show the same one. A p-value of 0.01 is met by about one in a hundred windows that "
+        "have no effect; a line says how many hits are to be expected so. The note says why an "
+        "effect can hardly be found (short, alpha, stream), or that it is too short for its hits to be "
+        "certain "
+        "(brief: more than 5 a minute are to be expected by chance).\n\nOf a pipe of sound (WAV, AU) that is "
+        "STREAM, rows are printed as soon as they are certain, and scores are compared with the last two "
+        "minutes; not with -o, --json, --labels, --plot, --fdr, --check or --null window, which need the "
+        "whole.\n\nSTREAM stands before --effect. For feature vectors --rate and --frame only say how long a "
+        "frame lasts.",
     .examples = "davit detect stream.wav --effect door.wav shot.wav --labels hits.txt --plot hits.svg\n"
                 "davit detect stream.wav --effect door.wav --fdr 0.05 --json -o rows.tsv\n"
                 "davit detect stream.wav --effect door.wav --null window --window 50 --hop 25\n",
@@ -607,9 +603,8 @@ const cli_command cli_command_detect = {
                    .help = "frames from one window to the next, at most a window"),
         CLI_OPTION(WHOLE, detect_search, options.bands, "--bands", "B", .maximum = 1 << 19,
                    .otherwise = "31 of features of sound, with --null window 0",
-                   .help =
-                       "the first B features are powers, the next B their changes: compare them by what is "
-                       "unusual in the stream; 0: as they are"),
+                   .help = "the first B features are powers, the next B their changes: compare them by what "
+                           "is unusual in the stream; 0: as they are"),
         CLI_OPTION(REAL, detect_search, options.threshold, "--threshold", "T", .maximum = 100,
                    .otherwise = "30, without --bands 50", .help = "a similarity below T counts as -T"),
         CLI_OPTION(REAL, detect_search, options.gap_penalty, "--gap-penalty", "G",

@@ -139,14 +139,12 @@ static int share_frame(detect_search *s) {
 
 int detect_load_effects(detect_search *s) {
   const size_t count = (size_t)s->paths.count;
-  s->effects = cli_job_memory(&s->job, count, sizeof *s->effects);
-  s->features = cli_job_memory(&s->job, count, sizeof *s->features);
-  s->patterns = cli_job_memory(&s->job, count, sizeof *s->patterns);
-  s->frame = cli_job_memory(&s->job, count, sizeof *s->frame);
-  s->span = cli_job_memory(&s->job, count, sizeof *s->span);
-  s->groups = cli_job_memory(&s->job, count, sizeof *s->groups);
-  if (!(s->effects && s->features && s->patterns && s->frame && s->span && s->groups))
-    return CLI_DEVICE;
+  CLI_ROOM(&s->job, s->effects, count);
+  CLI_ROOM(&s->job, s->features, count);
+  CLI_ROOM(&s->job, s->patterns, count);
+  CLI_ROOM(&s->job, s->frame, count);
+  CLI_ROOM(&s->job, s->span, count);
+  CLI_ROOM(&s->job, s->groups, count);
   for (int e = 0; e < s->paths.count; e++) {
     s->frame[e] = s->stream.sound ? s->sound.frame : s->stream.options.frame;
     CLI_TRY(name_effect(s, e, s->paths.values[e]));

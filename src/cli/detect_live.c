@@ -47,10 +47,10 @@ int detect_live_begin(detect_search *s) {
   s->capacity = history + s->moved;
   for (int g = 0; g < s->group_count; g++)
     most = dvt_at_least(most, (2 + s->capacity / s->groups[g].hop) * s->groups[g].count);
-  s->frames = cli_job_memory(&s->job, (size_t)s->capacity * (size_t)s->stream.width, sizeof *s->frames);
-  s->found = cli_job_memory(&s->job, (size_t)most, sizeof *s->found);
-  s->last = cli_job_memory(&s->job, (size_t)s->paths.count, sizeof *s->last);
-  return s->frames && s->found && s->last ? CLI_OK : CLI_DEVICE;
+  CLI_ROOM(&s->job, s->frames, s->capacity * s->stream.width);
+  CLI_ROOM(&s->job, s->found, most);
+  CLI_ROOM(&s->job, s->last, s->paths.count);
+  return CLI_OK;
 }
 
 /* ---- rows ---- */

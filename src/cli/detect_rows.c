@@ -391,12 +391,11 @@ bool detect_rows_picture(FILE *file, const detect_rows *r) {
                width = left + plot_width + 40, height = bottom + 30;
   const bool read = p.scores && each_row(r, note_score, &p);
   if (read) {
-    fprintf(
-        file,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\" "
-        "font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%%\" height=\"100%%\" "
-        "fill=\"#fff\"/>\n",
-        width, height, width, height);
+    fprintf(file,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" "
+            "height=\"%.0f\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%%\" "
+            "height=\"100%%\" fill=\"#fff\"/>\n",
+            width, height, width, height);
     write_envelope(file, &p);
     for (int e = 0; e < r->effect_count; e++)
       write_scores(file, &p, e, top_margin + sound_height + 10 + row_height * e);

@@ -58,12 +58,12 @@ static int load(void *state) {
     explain_no_gpu(all);
   all->count++;
   const size_t count = (size_t)all->count;
-  all->entries = cli_job_memory(&all->job, count, sizeof *all->entries);
-  all->links = cli_job_memory(&all->job, count * count, sizeof *all->links);
+  CLI_ROOM(&all->job, all->entries, count);
+  CLI_ROOM(&all->job, all->links, count * count);
   cli_device_set *set = &all->job.devices;
   for (set->count = 0; set->count < all->count && set->count < CLI_MAX_DEVICES; set->count++)
     set->ids[set->count] = set->count - 1;
-  return all->entries && all->links ? CLI_OK : CLI_DEVICE;
+  return CLI_OK;
 }
 
 static davit_status work(void *state, cli_array *unused, bool reference) {
@@ -187,11 +187,11 @@ static void remark(const void *state) {
 const cli_command cli_command_devices = {
     .name = "devices",
     .summary = "list the devices, their memory and their links",
-    .description = "Lists the host (-1) and every device: kind, name, free and total memory, compute units, "
-                   "CUDA capability, and how bytes travel from row to column: same (one memory), peer "
-                   "(direct), staged (through the host). Host-offload devices, in which the CPU stands in "
-                   "for GPUs, have one "
-                   "line together. Where there is no GPU, a line on standard error says why.",
+    .description =
+        "Lists the host (-1) and every device: kind, name, free and total memory, compute units, CUDA "
+        "capability, and how bytes travel from row to column: same (one memory), peer (direct), staged "
+        "(through the host). Host-offload devices, in which the CPU stands in "
+        "for GPUs, have one line together. Where there is no GPU, a line on standard error says why.",
     .examples = "davit devices\n"
                 "davit devices --json\n",
     .common = CLI_COMMON_THREADS | CLI_COMMON_JSON | CLI_COMMON_VERBOSE,

@@ -148,9 +148,8 @@ static int take_lower(factors *c) {
 /* Rows of A, in job.reference, in the order that LU has found. */
 static int exchange_rows(factors *c) {
   const int64_t m = c->f.shape[0], k = least(c);
-  int *scratch = cli_job_memory(&c->job, (size_t)(m + 4 * k), sizeof *scratch);
-  if (!scratch)
-    return CLI_DEVICE;
+  int *scratch;
+  CLI_ROOM(&c->job, scratch, m + 4 * k);
   int *to = scratch + m, *from = to + 2 * k;
   const int64_t count = dvt_pivots_to_rows(c->pivots.data, 0, 0, k, m, scratch, to, from);
   return on_cpu(dvt_permute_host, &(dvt_permute){.type = cli_number_type(c->f.type),
@@ -243,10 +242,10 @@ const cli_command cli_command_factor = {
     .name = "factor",
     .summary = "a matrix as a product: Cholesky, LU or QR",
     .description =
-        "Computes the lower triangular L with A = L L^H, or with --upper the upper triangular U with A = "
-        "U^H U; ^H is the conjugate transpose. Only that half of A is read. With --kind lu or qr A may be "
-        "any matrix, and F is what LAPACK's getrf or geqrf leaves in its place. If A is not positive "
-        "definite, or for LU singular, the exit code is 1. With --check the CPU multiplies the factors out.",
+        "Computes the lower triangular L with A = L L^H, or with --upper the upper triangular U with A = U^H "
+        "U; ^H is the conjugate transpose. Only that half of A is read. With --kind lu or qr A may be any "
+        "matrix, and F is what LAPACK's getrf or geqrf leaves in its place. If A is not positive definite, "
+        "or for LU singular, the exit code is 1. With --check the CPU multiplies the factors out.",
     .examples = "davit factor A.npy -o L.npy\n"
                 "davit factor A.npy -o F.npy --kind lu --pivots p.npy --check\n",
     .operands = CLI_PLACES(CLI_PLACE(factors, a_path, "A",
@@ -259,9 +258,8 @@ const cli_command cli_command_factor = {
         CLI_OPTION(FLAG, factors, upper, "--upper", NULL,
                    .help = "Cholesky: read the upper half of A, and compute U"),
         CLI_OPTION(OUTPUT, factors, pivots_output, "--pivots", "FILE", .array = offsetof(factors, pivots),
-                   .help =
-                       "LU: write the row, from 0 on, that each row was exchanged with; F and it are what "
-                       "scipy.linalg.lu_solve takes"),
+                   .help = "LU: write the row, from 0 on, that each row was exchanged with; F and it are "
+                           "what scipy.linalg.lu_solve takes"),
         CLI_OPTION(OUTPUT, factors, tau_output, "--tau", "FILE", .array = offsetof(factors, tau),
                    .help = "QR: write the factors tau of the reflectors")),
     .common = CLI_COMMON_ARRAYS,

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tool's failures: one line on standard error and an exit code. */
 #include "src/cli/fail.h"
 
 #include <stdarg.h>

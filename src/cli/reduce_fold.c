@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Results of groups of elements. */
 #include "src/cli/reduce_fold.h"
 
 #include <davit/reduce.h>

@@ -60,9 +60,7 @@ static int create(void *state) {
   systems *s = state;
   const int64_t m = s->job.sizes[M].here, n = s->job.sizes[N].here;
   s->x.ndim = s->b.ndim;
-  s->ipiv = cli_job_memory(&s->job, (size_t)n + 1, sizeof *s->ipiv);
-  if (!s->ipiv)
-    return CLI_DEVICE;
+  CLI_ROOM(&s->job, s->ipiv, n + 1);
   return is_square(s)
              ? CLI_OK
              : cli_array_create(s->a.type, 2, m > n ? m : n, s->job.sizes[K].here, s->job.memory, &s->sides);
@@ -202,10 +200,11 @@ static int check_least_squares(systems *s, double norm, cli_check *check) {
   const double columns = cli_column_norm(&s->a),
                sizes = (double)(s->job.sizes[M].whole + s->job.sizes[N].whole);
   CLI_TRY(compute_gradient(s));
-  *check = (cli_check){.measure = "max_j ||A^H (b_j - A x_j)||_inf / (||A||_1 (||A||_inf ||x_j||_inf + "
-                                  "||b_j||_inf)) <= (m + n) eps",
-                       .error = columns > 0 ? worst_of(s, &s->gradient, norm) / columns : 0,
-                       .bound = sizes * cli_rounding(s->a.type)};
+  *check = (cli_check){
+      .measure =
+          "max_j ||A^H (b_j - A x_j)||_inf / (||A||_1 (||A||_inf ||x_j||_inf + ||b_j||_inf)) <= (m + n) eps",
+      .error = columns > 0 ? worst_of(s, &s->gradient, norm) / columns : 0,
+      .bound = sizes * cli_rounding(s->a.type)};
   return CLI_OK;
 }
 
@@ -246,16 +245,14 @@ const cli_command cli_command_solve = {
                    CLI_PLACE(systems, b_path, "B", "a vector or a matrix of the same type")),
     .options = CLI_OPTIONS(
         CLI_RESULT_OPTION("X"),
-        CLI_OPTION(
-            FLAG, systems, definite, "--spd", NULL,
-            .help = "take A as symmetric, or complex Hermitian, positive definite, which is half the work; "
-                    "only its lower half is read"),
+        CLI_OPTION(FLAG, systems, definite, "--spd", NULL,
+                   .help = "take A as symmetric, or complex Hermitian, positive definite, which is half the "
+                           "work; only its lower half is read"),
         CLI_OPTION(FLAG, systems, upper, "--upper", NULL, .needs = "--spd",
                    .help = "read the upper half of A in place of the lower one"),
         CLI_OPTION(FLAG, systems, refine, "--refine", NULL,
-                   .help =
-                       "factor a square float64 or complex128 A in a shorter type, and refine X until it is "
-                       "as accurate; without that where it does not converge or pay")),
+                   .help = "factor a square float64 or complex128 A in a shorter type, and refine X until it "
+                           "is as accurate; without that where it does not converge or pay")),
     .common = CLI_COMMON_ARRAYS,
     .small_bytes = 1 << 20,
     .state = sizeof(systems),

@@ -297,8 +297,8 @@ static int write_file(const tuning *t) {
 static int list_values(tuning *t) {
   CLI_TRY(cli_status(davit_tuning_path(PATH_MAX, t->path)));
   CLI_TRY(cli_status(davit_tuning_list(0, NULL, &t->entry_count)));
-  t->entries = cli_job_memory(&t->job, (size_t)t->entry_count, sizeof *t->entries);
-  return t->entries ? cli_status(davit_tuning_list(t->entry_count, t->entries, &t->entry_count)) : CLI_DEVICE;
+  CLI_ROOM(&t->job, t->entries, t->entry_count);
+  return cli_status(davit_tuning_list(t->entry_count, t->entries, &t->entry_count));
 }
 
 static void print_values(const tuning *t) {
@@ -361,13 +361,13 @@ const cli_command cli_command_tune = {
         "$XDG_CONFIG_HOME/davit/tuning.tsv, else ~/.config/davit/tuning.tsv. The file's other values stay.",
     .examples = "davit tune axpy --size 1e5 --budget 1 -o tuning.tsv\n"
                 "davit tune --show\n",
-    .operands = CLI_PLACES({.name = "CAPABILITY",
-                            .at = offsetof(tuning, name),
-                            .optional = true,
-                            .words = "gemm gemv axpy reduce scan stencil atax covariance align detect "
-                                     "closest copy",
-                            .help = "gemm, gemv, axpy, reduce, scan, stencil, atax, covariance, align, "
-                                    "detect, closest or copy"}),
+    .operands = CLI_PLACES(
+        {.name = "CAPABILITY",
+         .at = offsetof(tuning, name),
+         .optional = true,
+         .words = "gemm gemv axpy reduce scan stencil atax covariance align detect closest copy",
+         .help =
+             "gemm, gemv, axpy, reduce, scan, stencil, atax, covariance, align, detect, closest or copy"}),
     .options = CLI_OPTIONS(
         CLI_OPTION(WHOLE, tuning, size, "--size", "N", .minimum = 1,
                    .otherwise = "depends on capability and devices",

@@ -30,9 +30,8 @@ static bool is_ours(const tuning *t, const davit_tuning_entry *e, int *device) {
 static int collect(tuning *t) {
   int all = 0;
   CLI_TRY(cli_status(davit_tuning_list(0, NULL, &all)));
-  davit_tuning_entry *list = cli_job_memory(&t->job, (size_t)all + 1, sizeof *list);
-  if (!list)
-    return CLI_DEVICE;
+  davit_tuning_entry *list;
+  CLI_ROOM(&t->job, list, all + 1);
   CLI_TRY(cli_status(davit_tuning_list(all, list, &all)));
   t->figures.entries = list;
   t->figures.count = 0;

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Members of .npz archives. */
 #define _GNU_SOURCE /* fopencookie() */
 #include "src/cli/formats/archive.h"
 

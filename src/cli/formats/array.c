@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arrays: types, memory, order and elements. */
 #include "src/cli/formats/array.h"
 
 #include <complex.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that contain an array. */
 #include "src/cli/formats/array_file.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which columns of a table are coordinates. */
 #include "src/cli/formats/columns.h"
 
 #include <stdio.h>

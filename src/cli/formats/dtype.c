@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element types of files. */
 #include "src/cli/formats/dtype.h"
 
 #include <inttypes.h>

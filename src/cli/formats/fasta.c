@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sequences from FASTA and FASTQ files. */
 #include "src/cli/formats/fasta.h"
 
 #include <ctype.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Input files. */
 #include "src/cli/formats/input.h"
 
 #include <ctype.h>

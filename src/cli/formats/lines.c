@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text read line by line. */
 #include "src/cli/formats/lines.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names from outside. */
 #include "src/cli/formats/names.h"
 
 #include <stdbool.h>
@@ -62,10 +61,9 @@ const char *cli_name_refused(cli_name_format format, const char *name) {
                               : "a name that SAM can hold, of at most 254 characters from '!' to '~' without "
                                 "'@', and not '*'";
   case CLI_NAME_SAM_TARGET:
-    return is_sam_target(name)
-               ? NULL
-               : "a name that SAM can hold, of letters, digits and !#$%&*+./:;=?@^_|~-, which does "
-                 "not begin with '*' or '='";
+    return is_sam_target(name) ? NULL
+                               : "a name that SAM can hold, of letters, digits and !#$%&*+./:;=?@^_|~-, "
+                                 "which does not begin with '*' or '='";
   case CLI_NAME_JSON:
     return is_utf8(name) ? NULL : "a name in UTF-8, as JSON needs";
   default:

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operands of the commands. */
 #include "src/cli/formats/operand.h"
 
 #include <complex.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sound files that were cut, or whose header leaves sizes open. */
 #include "src/cli/formats/sound_file.h"
 
 #include <errno.h>

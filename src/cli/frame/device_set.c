@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The devices that --devices names. */
 #include "src/cli/frame/device_set.h"
 
 #include <davit/device.h>
@@ -7,8 +6,11 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "src/cli/frame/command.h"
+#include "src/base/environment.h"
+#include "src/cli/ranks.h"
 
 static int parse_default(cli_device_set *set) {
   CLI_TRY(cli_status(davit_device_defaults(CLI_MAX_DEVICES, set->ids, &set->count)));
@@ -98,4 +100,44 @@ void cli_devices_print(const cli_device_set *set, FILE *file, const char *margin
       fprintf(file, "%sdevice %d: %s, %s\n", margin, info.device, davit_device_kind_string(info.kind),
               info.name);
   }
+}
+
+/* ---- work for the CPU alone ---- */
+
+/* By the files through which drivers are reached: NVIDIA's, AMD's, and that of Linux on Windows. Devices that pose as
+ * GPUs count. */
+static bool may_have_gpu(void) {
+  const char *simulated = dvt_environment("DAVIT_SIMULATE");
+  return access("/dev/nvidiactl", F_OK) == 0 || access("/dev/kfd", F_OK) == 0 ||
+         access("/dev/dxg", F_OK) == 0 || (simulated && *simulated);
+}
+
+static bool asks_for_devices(const cli_command *command, const cli_common *common) {
+  bool asks = common->trace || cli_is_given(command, common, "--devices") ||
+              cli_is_given(command, common, "--repeat");
+  for (const char *const *name = command->of_devices; name && *name && !asks; name++)
+    asks = cli_is_given(command, common, *name);
+  return asks;
+}
+
+/* What a compressed file holds is not known: arrays and sequences rarely shrink by more. */
+static int64_t weight(const char *path) {
+  enum { SHRINKS_BY = 32 };
+  const size_t length = strlen(path);
+  return length > 0 && path[length - 1] == 'z' ? SHRINKS_BY : 1;
+}
+
+bool cli_is_small(const cli_command *command, const cli_common *state) {
+  int64_t left = command->small_bytes;
+  if (left == 0 || cli_ranks_several() || asks_for_devices(command, state) || !may_have_gpu())
+    return false;
+  for (const cli_place *place = command->operands; place->name && left >= 0; place++) {
+    const char *path = *(const char *const *)((const char *)state + place->at);
+    struct stat file;
+    if (place->many || (path && (stat(path, &file) != 0 || !S_ISREG(file.st_mode))))
+      return false;
+    const int64_t bytes = path ? (int64_t)file.st_size : 0;
+    left = bytes > left ? -1 : left - bytes * weight(path ? path : "");
+  }
+  return left >= 0;
 }

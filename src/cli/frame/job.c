@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The driver of all commands. */
 #include "src/cli/frame/job.h"
 
 #include <davit/device.h>
@@ -16,7 +15,6 @@
 #include "src/cli/formats/compare.h"
 #include "src/cli/frame/arrays.h"
 #include "src/cli/frame/same.h"
-#include "src/cli/frame/small.h"
 #include "src/cli/ranks.h"
 
 /* ---- the state ---- */
@@ -160,9 +158,7 @@ static int open_outputs(cli_job *job) {
  * all ranks. */
 static int read_operands(cli_job *job) {
   const int64_t repeat = job->common.repeat ? job->common.repeat : 1;
-  job->run_seconds = cli_job_memory(job, (size_t)repeat, sizeof *job->run_seconds);
-  if (!job->run_seconds)
-    return CLI_DEVICE;
+  CLI_ROOM(job, job->run_seconds, repeat);
   if (job->command->read)
     return job->command->read(job);
   return job->command->arrays ? cli_arrays_read(job) : CLI_OK;

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A JSON writer. */
 #include "src/cli/frame/json.h"
 
 #include <ctype.h>

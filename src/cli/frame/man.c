@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Manual pages. */
 #include "src/cli/frame/man.h"
 
 #include <davit/version.h>
@@ -167,9 +166,9 @@ void cli_man_overview(cli_commands commands) {
   begin(NULL, "matrix products, reductions, scans, alignment and more on several accelerators");
   printf(
       ".SH SYNOPSIS\n\\fBdavit\\fR \\fIcommand\\fR [\\fIoperands\\fR] [\\fIoptions\\fR]\n.SH DESCRIPTION\n");
-  print_line("Runs one of the commands below on all GPUs, or on the CPU where there is none. Each has a page "
-             "of its own, "
-             "named davit-COMMAND. Standard output is data; remarks and failures go to standard error.");
+  print_line(
+      "Runs one of the commands below on all GPUs, or on the CPU where there is none. Each has a page of its "
+      "own, named davit-COMMAND. Standard output is data; remarks and failures go to standard error.");
   printf(".PP\n");
   print_line(cli_help_arrays);
   printf(".SH COMMANDS\n");

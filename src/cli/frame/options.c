@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command line, read by a command's rows. */
 #include "src/cli/frame/options.h"
 
 #include <ctype.h>
@@ -28,24 +27,21 @@ static const struct {
   cli_option row;
 } common_rows[] = {
     {CLI_COMMON_RAW,
-     CLI_OPTION(
-         TEXT, cli_common, reading.dtype, "--dtype", "T",
-         .words = "f2 f4 f8 c8 c16 i1 i2 i4 i8 u1 u2 u4 u8 b1",
-         .help =
-             "the first operand has no header: elements of this type alone, in C order; f2 f4 f8 c8 c16 i1 "
-             "i2 i4 i8 u1 u2 u4 u8 b1, after > in the other byte order")},
+     CLI_OPTION(TEXT, cli_common, reading.dtype, "--dtype", "T",
+                .words = "f2 f4 f8 c8 c16 i1 i2 i4 i8 u1 u2 u4 u8 b1",
+                .help = "the first operand has no header: elements of this type alone, in C order; f2 f4 f8 "
+                        "c8 c16 i1 i2 i4 i8 u1 u2 u4 u8 b1, after > in the other byte order")},
     {CLI_COMMON_RAW,
      CLI_OPTION(TEXT, cli_common, reading.shape, "--shape", "SHAPE", .words = "", .needs = "--dtype",
                 .otherwise = "a vector of all that the file has", .help = "its shape, such as 1000x3")},
     {CLI_COMMON_TABLE,
      CLI_OPTION(CHOICE, cli_common, reading.decimal, "--decimal", "MARK", .choices = decimals, .value = ".",
-                .help = "the decimal mark of numbers in CSV; with a comma the fields are "
-                        "separated by semicolons, tabs or blanks")},
-    {CLI_COMMON_TABLE,
-     CLI_OPTION(
-         CHOICE, cli_common, reading.missing, "--missing", "HOW", .choices = missings, .value = "refuse",
-         .help = "what to do with a line of CSV in which a number is missing: an empty field, NA, N/A, "
-                 "NULL, None, ?, - or .; for skip also NaN")},
+                .help = "the decimal mark of numbers in CSV; with a comma the fields are separated by "
+                        "semicolons, tabs or blanks")},
+    {CLI_COMMON_TABLE, CLI_OPTION(CHOICE, cli_common, reading.missing, "--missing", "HOW",
+                                  .choices = missings, .value = "refuse",
+                                  .help = "what to do with a line of CSV in which a number is missing: an "
+                                          "empty field, NA, N/A, NULL, None, ?, - or .; for skip also NaN")},
     {CLI_COMMON_DEVICES,
      CLI_OPTION(TEXT, cli_common, devices, "--devices", "LIST", .value = "all", .words = "all gpu host cpu",
                 .otherwise = "all, and the CPU alone for small files on a machine with GPUs",

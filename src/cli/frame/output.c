@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Output files, written whole or not at all. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
