@@ -343,7 +343,7 @@ static int copy_old(benchmarks *b) {
   for (int byte; code == CLI_OK && bytes < most && (byte = getc(old.file)) != EOF; bytes++)
     putc(byte, b->old.file);
   if (code == CLI_OK && ferror(old.file))
-    code = cli_fail(CLI_INPUT, "%s: expected a readable file: %s", old.name, strerror(errno));
+    code = cli_input_unreadable(old.name, errno);
   if (code == CLI_OK && fflush(b->old.file))
     code = cli_fail(CLI_FAILED, "no temporary file can be written: %s", strerror(errno));
   if (old.file)

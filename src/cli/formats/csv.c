@@ -57,12 +57,12 @@ typedef struct table {
 /* ---- numbers ---- */
 
 /* The field as strtod() reads it, which knows no decimal comma; false if it is no number for that. */
-static bool to_point(const table *t, const char *field, size_t length, char text[static NUMBER_TEXT]) {
+static bool to_point(cli_decimal decimal, const char *field, size_t length, char text[static NUMBER_TEXT]) {
   if (!length || length >= NUMBER_TEXT)
     return false;
   memcpy(text, field, length);
   text[length] = 0;
-  if (t->reading->decimal == CLI_DECIMAL_POINT)
+  if (decimal == CLI_DECIMAL_POINT)
     return true;
   if (strchr(text, '.'))
     return false;
@@ -79,28 +79,27 @@ static bool parse_whole(const char *text, int64_t *value) {
   return end != text && !*end && !errno && (*value || *text != '-');
 }
 
-/* Also in brackets, as NumPy writes it. */
-static bool parse_complex(char *text, number *n) {
-  const size_t length = strlen(text);
+/* Complex numbers end with j, and may be in brackets, as NumPy writes them. */
+static bool parse_number(cli_decimal decimal, bool complex_too, const char *field, size_t length, number *n) {
+  char text[NUMBER_TEXT], *at = text;
   double parts[2];
-  if (length > 2 && *text == '(' && text[length - 1] == ')') {
-    text[length - 1] = 0;
-    text++;
-  }
-  const bool good = cli_parse_complex(text, parts) && text[strlen(text) - 1] == 'j';
-  *n = (number){.type = CLI_C16, .real = parts[0], .imaginary = parts[1]};
-  return good;
-}
-
-static bool parse_number(const table *t, const char *field, size_t length, number *n) {
-  char text[NUMBER_TEXT], *end;
-  if (!to_point(t, field, length, text))
+  if (!to_point(decimal, field, length, text))
     return false;
   *n = (number){.type = CLI_F8};
   if (parse_whole(text, &n->whole))
     n->type = CLI_I8;
-  n->real = strtod(text, &end);
-  return (end != text && !*end) || (!t->columns && parse_complex(text, n));
+  const bool brackets = length > 2 && *text == '(' && text[length - 1] == ')';
+  if (brackets) {
+    text[length - 1] = 0;
+    at++;
+  }
+  const bool complex = at[strlen(at) - 1] == 'j';
+  if (!cli_parse_complex(at, parts) || (complex ? !complex_too : brackets))
+    return false;
+  n->type = complex ? CLI_C16 : n->type;
+  n->real = parts[0];
+  n->imaginary = parts[1];
+  return true;
 }
 
 /* What programs write where there is no number. */
@@ -114,7 +113,7 @@ static bool is_missing(const char *field, size_t length) {
 
 /* With --missing skip a NaN is a missing value too. */
 static content parse_field(const table *t, const char *field, size_t length, number *n) {
-  if (!parse_number(t, field, length, n))
+  if (!parse_number(t->reading->decimal, !t->columns, field, length, n))
     return is_missing(field, length) ? MISSING : OTHER;
   return t->reading->missing == CLI_MISSING_SKIP && (isnan(n->real) || isnan(n->imaginary)) ? MISSING
                                                                                             : NUMBER;
@@ -122,14 +121,13 @@ static content parse_field(const table *t, const char *field, size_t length, num
 
 /* Whether a field of the line is a number, with either decimal mark. Such a line is no line of names. */
 static bool holds_number(const table *t) {
-  static const cli_reading points = {.decimal = CLI_DECIMAL_POINT}, commas = {.decimal = CLI_DECIMAL_COMMA};
-  const table by_point = {.reading = &points}, by_comma = {.reading = &commas};
   cli_fields fields = {cli_separator(t->lines.text, t->reading->decimal), t->lines.text};
   const char *field;
   size_t length;
   bool found = false;
   for (number n; !found && cli_fields_next(&fields, &field, &length);)
-    found = parse_number(&by_point, field, length, &n) || parse_number(&by_comma, field, length, &n);
+    found = parse_number(CLI_DECIMAL_POINT, true, field, length, &n) ||
+            parse_number(CLI_DECIMAL_COMMA, true, field, length, &n);
   return found;
 }
 
@@ -178,14 +176,12 @@ static const char decimal_comma[] = "; --decimal , reads numbers with a decimal 
 
 /* Whether the line would have two numbers or more if the decimal mark were a comma. */
 static bool has_decimal_comma(const table *t) {
-  const cli_reading reading = {.decimal = CLI_DECIMAL_COMMA};
-  const table other = {.reading = &reading};
   cli_fields fields = {cli_separator(t->lines.text, CLI_DECIMAL_COMMA), t->lines.text};
   const char *field;
   size_t length;
   int numbers = 0, commas = 0;
   for (number n; cli_fields_next(&fields, &field, &length);) {
-    if (!parse_number(&other, field, length, &n))
+    if (!parse_number(CLI_DECIMAL_COMMA, true, field, length, &n))
       return false;
     numbers++;
     commas += has_comma_in_number(field, length);

@@ -28,6 +28,10 @@ int cli_standard_input(const char *path, bool *standard, const char **name) {
   return taken ? CLI_OK : CLI_USAGE;
 }
 
+int cli_input_unreadable(const char *name, int error) {
+  return cli_fail(CLI_INPUT, "%s: expected a readable file: %s", name, strerror(error));
+}
+
 int cli_input_open(const char *path, cli_input *input) {
   bool standard;
   *input = (cli_input){.start = -1};
@@ -42,7 +46,7 @@ int cli_input_open(const char *path, cli_input *input) {
   if (!found || S_ISDIR(status.st_mode)) {
     const int why = found ? EISDIR : errno;
     cli_input_close(input);
-    return cli_fail(CLI_INPUT, "%s: expected a readable file: %s", input->name, strerror(why));
+    return cli_input_unreadable(input->name, why);
   }
   const off_t start = S_ISREG(status.st_mode) ? ftello(input->file) : -1;
   if (start >= 0 && start <= status.st_size) {

@@ -65,6 +65,9 @@ static inline size_t cli_mark_length(const char *text, size_t length) {
   return length >= sizeof mark && !memcmp(text, mark, sizeof mark) ? sizeof mark : 0;
 }
 
+/* CLI_INPUT, after a message that the file cannot be read, and why: an error number. */
+int cli_input_unreadable(const char *name, int error);
+
 /* CLI_INPUT, after "NAME: offset N: …" with the present offset. A read error takes precedence. */
 int cli_input_fail(cli_input *input, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

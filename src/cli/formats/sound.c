@@ -65,10 +65,6 @@ static void restore(streams usual) {
 
 /* ---- a descriptor that can be read here and there ---- */
 
-static int system_fail(const char *name) {
-  return cli_fail(CLI_INPUT, "%s: expected a readable file: %s", name, strerror(errno));
-}
-
 static bool are_zero(const void *bytes, size_t count) {
   for (size_t i = 0; i < count; i++)
     if (((const char *)bytes)[i])
@@ -105,7 +101,7 @@ static int spool(const cli_input *input, const cli_sound_file *first, int *descr
     fclose(copy);
   if (code != CLI_OK)
     return code;
-  return lseek(*descriptor, 0, SEEK_SET) < 0 ? system_fail(input->name) : CLI_OK;
+  return lseek(*descriptor, 0, SEEK_SET) < 0 ? cli_input_unreadable(input->name, errno) : CLI_OK;
 }
 
 static int descriptor_of(const cli_input *input, const cli_sound_file *first, int *descriptor) {
@@ -113,8 +109,9 @@ static int descriptor_of(const cli_input *input, const cli_sound_file *first, in
     return spool(input, first, descriptor);
   *descriptor = dup(fileno(input->file));
   const off_t size = *descriptor < 0 ? -1 : lseek(*descriptor, 0, SEEK_END);
-  return size < 0 || lseek(*descriptor, size - (off_t)input->size, SEEK_SET) < 0 ? system_fail(input->name)
-                                                                                 : CLI_OK;
+  return size < 0 || lseek(*descriptor, size - (off_t)input->size, SEEK_SET) < 0
+             ? cli_input_unreadable(input->name, errno)
+             : CLI_OK;
 }
 
 /* ---- what libsndfile reads through ---- */
@@ -179,7 +176,7 @@ static int open_file(const cli_input *input, bool live, cli_sound *s) {
   s->file = sf_open_virtual(&calls, SFM_READ, &s->info, &s->bytes);
   restore(usual);
   if (s->bytes.error)
-    return cli_fail(CLI_INPUT, "%s: expected a readable file: %s", s->name, strerror(s->bytes.error));
+    return cli_input_unreadable(s->name, s->bytes.error);
   if (!s->file)
     return cli_fail(CLI_INPUT, "%s: expected sound that libsndfile reads: %s", s->name, sf_strerror(NULL));
   s->info.frames = s->bytes.open ? SF_COUNT_MAX : s->info.frames;

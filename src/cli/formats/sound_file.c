@@ -11,6 +11,7 @@
 #include "src/base/allocate.h"
 #include "src/base/buffer.h"
 #include "src/cli/fail.h"
+#include "src/cli/formats/input.h"
 
 /* Of a pipe: its header, with tags, must fit, to be read as it comes. */
 enum { PIPE_HEAD = DVT_BUFFER(1 << 16, 4096) };
@@ -37,10 +38,6 @@ typedef struct chunk {
   uint64_t size; /* without these */
   bool open;     /* the header leaves it open */
 } chunk;
-
-static int system_fail(const char *name) {
-  return cli_fail(CLI_INPUT, "%s: expected a readable file: %s", name, strerror(errno));
-}
 
 /* From the pipe, no more than is asked for: the next bytes may take long to come. */
 static int64_t take(cli_sound_file *f, void *bytes, int64_t count) {
@@ -252,11 +249,11 @@ int cli_sound_file_open(const char *name, int descriptor, cli_sound_file *f) {
   const off_t start = lseek(descriptor, 0, SEEK_CUR), end = lseek(descriptor, 0, SEEK_END);
   *f = (cli_sound_file){.descriptor = descriptor, .start = start, .size = end - start};
   if (start < 0 || end < 0)
-    return system_fail(name);
+    return cli_input_unreadable(name, errno);
   if (f->size < 1)
     return cli_fail(CLI_INPUT, "%s: expected sound, found an empty file", name);
   if (bytes_at(f, 0, head, sizeof head) < 0)
-    return system_fail(name);
+    return cli_input_unreadable(name, errno);
   CLI_TRY(check_size(name, f, head));
   CLI_TRY(check_samples(name, f, head));
   CLI_TRY(check_ogg(name, f, head));
