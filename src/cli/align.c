@@ -10,8 +10,7 @@
 
 #include "ref/ref.h"
 #include "src/base/error.h"
-#include "src/cli/align_list.h"
-#include "src/cli/align_scheme.h"
+#include "src/cli/align.h"
 #include "src/cli/clock.h"
 #include "src/cli/formats/fasta.h"
 #include "src/cli/formats/part.h"
@@ -447,7 +446,7 @@ static int load(void *state) {
   note_scheme(&c->scheme);
   if (c->mode == DAVIT_ALIGN_LOCAL)
     c->statistics = align_statistics_of(&c->scheme);
-  if (!cli_is_given(c->job.command, &c->job.common, "--min-score"))
+  if (!cli_job_given(&c->job, "--min-score"))
     c->minimum_score = c->mode == DAVIT_ALIGN_LOCAL ? 1 : INT32_MIN;
   const int64_t strands = has_strand(c, ALIGN_PLUS) + has_strand(c, ALIGN_MINUS);
   c->top = c->top < strands * c->target.count ? c->top : strands * c->target.count;

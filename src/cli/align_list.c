@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "src/cli/align_list.h"
+#include "src/cli/align.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -67,20 +67,10 @@ static int64_t choose(int64_t count, align_row *rows, int64_t top) {
 int align_list_share(int code, align_list *list, int64_t top) {
   if (!cli_ranks_several())
     return code;
-  size_t *sizes = dvt_allocate((size_t)cli_ranks_count(), sizeof *sizes);
-  void *all = NULL;
-  int64_t count = 0;
-  if (!sizes && code == CLI_OK)
-    code = cli_status(DAVIT_OUT_OF_HOST_MEMORY);
-  code = cli_ranks_collect(code, (size_t)list->count * sizeof *list->at, list->at, sizes, &all);
-  if (all) {
-    for (int rank = 0; rank < cli_ranks_count(); rank++)
-      count += (int64_t)(sizes[rank] / sizeof *list->at);
-    count = choose(count, all, top);
-  }
-  free(sizes);
-  if (code != CLI_OK)
-    return code;
+  void *all;
+  size_t bytes = 0;
+  CLI_TRY(cli_ranks_collect(code, (size_t)list->count * sizeof *list->at, list->at, &bytes, &all));
+  int64_t count = all ? choose((int64_t)(bytes / sizeof *list->at), all, top) : 0;
   cli_ranks_share(sizeof count, &count);
   code = cli_ranks_agree(cli_status(reserve(list, count)));
   if (code == CLI_OK) {
@@ -107,40 +97,38 @@ static bool write_alignments(const align_list *list, FILE *file) {
   return !ferror(file);
 }
 
-static davit_status read_alignments(align_list *list, int rank, const char *from) {
+static davit_status read_alignments(align_list *list, int rank, const char **from) {
   for (int64_t k = rank; k < list->count; k += cli_ranks_count()) {
     align_row *r = &list->at[k];
     int64_t length;
-    memcpy(&r->alignment, from, sizeof r->alignment);
-    memcpy(&length, from + sizeof r->alignment, sizeof length);
-    from += sizeof r->alignment + sizeof length;
+    memcpy(&r->alignment, *from, sizeof r->alignment);
+    memcpy(&length, *from + sizeof r->alignment, sizeof length);
+    *from += sizeof r->alignment + sizeof length;
     if (length < 0)
       continue;
     void *cigar;
     DVT_TRY(davit_malloc((size_t)length + 1, DAVIT_PAGEABLE, &cigar));
-    memcpy(cigar, from, (size_t)length);
+    memcpy(cigar, *from, (size_t)length);
     ((char *)cigar)[length] = 0;
     r->cigar = cigar;
-    from += length;
+    *from += length;
   }
   return DAVIT_SUCCESS;
 }
 
 int align_list_gather(align_list *list) {
-  size_t bytes = 0, *sizes = dvt_allocate((size_t)cli_ranks_count(), sizeof *sizes);
+  size_t bytes = 0, total;
   char *own = NULL;
   void *all = NULL;
   FILE *file = open_memstream(&own, &bytes);
-  const bool written = file && sizes && (cli_ranks_lead() || write_alignments(list, file));
-  const bool closed = file && !fclose(file);
+  const bool written = file && (cli_ranks_lead() || write_alignments(list, file)),
+             closed = file && !fclose(file);
   int code = written && closed ? CLI_OK : cli_status(DAVIT_OUT_OF_HOST_MEMORY);
-  code = cli_ranks_collect(code, bytes, own, sizes, &all);
+  code = cli_ranks_collect(code, bytes, own, &total, &all);
   const char *from = all;
-  for (int rank = 0; all && rank < cli_ranks_count() && code == CLI_OK; from += sizes[rank], rank++)
-    if (rank > 0)
-      code = cli_status(read_alignments(list, rank, from));
+  for (int rank = 1; all && rank < cli_ranks_count() && code == CLI_OK; rank++)
+    code = cli_status(read_alignments(list, rank, &from));
   free(all);
   free(own);
-  free(sizes);
   return code;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* TSV and JSON of our own; SAM 1.6 (Sequence Alignment/Map format specification); PAF (Heng Li's pairwise
  * mapping format); the twelve columns of BLAST's -outfmt 6. */
-#include "src/cli/align_rows.h"
+#include "src/cli/align.h"
 
 #include <davit/version.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "src/cli/align_scheme.h"
+#include "src/cli/align.h"
 
 #include <ctype.h>
 #include <inttypes.h>

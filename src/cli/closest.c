@@ -145,10 +145,6 @@ static int choose_algorithm(search *s) {
                                                                        s->points.data, &s->taken, &options));
 }
 
-static bool is_given(const search *s, const char *option) {
-  return cli_is_given(s->job.command, &s->job.common, option);
-}
-
 /* How many pairs are wanted, and memory for them. */
 static int make_room(search *s, bool reference) {
   const int64_t all = s->n < INT32_MAX ? s->n * (s->n - 1) / 2 : INT64_MAX;
@@ -171,8 +167,8 @@ static int load(void *state) {
     if (!s->scratch)
       return CLI_DEVICE;
   }
-  s->several = s->k || is_given(s, "--radius");
-  if (!is_given(s, "--radius"))
+  s->several = s->k || cli_job_given(&s->job, "--radius");
+  if (!cli_job_given(&s->job, "--radius"))
     s->radius = INFINITY;
   CLI_TRY(make_room(s, reference));
   return choose_algorithm(s);

@@ -468,10 +468,6 @@ static double or_zero(double given) {
   return given > 0 ? given : DAVIT_DETECT_ZERO;
 }
 
-static bool given(const detect_search *s, const char *name) {
-  return cli_is_given(s->job.command, &s->job.common, name);
-}
-
 static int check_windows(detect_search *s) {
   davit_detect_options *o = &s->options;
   const bool by_window = o->null == DAVIT_DETECT_NULL_WINDOW;
@@ -480,7 +476,7 @@ static int check_windows(detect_search *s) {
   if (o->window > 0 && o->hop > o->window)
     return cli_fail(CLI_USAGE, "--hop takes at most the window's %" PRId64 " frame%s, not %" PRId64,
                     o->window, CLI_PLURAL(o->window), o->hop);
-  if (!given(s, "--block") && by_window)
+  if (!cli_job_given(&s->job, "--block") && by_window)
     o->block = dvt_at_most(o->block, o->window);
   if (by_window && o->block > o->window)
     return cli_fail(CLI_USAGE, "--block takes at most the window's %" PRId64 " frame%s, not %" PRId64,
@@ -492,18 +488,18 @@ static int check_windows(detect_search *s) {
 static int check_options(detect_search *s) {
   davit_detect_options *o = &s->options;
   const bool by_window = o->null == DAVIT_DETECT_NULL_WINDOW;
-  o->threshold = given(s, "--threshold") ? or_zero(o->threshold) : 0;
-  o->coverage = given(s, "--coverage") ? or_zero(o->coverage) : 0;
+  o->threshold = cli_job_given(&s->job, "--threshold") ? or_zero(o->threshold) : 0;
+  o->coverage = cli_job_given(&s->job, "--coverage") ? or_zero(o->coverage) : 0;
   o->alpha = 1; /* decisions are made when all p-values are known */
-  o->floor_db = given(s, "--floor") ? or_zero(o->floor_db) : 0;
-  o->effect_floor_db = given(s, "--effect-floor") ? or_zero(o->effect_floor_db) : 0;
+  o->floor_db = cli_job_given(&s->job, "--floor") ? or_zero(o->floor_db) : 0;
+  o->effect_floor_db = cli_job_given(&s->job, "--effect-floor") ? or_zero(o->effect_floor_db) : 0;
   o->seed = s->job.common.seed;
-  if (by_window && !given(s, "--permutations"))
+  if (by_window && !cli_job_given(&s->job, "--permutations"))
     o->permutations = ORDERS;
-  s->any_binning = !by_window && !given(s, "--binning") && !given(s, "--frame");
+  s->any_binning = !by_window && !cli_job_given(&s->job, "--binning") && !cli_job_given(&s->job, "--frame");
   if (by_window && s->sound.frame == 0)
     s->sound.frame = DAVIT_FEATURES_FRAME;
-  if (!by_window && given(s, "--block"))
+  if (!by_window && cli_job_given(&s->job, "--block"))
     return cli_fail(CLI_USAGE, "--block needs --null window");
   if (o->round && o->gap_penalty > floor(o->gap_penalty))
     return cli_fail(CLI_USAGE, "--gap-penalty takes a whole number when --round is given");
@@ -513,7 +509,8 @@ static int check_options(detect_search *s) {
 /* Features that davit computed are powers and their changes. */
 static int choose_bands(detect_search *s) {
   davit_detect_options *o = &s->options;
-  if (!given(s, "--bands") && o->null == DAVIT_DETECT_NULL_STREAM && s->stream.width == DAVIT_FEATURES_WIDTH)
+  if (!cli_job_given(&s->job, "--bands") && o->null == DAVIT_DETECT_NULL_STREAM &&
+      s->stream.width == DAVIT_FEATURES_WIDTH)
     o->bands = DAVIT_FEATURES_BANDS;
   return 2 * o->bands <= s->stream.width
              ? CLI_OK

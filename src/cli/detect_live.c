@@ -5,9 +5,6 @@
  * them as the end of a stream of that length. Its row is certain when all windows that share frames with it
  * are whole too: of hits that overlap, one says 'detected'. So a row waits for at most the windows that
  * overlap it and a step of the stream, at the beginning also until there is something to compare with. */
-#include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/arithmetic.h"

@@ -31,12 +31,14 @@ static int64_t rank_of(const detect_rows *r, const davit_detect_hit *hit) {
   return llrint(hit->p_value * (double)(r->permutations + 1));
 }
 
+static int cannot_write(void) {
+  return cli_fail(CLI_FAILED, "the temporary file of the rows cannot be written");
+}
+
 static int append(detect_rows *r, int64_t count, const davit_detect_hit *hits) {
   for (int64_t i = 0; i < count; i++)
     r->ranks[rank_of(r, &hits[i])]++;
-  return fwrite(hits, sizeof *hits, (size_t)count, r->file) == (size_t)count
-             ? CLI_OK
-             : cli_fail(CLI_FAILED, "the temporary file of the rows cannot be written");
+  return fwrite(hits, sizeof *hits, (size_t)count, r->file) == (size_t)count ? CLI_OK : cannot_write();
 }
 
 int detect_rows_add(detect_rows *r, const davit_detect_hit *hit) {
@@ -50,13 +52,11 @@ static bool seek(const detect_rows *r, int64_t row) {
 
 int detect_rows_skip(detect_rows *r, int64_t count) {
   r->count += count;
-  return seek(r, r->count) ? CLI_OK
-                           : cli_fail(CLI_FAILED, "the temporary file of the rows cannot be written");
+  return seek(r, r->count) ? CLI_OK : cannot_write();
 }
 
 int detect_rows_put(detect_rows *r, int64_t row, int64_t count, const davit_detect_hit *hits) {
-  return seek(r, row) ? append(r, count, hits)
-                      : cli_fail(CLI_FAILED, "the temporary file of the rows cannot be written");
+  return seek(r, row) ? append(r, count, hits) : cannot_write();
 }
 
 int detect_rows_get(const detect_rows *r, int64_t row, int64_t count, davit_detect_hit *hits) {

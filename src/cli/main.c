@@ -7,7 +7,6 @@
 
 #include "src/cli/frame/help.h"
 #include "src/cli/frame/job.h"
-#include "src/cli/frame/man.h"
 #include "src/cli/frame/nearest.h"
 #include "src/cli/frame/openmp_environment.h"
 #include "src/cli/frame/output.h"

@@ -3,11 +3,9 @@
 #include <complex.h>
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "src/cli/formats/array_file.h"
 #include "src/cli/formats/compare.h"
-#include "src/cli/ranks.h"
 #include "src/cli/reduce_fold.h"
 
 /* ---- operand ---- */
@@ -94,7 +92,7 @@ static int group(reduction *r) {
   r->groups = 1;
   r->length = cli_array_count(&r->x);
   r->shape = (cli_array){.shape = {1, 1}, .fortran = true};
-  if (cli_is_given(r->job.command, &r->job.common, "--axis"))
+  if (cli_job_given(&r->job, "--axis"))
     return group_by_axis(r);
   return reduce_gives_place(r) ? cli_array_to_c(&r->x) : CLI_OK; /* places are those in C order */
 }
@@ -129,7 +127,7 @@ static davit_status work(void *state, cli_array *result, bool reference) {
 static int divides(const void *state, bool *divided) {
   const reduction *r = state;
   int code = cli_divides_on_devices(state, divided);
-  *divided = *divided && !cli_is_given(r->job.command, &r->job.common, "--axis");
+  *divided = *divided && !cli_job_given(&r->job, "--axis");
   if (!*divided)
     return code;
   cli_array x;

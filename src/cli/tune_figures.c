@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `davit tune gemm`: the figures of the model from which davit chooses tiles, devices and grids. */
-#include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/error.h"

@@ -63,7 +63,7 @@ static void check_parts(const char *path, const davit_features_options *options,
 /* A feature file's frames are its rows. */
 static void check_rows(const char *path, const cli_array *frames) {
   cli_array array;
-  fuzz_accept(cli_array_read(path, NULL, CLI_MEMORY_PLAIN, NULL, &array));
+  fuzz_accept(cli_array_read(path, &(cli_reading){0}, CLI_MEMORY_PLAIN, NULL, &array));
   FUZZ_REQUIRE(array.shape[0] == frames->shape[0] && array.shape[1] == frames->shape[1]);
   for (int64_t i = 0; i < array.shape[0]; i++)
     for (int64_t k = 0; k < array.shape[1]; k++) {

@@ -3,7 +3,6 @@
 #include "src/cli/formats/archive.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

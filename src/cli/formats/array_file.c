@@ -125,17 +125,14 @@ static int read_open(cli_input *input, const cli_reading *reading, cli_columns *
   return code == CLI_OK && part ? cli_part_take(part, array) : code;
 }
 
-static const cli_reading usual;
-
 /* `columns` of points; NULL: the file has no points. */
 static int read_array(const char *path, const cli_reading *reading, cli_memory memory, cli_columns *columns,
                       cli_part *part, cli_array *array) {
-  const cli_reading *how = reading ? reading : &usual;
   *array = (cli_array){.wanted = memory};
   cli_input input;
-  int code = open_input(path, how, &input);
+  int code = open_input(path, reading, &input);
   if (code == CLI_OK)
-    code = read_open(&input, how, columns, part, array);
+    code = read_open(&input, reading, columns, part, array);
   cli_input_close(&input);
   if (code != CLI_OK)
     cli_array_free(array);
@@ -148,13 +145,12 @@ int cli_array_read(const char *path, const cli_reading *reading, cli_memory memo
 }
 
 int cli_array_peek(const char *path, const cli_reading *reading, cli_array *array, bool *known) {
-  const cli_reading *how = reading ? reading : &usual;
   *array = (cli_array){0};
   cli_input input;
-  int code = open_input(path, how, &input);
-  *known = code == CLI_OK && is_binary(&input, how);
+  int code = open_input(path, reading, &input);
+  *known = code == CLI_OK && is_binary(&input, reading);
   if (*known)
-    code = open_binary(&input, how, array);
+    code = open_binary(&input, reading, array);
   cli_input_close(&input);
   return code;
 }

@@ -363,8 +363,7 @@ static int read_table(table *t, cli_array *array) {
 }
 
 int cli_csv_read(cli_input *input, const cli_reading *reading, cli_columns *columns, cli_array *array) {
-  static const cli_reading usual = {0};
-  table t = {.lines = cli_lines_of(input), .reading = reading ? reading : &usual, .columns = columns};
+  table t = {.lines = cli_lines_of(input), .reading = reading, .columns = columns};
   const int code = read_table(&t, array);
   cli_lines_close(&t.lines);
   free(t.block);

@@ -7,7 +7,6 @@
  *
  * real gives float64, integer int64, complex complex128. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

@@ -5,8 +5,6 @@
  * Read are the types of dtype.h in up to CLI_DIMS dimensions; everything else is refused with its offset.
  * Written is version 1. */
 #include <ctype.h>
-#include <inttypes.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
 
 #include <complex.h>
 #include <float.h>
-#include <inttypes.h>
 #include <math.h>
 
 #include "src/cli/fail.h"

@@ -8,16 +8,12 @@
 #include "src/cli/formats/array_file.h"
 #include "src/cli/ranks.h"
 
-static void *member(cli_job *job, size_t at) {
-  return (char *)job + at;
-}
-
 static const char *path_of(cli_job *job, const cli_array_row *row) {
-  return row->path ? *(const char **)member(job, row->path) : NULL;
+  return row->path ? *(const char **)cli_member(job, row->path) : NULL;
 }
 
 static int trans_of(cli_job *job, const cli_array_row *row) {
-  return row->trans ? *(int *)member(job, row->trans) : CLI_NOT_TRANSPOSED;
+  return row->trans ? *(int *)cli_member(job, row->trans) : CLI_NOT_TRANSPOSED;
 }
 
 static bool is_matrix(const cli_array_row *row) {
@@ -170,7 +166,7 @@ static int take_shape(cli_job *job, const cli_array_row *row, const cli_array *a
 static int check_factors(cli_job *job, cli_type type) {
   for (const cli_option *row = job->command->options; row && row->name; row++)
     if (row->kind == CLI_COMPLEX)
-      CLI_TRY(cli_check_scalar(row->name + 2, *(double _Complex *)member(job, row->at), type));
+      CLI_TRY(cli_check_scalar(row->name + 2, *(double _Complex *)cli_member(job, row->at), type));
   return CLI_OK;
 }
 
@@ -188,7 +184,7 @@ static int finish_operand(cli_job *job, const cli_array_row *row, cli_array *arr
 }
 
 static int read_operand(cli_job *job, const cli_array_row *row) {
-  cli_array *array = member(job, row->at), *first = member(job, job->command->arrays->at);
+  cli_array *array = cli_member(job, row->at), *first = cli_member(job, job->command->arrays->at);
   const cli_reading other = cli_reading_of_other(&job->common.reading);
   const bool plain = row->at == job->command->initial || row->scratch;
   const cli_memory memory = plain ? CLI_MEMORY_PLAIN : job->memory;
@@ -213,19 +209,19 @@ static int read_operands(cli_job *job) {
     if (path_of(job, row))
       CLI_TRY(read_operand(job, row));
     else if (row->factor)
-      *(double _Complex *)member(job, row->factor) = 0;
+      *(double _Complex *)cli_member(job, row->factor) = 0;
   return CLI_OK;
 }
 
 /* ---- results ---- */
 
 static int create(cli_job *job, const cli_array_row *row) {
-  const cli_array *first = member(job, job->command->arrays->at);
+  const cli_array *first = cli_member(job, job->command->arrays->at);
   return row->path || !row->shape
              ? CLI_OK
              : cli_array_create(first->type, (int)strlen(row->shape), size_at(job, row, 0)->here,
                                 size_at(job, row, 1)->here, row->scratch ? CLI_MEMORY_PLAIN : job->memory,
-                                member(job, row->at));
+                                cli_member(job, row->at));
 }
 
 static const cli_array_row *result_row(const cli_job *job) {
@@ -239,7 +235,7 @@ static const cli_array_row *result_row(const cli_job *job) {
  * the result. */
 static void set_rate(cli_job *job) {
   const cli_array_row *result = result_row(job);
-  const cli_type type = ((const cli_array *)member(job, job->command->arrays->at))->type;
+  const cli_type type = ((const cli_array *)cli_member(job, job->command->arrays->at))->type;
   double flops = cli_flops(type), bytes = job->bytes;
   for (int i = 0; i <= CLI_SIZES; i++)
     flops *= (double)job->sizes[i].whole;
@@ -274,7 +270,7 @@ typedef struct block {
 } block;
 
 static block block_of(cli_job *job, const cli_array_row *row, int rank) {
-  const cli_array *own = member(job, row->at);
+  const cli_array *own = cli_member(job, row->at);
   block b;
   for (int i = 0; i < 2; i++) {
     const cli_size *size = size_at(job, row, i);
@@ -299,13 +295,13 @@ static void receive_blocks(cli_job *job, const cli_array_row *row, char *room, c
     const block b = block_of(job, row, rank);
     if (rank > 0)
       cli_ranks_receive(rank, b.bytes, room);
-    put_block(&b, rank > 0 ? room : ((const cli_array *)member(job, row->at))->data, whole);
+    put_block(&b, rank > 0 ? room : ((const cli_array *)cli_member(job, row->at))->data, whole);
   }
 }
 
 /* On rank 0: an array for the result, and a block for the largest part of another rank. */
 static int make_room(cli_job *job, const cli_array_row *row, cli_array *whole, cli_array *room) {
-  const cli_array *own = member(job, row->at);
+  const cli_array *own = cli_member(job, row->at);
   size_t most = 0;
   for (int rank = 1; rank < cli_ranks_count(); rank++) {
     const size_t bytes = block_of(job, row, rank).bytes;
@@ -317,7 +313,7 @@ static int make_room(cli_job *job, const cli_array_row *row, cli_array *whole, c
 }
 
 static int collect(cli_job *job, const cli_array_row *row) {
-  cli_array whole = {0}, room = {0}, *own = member(job, row->at);
+  cli_array whole = {0}, room = {0}, *own = cli_member(job, row->at);
   const int code = cli_ranks_agree(cli_ranks_lead() ? make_room(job, row, &whole, &room) : CLI_OK);
   if (code != CLI_OK) {
     cli_array_free(&whole);
@@ -335,7 +331,7 @@ static int read_whole(cli_job *job) {
   forget_sizes(job);
   for (const cli_array_row *row = job->command->arrays; row->at; row++)
     if (row->at != job->command->result)
-      cli_array_free(member(job, row->at));
+      cli_array_free(cli_member(job, row->at));
   return prepare(job);
 }
 

@@ -3,7 +3,7 @@
  * their rows; numbers have none. */
 #include <string.h>
 
-#include "src/cli/frame/man.h"
+#include "src/cli/frame/help.h"
 
 /* Whether the value is a file's name. */
 static bool takes_file(const cli_option *option) {

@@ -3,7 +3,6 @@
 
 #include <davit/device.h>
 #include <davit/trace.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,12 +22,8 @@
 _Static_assert(offsetof(cli_job, common) == 0,
                "the parser finds the common options at the state's beginning");
 
-static void *member(cli_job *job, size_t at) {
-  return (char *)job + at;
-}
-
 static cli_array *array_at(cli_job *job, size_t at) {
-  return at ? member(job, at) : NULL;
+  return at ? cli_member(job, at) : NULL;
 }
 
 /* The command's result, or NULL. */
@@ -66,7 +61,7 @@ void *cli_job_memory(cli_job *job, size_t count, size_t size) {
 static void free_state(cli_job *job) {
   const cli_command *command = job->command;
   for (const cli_option *row = NULL; (row = next_output(job, row));)
-    cli_output_discard(member(job, row->at));
+    cli_output_discard(cli_member(job, row->at));
   if (command->release)
     command->release(job);
   for (const cli_array_row *row = command->arrays; row && row->at; row++)
@@ -119,14 +114,14 @@ static bool is_array(const cli_job *job, const cli_option *row) {
 }
 
 static int check_output(cli_job *job, const cli_option *row) {
-  const cli_output *output = member(job, row->at);
+  const cli_output *output = cli_member(job, row->at);
   if (!output->path)
     return CLI_OK;
   if (is_array(job, row) && !cli_writer_of(output->path))
     return cli_fail(CLI_USAGE, "%s %s: expected a name that ends in one of " CLI_WRITTEN, row->name,
                     output->path);
   for (const cli_option *other = NULL; (other = next_output(job, other)) != row;) {
-    const cli_output *earlier = member(job, other->at);
+    const cli_output *earlier = cli_member(job, other->at);
     if (earlier->path && !strcmp(output->path, earlier->path))
       return cli_fail(CLI_USAGE, "%s and %s both want '%s'", other->name, row->name, output->path);
   }
@@ -141,7 +136,7 @@ static int check_output(cli_job *job, const cli_option *row) {
 
 static int open_outputs(cli_job *job) {
   for (const cli_option *row = NULL; (row = next_output(job, row));) {
-    cli_output *output = member(job, row->at);
+    cli_output *output = cli_member(job, row->at);
     if (!cli_ranks_lead())
       *output = (cli_output){0};
     else if (!output->path && !job->common.json)
@@ -320,7 +315,7 @@ static int finish(cli_job *job) {
 }
 
 static int write_output(cli_job *job, const cli_option *row) {
-  cli_output *output = member(job, row->at);
+  cli_output *output = cli_member(job, row->at);
   const cli_array *array = array_at(job, row->array ? row->array : job->command->result);
   return array ? cli_output_write(output, array)
                : cli_output_write_text(output, row->write ? row->write : job->command->write, job);
@@ -451,7 +446,7 @@ static void remark_lost_result(const cli_job *job) {
   const cli_option *first = next_output(job, NULL);
   bool kept = !first || (job->command->print && !job->command->print_is_aside);
   for (const cli_option *row = NULL; (row = next_output(job, row));)
-    kept |= cli_is_given(job->command, &job->common, row->name) || row->value;
+    kept |= cli_job_given(job, row->name) || row->value;
   if (!kept)
     cli_remark("the result was not kept; %s %s writes it", first->name, first->argument);
 }

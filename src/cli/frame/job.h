@@ -21,6 +21,11 @@ void *cli_job_memory(cli_job *job, size_t count, size_t size);
       return CLI_DEVICE;                                                                                     \
   } while (0)
 
+/* Whether the command line has this option. */
+static inline bool cli_job_given(const cli_job *job, const char *option) {
+  return cli_is_given(job->command, &job->common, option);
+}
+
 /* Runs the command's `work` warmup + repeat times, each time with the result as it was before the first run,
  * and adds the times to job->seconds. `run` of commands without one of their own. */
 int cli_job_measure(cli_job *job);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "src/cli/frame/man.h"
+#include "src/cli/frame/help.h"
 
 #include <davit/version.h>
 #include <string.h>

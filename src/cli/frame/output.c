@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "src/cli/fail.h"
 #include "src/cli/formats/array_file.h"
