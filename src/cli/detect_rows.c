@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "src/base/allocate.h"
 #include "src/cli/fail.h"
@@ -197,23 +198,14 @@ static const char *detect_decision_name(detect_decision decision) {
 }
 
 const char *detect_notes(unsigned notes) {
-  static const char *const names[DETECT_NOTES] = {"-",
-                                                  "short",
-                                                  "alpha",
-                                                  "short alpha",
-                                                  "stream",
-                                                  "short stream",
-                                                  "alpha stream",
-                                                  "short alpha stream",
-                                                  "brief",
-                                                  "short brief",
-                                                  "alpha brief",
-                                                  "short alpha brief",
-                                                  "stream brief",
-                                                  "short stream brief",
-                                                  "alpha stream brief",
-                                                  "short alpha stream brief"};
-  return names[notes];
+  static const char *const words[] = {"short", "alpha", "stream", "brief"};
+  static char text[32];
+  size_t used = 0;
+  strcpy(text, "-");
+  for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+    if (notes >> k & 1)
+      used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", used ? " " : "", words[k]);
+  return text;
 }
 
 bool detect_rows_head(FILE *file) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* davit devices: the devices, their memory and their links. */
 #include <davit/device.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "src/base/error.h"
@@ -85,7 +86,7 @@ static void json_bytes(cli_json *json, const char *key, const entry *e, size_t b
   if (e->known)
     cli_json_integer(json, key, (int64_t)bytes);
   else
-    cli_json_null(json, key);
+    cli_json_real(json, key, (double)NAN); /* null */
 }
 
 static void json_entry(cli_json *json, const inventory *all, int i) {

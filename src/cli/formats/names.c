@@ -98,11 +98,6 @@ void cli_write_plain(FILE *file, const char *text) {
   }
 }
 
-/* The number of a control character, whose last byte is its code. */
-static unsigned code_of(const char *control, size_t bytes) {
-  return (unsigned char)control[bytes - 1];
-}
-
 void cli_write_quoted(FILE *file, const char *text) {
   putc('"', file);
   while (*text) {
@@ -110,7 +105,7 @@ void cli_write_quoted(FILE *file, const char *text) {
     if (*text == '"' || *text == '\\')
       fprintf(file, "\\%c", *text);
     else if (dvt_is_control(text))
-      fprintf(file, "\\u%04x", code_of(text, bytes));
+      fprintf(file, "\\u%04x", (unsigned char)text[bytes - 1]); /* the last byte is its code */
     else if (bytes)
       fwrite(text, 1, bytes, file);
     else

@@ -98,11 +98,6 @@ void cli_json_real(cli_json *json, const char *key, double value) {
   write_unit(json, key);
 }
 
-void cli_json_null(cli_json *json, const char *key) {
-  begin_value(json, key);
-  fputs("null", json->file);
-}
-
 void cli_json_bool(cli_json *json, const char *key, bool value) {
   begin_value(json, key);
   fputs(value ? "true" : "false", json->file);
