@@ -5,7 +5,7 @@ file(GLOB tool_sources CONFIGURE_DEPENDS src/cli/*.c src/cli/formats/*.c src/cli
 list(REMOVE_ITEM tool_sources ${PROJECT_SOURCE_DIR}/src/cli/main.c)
 add_library(davit_cli OBJECT ${tool_sources})
 target_link_libraries(davit_cli PUBLIC davit_compile PkgConfig::DAVIT_sndfile PkgConfig::DAVIT_soxr
-                      PkgConfig::DAVIT_htslib PkgConfig::DAVIT_libzip PkgConfig::DAVIT_zlib)
+                      PkgConfig::DAVIT_libzip PkgConfig::DAVIT_zlib)
 add_executable(davit_tool src/cli/main.c src/base/allocate.c src/base/cgroup.c src/base/cpu.c src/base/environment.c
                src/base/fork.c src/base/inject.c src/base/limit.c src/base/replace.c src/base/team.c src/base/thread.c
                $<TARGET_OBJECTS:davit_ref>)

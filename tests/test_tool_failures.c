@@ -8,7 +8,7 @@
  * and no thread.
  *
  * Files fail in the kernel's place: a filter passes their system calls to this process (seccomp_unotify(2)),
- * which answers the n-th on a file of the test with EIO. So what the C library, htslib and libsndfile do is
+ * which answers the n-th on a file of the test with EIO. So what the C library, zlib and libsndfile do is
  * reached as well. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -397,7 +397,7 @@ static void be_the_tool(const command *c, int kind, int n, int socket) {
     armed = dvt_injected((dvt_injection)kind);
   outcome->fired = !armed;
   outcome->opened = open_descriptors() - before;
-  if (outcome->unclosed) /* htslib loses its memory then */
+  if (outcome->unclosed) /* libraries may lose their memory then */
     _exit(code);
   exit(code);
 }

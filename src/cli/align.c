@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "ref/ref.h"
-#include "src/cli/align_list.h"
-#include "src/cli/align_scheme.h"
+#include "src/base/error.h"
+#include "src/cli/align.h"
 #include "src/cli/clock.h"
 #include "src/cli/formats/fasta.h"
 #include "src/cli/formats/part.h"
@@ -46,10 +46,6 @@ typedef struct comparison {
   double create_seconds, trace_seconds;
 } comparison;
 
-static int64_t length_of(const cli_sequences *s, int64_t index) {
-  return s->offsets[index + 1] - s->offsets[index];
-}
-
 static const uint8_t *symbols_of(const cli_sequences *s, int64_t index) {
   return s->symbols + s->offsets[index];
 }
@@ -65,8 +61,8 @@ static bool has_strand(const comparison *c, align_strand strand) {
 static int64_t longest(const cli_sequences *s) {
   int64_t most = 0;
   for (int64_t k = 0; k < s->count; k++)
-    if (length_of(s, k) > most)
-      most = length_of(s, k);
+    if (cli_sequences_length(s, k) > most)
+      most = cli_sequences_length(s, k);
   return most;
 }
 
@@ -79,7 +75,7 @@ static size_t scratch_words(const comparison *c) {
 static int32_t reference_score(const comparison *c, int64_t query, align_strand strand, int64_t k) {
   const davit_align_scoring *scoring = &c->scheme.scoring;
   const uint8_t *symbols = query_symbols(c, query, strand), *target = symbols_of(&c->target, k);
-  const int64_t m = length_of(&c->query, query), n = length_of(&c->target, k);
+  const int64_t m = cli_sequences_length(&c->query, query), n = cli_sequences_length(&c->target, k);
   int64_t *scratch = c->scratch + (size_t)omp_get_thread_num() * scratch_words(c);
   return c->mode == DAVIT_ALIGN_LOCAL
              ? dvt_ref_align_score(scoring, m, symbols, n, target, (int32_t *)scratch)
@@ -92,44 +88,29 @@ static void score_by_reference(const comparison *c, int64_t query, align_strand 
     scores[k] = reference_score(c, query, strand, c->first + k);
 }
 
-static int compare_hits(const void *x, const void *y) {
-  const align_hit a = {.hit = *(const davit_align_hit *)x}, b = {.hit = *(const davit_align_hit *)y};
-  return align_compare_hits(&a, &b);
-}
-
-/* The best of all targets, in c->hits; how many. */
-static int64_t select_hits(const comparison *c, const int32_t *scores) {
-  int64_t count = 0;
-  for (int64_t k = 0; k < c->count; k++)
-    if (scores[k] > 0 || c->mode != DAVIT_ALIGN_LOCAL)
-      c->hits[count++] = (davit_align_hit){k, scores[k]};
-  qsort(c->hits, (size_t)count, sizeof *c->hits, compare_hits);
-  return count < c->top ? count : c->top;
-}
-
 /* ---- the search ---- */
 
 /* The hits of a query's strands come together in c->found: begin, add for each strand, choose. */
-static void add_hits(comparison *c, align_strand strand, int64_t count) {
-  for (int64_t k = 0; k < count; k++) {
-    c->found[c->found_count] = (align_hit){c->hits[k], strand};
-    c->found[c->found_count++].hit.target += c->first;
-  }
+static void add_hit(comparison *c, align_strand strand, int64_t target, int32_t score) {
+  c->found[c->found_count++] = (align_hit){{c->first + target, score}, strand};
 }
 
-static int compare_found(const void *a, const void *b) {
-  return align_compare_hits(a, b);
+static void add_scores(comparison *c, align_strand strand, const int32_t *scores) {
+  for (int64_t k = 0; k < c->count; k++)
+    if (scores[k] > 0 || c->mode != DAVIT_ALIGN_LOCAL)
+      add_hit(c, strand, k, scores[k]);
 }
 
 static bool is_wanted(const comparison *c, int64_t query, int32_t score) {
   return score >= c->minimum_score &&
-         (c->maximum_expect <= 0 || align_expect(&c->statistics, score, length_of(&c->query, query),
-                                                 c->target.offsets[c->target.count]) <= c->maximum_expect);
+         (c->maximum_expect <= 0 ||
+          align_expect(&c->statistics, score, cli_sequences_length(&c->query, query),
+                       c->target.offsets[c->target.count]) <= c->maximum_expect);
 }
 
 static void choose_hits(comparison *c, int64_t query) {
   int64_t count = 0;
-  qsort(c->found, (size_t)c->found_count, sizeof *c->found, compare_found);
+  qsort(c->found, (size_t)c->found_count, sizeof *c->found, align_compare_hits);
   while (count < c->found_count && count < c->top && is_wanted(c, query, c->found[count].hit.score))
     count++;
   c->found_count = count;
@@ -137,8 +118,9 @@ static void choose_hits(comparison *c, int64_t query) {
 
 static davit_status align_pair(const comparison *c, int64_t query, align_strand strand, int64_t target,
                                davit_align_result *result, char **cigar) {
-  return davit_align_trace(&c->scheme.scoring, length_of(&c->query, query), query_symbols(c, query, strand),
-                           length_of(&c->target, target), symbols_of(&c->target, target), result, cigar,
+  return davit_align_trace(&c->scheme.scoring, cli_sequences_length(&c->query, query),
+                           query_symbols(c, query, strand), cli_sequences_length(&c->target, target),
+                           symbols_of(&c->target, target), result, cigar,
                            &(davit_align_trace_options){CLI_DEVICES(c), .mode = c->mode});
 }
 
@@ -159,40 +141,41 @@ static davit_status score_pairs(const comparison *c, int64_t query, align_strand
   return failed < count ? align_pair(c, query, strand, c->first + failed, &again, NULL) : DAVIT_SUCCESS;
 }
 
-static davit_status search(comparison *c, int64_t query, align_strand strand, bool reference) {
-  davit_status status = DAVIT_SUCCESS;
+static davit_status search_database(comparison *c, int64_t query, align_strand strand) {
   int64_t found = 0;
+  if (c->count > 0)
+    DVT_TRY(davit_align_search(c->database, &c->scheme.scoring, cli_sequences_length(&c->query, query),
+                               query_symbols(c, query, strand), c->top < c->count ? c->top : c->count,
+                               c->hits, &found));
+  for (int64_t k = 0; k < found; k++)
+    add_hit(c, strand, c->hits[k].target, c->hits[k].score);
+  return DAVIT_SUCCESS;
+}
+
+static davit_status search(comparison *c, int64_t query, align_strand strand, bool reference) {
   cli_progress_at(&c->job.progress, (double)query, (double)c->query.count, "sequences");
-  if (reference) {
+  if (!reference && c->mode == DAVIT_ALIGN_LOCAL)
+    return search_database(c, query, strand);
+  if (reference)
     score_by_reference(c, query, strand, c->scores);
-    found = select_hits(c, c->scores);
-  } else if (c->mode != DAVIT_ALIGN_LOCAL) {
-    status = score_pairs(c, query, strand, c->scores);
-    found = select_hits(c, c->scores);
-  } else if (c->count > 0) {
-    status = davit_align_search(c->database, &c->scheme.scoring, length_of(&c->query, query),
-                                query_symbols(c, query, strand), c->top < c->count ? c->top : c->count,
-                                c->hits, &found);
-  }
-  if (status == DAVIT_SUCCESS)
-    add_hits(c, strand, found);
-  return status;
+  else
+    DVT_TRY(score_pairs(c, query, strand, c->scores));
+  add_scores(c, strand, c->scores);
+  return DAVIT_SUCCESS;
 }
 
 /* The rows of all queries; `find` adds the hits of one and a strand. */
 static davit_status find_rows(comparison *c, align_list *rows, bool reference,
                               davit_status (*find)(comparison *, int64_t, align_strand, bool)) {
-  davit_status status = DAVIT_SUCCESS;
-  for (int64_t query = 0; query < c->query.count && status == DAVIT_SUCCESS; query++) {
+  for (int64_t query = 0; query < c->query.count; query++) {
     c->found_count = 0;
-    for (align_strand strand = 0; strand < ALIGN_STRANDS && status == DAVIT_SUCCESS; strand++)
+    for (align_strand strand = 0; strand < ALIGN_STRANDS; strand++)
       if (has_strand(c, strand))
-        status = find(c, query, strand, reference);
+        DVT_TRY(find(c, query, strand, reference));
     choose_hits(c, query);
-    if (status == DAVIT_SUCCESS)
-      status = align_list_add(rows, query, c->found_count, c->found);
+    DVT_TRY(align_list_add(rows, query, c->found_count, c->found));
   }
-  return status;
+  return DAVIT_SUCCESS;
 }
 
 static davit_status work(void *state, cli_array *unused, bool reference) {
@@ -205,9 +188,8 @@ static davit_status work(void *state, cli_array *unused, bool reference) {
 static int make_database(comparison *c) {
   if (c->job.devices.reference || c->mode != DAVIT_ALIGN_LOCAL || c->count == 0)
     return CLI_OK;
-  int64_t *offsets = cli_job_memory(&c->job, (size_t)c->count + 1, sizeof *offsets);
-  if (!offsets)
-    return CLI_DEVICE;
+  int64_t *offsets;
+  CLI_ROOM(&c->job, offsets, c->count + 1);
   const int64_t begin = c->target.offsets[c->first];
   for (int64_t k = 0; k <= c->count; k++)
     offsets[k] = c->target.offsets[c->first + k] - begin;
@@ -269,11 +251,9 @@ static int trace_all(comparison *c) {
 
 static int run(void *state) {
   comparison *c = state;
-  int code = make_database(c);
-  if (code == CLI_OK)
-    code = cli_job_measure(&c->job);
-  code = align_list_share(code, &c->rows, c->top);
-  return code == CLI_OK ? trace_all(c) : code;
+  const int code = make_database(c);
+  CLI_TRY(align_list_share(code == CLI_OK ? cli_job_measure(&c->job) : code, &c->rows, c->top));
+  return trace_all(c);
 }
 
 static int gather(void *state) {
@@ -309,18 +289,17 @@ static int64_t score_of_columns(const comparison *c, const align_row *r) {
 
 /* Of a strand: counts the scores that differ, and adds the reference's hits to c->found. */
 static davit_status check_scores(comparison *c, int64_t query, align_strand strand, bool reference) {
-  davit_status status = DAVIT_SUCCESS;
   score_by_reference(c, query, strand, c->expected);
   if (!reference && c->count > 0) {
-    status = c->mode != DAVIT_ALIGN_LOCAL
-                 ? score_pairs(c, query, strand, c->scores)
-                 : davit_align_scores(c->database, &c->scheme.scoring, length_of(&c->query, query),
-                                      query_symbols(c, query, strand), c->scores);
-    for (int64_t k = 0; status == DAVIT_SUCCESS && k < c->count; k++)
+    DVT_TRY(c->mode != DAVIT_ALIGN_LOCAL
+                ? score_pairs(c, query, strand, c->scores)
+                : davit_align_scores(c->database, &c->scheme.scoring, cli_sequences_length(&c->query, query),
+                                     query_symbols(c, query, strand), c->scores));
+    for (int64_t k = 0; k < c->count; k++)
       c->wrong += c->scores[k] != c->expected[k];
   }
-  add_hits(c, strand, select_hits(c, c->expected));
-  return status;
+  add_scores(c, strand, c->expected);
+  return DAVIT_SUCCESS;
 }
 
 static int64_t count_wrong_rows(const comparison *c) {
@@ -336,15 +315,14 @@ static int64_t count_wrong_rows(const comparison *c) {
 static int check(void *state, cli_check *check) {
   comparison *c = state;
   const davit_status status = find_rows(c, &c->right, c->job.devices.reference, check_scores);
-  int code = align_list_share(cli_status(status), &c->right, c->top);
+  CLI_TRY(align_list_share(cli_status(status), &c->right, c->top));
   const double own = c->wrong;
-  if (code == CLI_OK && cli_ranks_several())
-    code = cli_status(cli_ranks_reduce(DAVIT_SUM, DAVIT_DOUBLE, 1, &own, &c->wrong));
-  if (code == CLI_OK && cli_ranks_lead())
+  if (cli_ranks_several())
+    CLI_TRY(cli_status(cli_ranks_reduce(DAVIT_SUM, DAVIT_DOUBLE, 1, &own, &c->wrong)));
+  if (cli_ranks_lead())
     *check = (cli_check){.measure = "scores, hits and columns that differ",
-                         .error = c->wrong + (double)count_wrong_rows(c),
-                         .bound = 0};
-  return code;
+                         .error = c->wrong + (double)count_wrong_rows(c)};
+  return CLI_OK;
 }
 
 /* ---- report ---- */
@@ -388,12 +366,12 @@ static int make_room(comparison *c) {
   const size_t targets = (size_t)c->target.count;
   const bool reference = c->job.devices.reference || c->job.common.check;
   const size_t words = reference ? (size_t)dvt_threads() * scratch_words(c) : 0;
-  c->hits = cli_job_memory(&c->job, targets, sizeof *c->hits);
-  c->found = cli_job_memory(&c->job, targets * ALIGN_STRANDS, sizeof *c->found);
-  c->scores = cli_job_memory(&c->job, targets, sizeof *c->scores);
-  c->expected = cli_job_memory(&c->job, targets, sizeof *c->expected);
-  c->scratch = cli_job_memory(&c->job, words, sizeof *c->scratch);
-  return c->hits && c->found && c->scores && c->expected && c->scratch ? CLI_OK : CLI_DEVICE;
+  CLI_ROOM(&c->job, c->hits, targets);
+  CLI_ROOM(&c->job, c->found, targets * ALIGN_STRANDS);
+  CLI_ROOM(&c->job, c->scores, targets);
+  CLI_ROOM(&c->job, c->expected, targets);
+  CLI_ROOM(&c->job, c->scratch, words);
+  return CLI_OK;
 }
 
 static int make_reverse(comparison *c) {
@@ -446,51 +424,41 @@ static void say_what_is_unknown(const comparison *c) {
   if (c->mode != DAVIT_ALIGN_LOCAL || c->statistics.k > 0 || !shown)
     return;
   align_statistics_missing(&c->scheme, &why);
-  fprintf(stderr, "davit align: evalue and bits are unknown: %s\n", why.text);
+  cli_remark("evalue and bits are unknown: %s", why.text);
 }
 
 static int check_names(const comparison *c) {
   const bool sam = c->format == ALIGN_SAM;
   const cli_name_format other = c->format == ALIGN_JSON ? CLI_NAME_JSON : CLI_NAME_COLUMN;
-  int code = cli_sequences_check_distinct(&c->target);
-  if (code == CLI_OK)
-    code = cli_sequences_check_names(&c->query, sam ? CLI_NAME_SAM_QUERY : other);
-  return code == CLI_OK ? cli_sequences_check_names(&c->target, sam ? CLI_NAME_SAM_TARGET : other) : code;
+  CLI_TRY(cli_sequences_check_distinct(&c->target));
+  CLI_TRY(cli_sequences_check_names(&c->query, sam ? CLI_NAME_SAM_QUERY : other));
+  return cli_sequences_check_names(&c->target, sam ? CLI_NAME_SAM_TARGET : other);
 }
 
 static int load(void *state) {
   comparison *c = state;
   const davit_align_matrix *alphabet;
-  int code = align_scheme_begin(&c->scheme, &alphabet);
-  if (code == CLI_OK)
-    code = cli_sequences_read(c->query_path, alphabet, c->format == ALIGN_SAM, &c->query);
-  if (code == CLI_OK)
-    code = cli_sequences_read(c->target_path, alphabet, false, &c->target);
-  if (code == CLI_OK)
-    code = check_names(c);
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(align_scheme_begin(&c->scheme, &alphabet));
+  CLI_TRY(cli_sequences_read(c->query_path, alphabet, c->format == ALIGN_SAM, &c->query));
+  CLI_TRY(cli_sequences_read(c->target_path, alphabet, false, &c->target));
+  CLI_TRY(check_names(c));
   align_scheme_settle(&c->scheme, &c->query, &c->target);
   note_scheme(&c->scheme);
   if (c->mode == DAVIT_ALIGN_LOCAL)
     c->statistics = align_statistics_of(&c->scheme);
-  if (!cli_is_given(c->job.command, &c->job.common, "--min-score"))
+  if (!cli_job_given(&c->job, "--min-score"))
     c->minimum_score = c->mode == DAVIT_ALIGN_LOCAL ? 1 : INT32_MIN;
   const int64_t strands = has_strand(c, ALIGN_PLUS) + has_strand(c, ALIGN_MINUS);
   c->top = c->top < strands * c->target.count ? c->top : strands * c->target.count;
   c->job.rate = (cli_rate){CLI_GCUPS, (double)strands * (double)c->query.offsets[c->query.count] *
                                           (double)c->target.offsets[c->target.count]};
   choose_targets(c);
-  code = check_options(c);
-  if (code == CLI_OK)
-    code = make_room(c);
-  if (code == CLI_OK)
-    code = make_reverse(c);
-  if (code == CLI_OK && !c->job.common.quiet) {
-    align_scheme_say(&c->scheme);
-    say_what_is_unknown(c);
-  }
-  return code;
+  CLI_TRY(check_options(c));
+  CLI_TRY(make_room(c));
+  CLI_TRY(make_reverse(c));
+  align_scheme_say(&c->scheme);
+  say_what_is_unknown(c);
+  return CLI_OK;
 }
 
 static void release(void *state) {
@@ -520,13 +488,11 @@ const cli_command cli_command_align = {
     .description =
         "Aligns every sequence of QUERY with all of TARGET and prints the best alignments (Smith-Waterman, "
         "with --mode Needleman-Wunsch or semiglobal; affine gaps) as tab-separated lines: query target score "
-        "qstart qend tstart tend cigar strand "
-        "identity coverage evalue bits. The first line has these names. Positions count from 1, and both "
-        "ends belong to the alignment; those of the query are on the strand that the file has. Identity is "
-        "the percentage of equal columns, coverage that of the query. Local pairs that score 0 are left out. "
-        "Letters are scored as DNA if all are IUPAC's for bases and at least 90 % are from ACGTUN, else as "
-        "amino "
-        "acids; a line says which, and by which letter.",
+        "qstart qend tstart tend cigar strand identity coverage evalue bits. The first line has these names. "
+        "Positions count from 1, and both ends belong to the alignment; those of the query are on the strand "
+        "that the file has. Identity is the percentage of equal columns, coverage that of the query. Local "
+        "pairs that score 0 are left out. Letters are scored as DNA if all are IUPAC's for bases and at "
+        "least 90 % are from ACGTUN, else as amino acids; a line says which, and by which letter.",
     .examples = "davit align query.fa targets.fa.gz --top 5 --cigar\n"
                 "davit align reads.fq genes.fa --strand both --format sam -o hits.sam\n"
                 "davit align reads.fq genes.fa --match 5 --mismatch -4 --gap-open 10 --gap-extend 6\n",
@@ -545,11 +511,10 @@ const cli_command cli_command_align = {
                    .help = "the letters are of bases: match 2, mismatch -3 unless options say otherwise"),
         CLI_OPTION(FLAG, comparison, scheme.protein, "--protein", NULL, .excludes = "--match",
                    .help = "the letters are of amino acids, even if they look like bases"),
-        CLI_OPTION(
-            TEXT, comparison, scheme.matrix_name, "--matrix", "M", .otherwise = "blosum62 for amino acids",
-            .help =
-                "blosum45, 50, 62, 80 or 90, pam30, 70 or 250 (NCBI's older revision, without J), nuc.4.4, "
-                "or a file in NCBI's format, whose letters are the alphabet"),
+        CLI_OPTION(TEXT, comparison, scheme.matrix_name, "--matrix", "M",
+                   .otherwise = "blosum62 for amino acids",
+                   .help = "blosum45, 50, 62, 80 or 90, pam30, 70 or 250 (NCBI's older revision, without J), "
+                           "nuc.4.4, or a file in NCBI's format, whose letters are the alphabet"),
         CLI_OPTION(WHOLE, comparison, scheme.match, "--match", "X", .minimum = 1, .maximum = INT8_MAX,
                    .needs = "--mismatch", .excludes = "--matrix", .help = "DNA: the score of equal bases"),
         CLI_OPTION(WHOLE, comparison, scheme.mismatch, "--mismatch", "Y", .minimum = INT8_MIN, .maximum = 0,
@@ -570,11 +535,9 @@ const cli_command cli_command_align = {
                            "statistics of matrix and gaps are published"),
         CLI_OPTION(WHOLE, comparison, top, "--top", "K", .minimum = 1, .value = "10",
                    .help = "at most K targets for a query, best first, then in the order of TARGET"),
-        CLI_OPTION(
-            FLAG, comparison, cigar, "--cigar", NULL,
-            .help =
-                "fill the column cigar: runs of = (equal), X (not equal), I (query alone), D (target alone); "
-                "else it is *")),
+        CLI_OPTION(FLAG, comparison, cigar, "--cigar", NULL,
+                   .help = "fill the column cigar: runs of = (equal), X (not equal), I (query alone), D "
+                           "(target alone); else it is *")),
     .common = CLI_COMMON_COMPUTE,
     .small_bytes = 1 << 16,
     .state = sizeof(comparison),

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "src/cli/align_list.h"
+#include "src/cli/align.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/base/allocate.h"
+#include "src/base/error.h"
 #include "src/cli/frame/job.h"
 #include "src/cli/ranks.h"
 
@@ -34,7 +35,8 @@ void align_list_free(align_list *list) {
   *list = (align_list){0};
 }
 
-int align_compare_hits(const align_hit *a, const align_hit *b) {
+int align_compare_hits(const void *x, const void *y) {
+  const align_hit *a = x, *b = y;
   if (a->hit.score != b->hit.score)
     return (a->hit.score < b->hit.score) - (a->hit.score > b->hit.score);
   if (a->hit.target != b->hit.target)
@@ -42,20 +44,17 @@ int align_compare_hits(const align_hit *a, const align_hit *b) {
   return (int)a->strand - (int)b->strand;
 }
 
-int align_compare_rows(const align_row *a, const align_row *b) {
+int align_compare_rows(const void *x, const void *y) {
+  const align_row *a = x, *b = y;
   return a->query == b->query ? align_compare_hits(&a->found, &b->found)
                               : (a->query > b->query) - (a->query < b->query);
 }
 
 /* ---- several ranks ---- */
 
-static int compare(const void *a, const void *b) {
-  return align_compare_rows(a, b);
-}
-
 static int64_t choose(int64_t count, align_row *rows, int64_t top) {
   int64_t kept = 0, of_query = 0;
-  qsort(rows, (size_t)count, sizeof *rows, compare);
+  qsort(rows, (size_t)count, sizeof *rows, align_compare_rows);
   for (int64_t k = 0, query = -1; k < count; k++) {
     of_query = rows[k].query == query ? of_query + 1 : 0;
     query = rows[k].query;
@@ -68,20 +67,10 @@ static int64_t choose(int64_t count, align_row *rows, int64_t top) {
 int align_list_share(int code, align_list *list, int64_t top) {
   if (!cli_ranks_several())
     return code;
-  size_t *sizes = dvt_allocate((size_t)cli_ranks_count(), sizeof *sizes);
-  void *all = NULL;
-  int64_t count = 0;
-  if (!sizes && code == CLI_OK)
-    code = cli_status(DAVIT_OUT_OF_HOST_MEMORY);
-  code = cli_ranks_collect(code, (size_t)list->count * sizeof *list->at, list->at, sizes, &all);
-  if (all) {
-    for (int rank = 0; rank < cli_ranks_count(); rank++)
-      count += (int64_t)(sizes[rank] / sizeof *list->at);
-    count = choose(count, all, top);
-  }
-  free(sizes);
-  if (code != CLI_OK)
-    return code;
+  void *all;
+  size_t bytes = 0;
+  CLI_TRY(cli_ranks_collect(code, (size_t)list->count * sizeof *list->at, list->at, &bytes, &all));
+  int64_t count = all ? choose((int64_t)(bytes / sizeof *list->at), all, top) : 0;
   cli_ranks_share(sizeof count, &count);
   code = cli_ranks_agree(cli_status(reserve(list, count)));
   if (code == CLI_OK) {
@@ -108,43 +97,38 @@ static bool write_alignments(const align_list *list, FILE *file) {
   return !ferror(file);
 }
 
-static davit_status read_alignments(align_list *list, int rank, const char *from) {
-  davit_status status = DAVIT_SUCCESS;
-  for (int64_t k = rank; k < list->count && status == DAVIT_SUCCESS; k += cli_ranks_count()) {
+static davit_status read_alignments(align_list *list, int rank, const char **from) {
+  for (int64_t k = rank; k < list->count; k += cli_ranks_count()) {
     align_row *r = &list->at[k];
     int64_t length;
-    memcpy(&r->alignment, from, sizeof r->alignment);
-    memcpy(&length, from + sizeof r->alignment, sizeof length);
-    from += sizeof r->alignment + sizeof length;
+    memcpy(&r->alignment, *from, sizeof r->alignment);
+    memcpy(&length, *from + sizeof r->alignment, sizeof length);
+    *from += sizeof r->alignment + sizeof length;
     if (length < 0)
       continue;
     void *cigar;
-    status = davit_malloc((size_t)length + 1, DAVIT_PAGEABLE, &cigar);
-    if (status != DAVIT_SUCCESS)
-      break;
-    memcpy(cigar, from, (size_t)length);
+    DVT_TRY(davit_malloc((size_t)length + 1, DAVIT_PAGEABLE, &cigar));
+    memcpy(cigar, *from, (size_t)length);
     ((char *)cigar)[length] = 0;
     r->cigar = cigar;
-    from += length;
+    *from += length;
   }
-  return status;
+  return DAVIT_SUCCESS;
 }
 
 int align_list_gather(align_list *list) {
-  size_t bytes = 0, *sizes = dvt_allocate((size_t)cli_ranks_count(), sizeof *sizes);
+  size_t bytes = 0, total;
   char *own = NULL;
   void *all = NULL;
   FILE *file = open_memstream(&own, &bytes);
-  const bool written = file && sizes && (cli_ranks_lead() || write_alignments(list, file));
-  const bool closed = file && !fclose(file);
+  const bool written = file && (cli_ranks_lead() || write_alignments(list, file)),
+             closed = file && !fclose(file);
   int code = written && closed ? CLI_OK : cli_status(DAVIT_OUT_OF_HOST_MEMORY);
-  code = cli_ranks_collect(code, bytes, own, sizes, &all);
+  code = cli_ranks_collect(code, bytes, own, &total, &all);
   const char *from = all;
-  for (int rank = 0; all && rank < cli_ranks_count() && code == CLI_OK; from += sizes[rank], rank++)
-    if (rank > 0)
-      code = cli_status(read_alignments(list, rank, from));
+  for (int rank = 1; all && rank < cli_ranks_count() && code == CLI_OK; rank++)
+    code = cli_status(read_alignments(list, rank, &from));
   free(all);
   free(own);
-  free(sizes);
   return code;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* TSV and JSON of our own; SAM 1.6 (Sequence Alignment/Map format specification); PAF (Heng Li's pairwise
  * mapping format); the twelve columns of BLAST's -outfmt 6. */
-#include "src/cli/align_rows.h"
+#include "src/cli/align.h"
 
 #include <davit/version.h>
 #include <inttypes.h>
@@ -37,10 +37,6 @@ static double percent(int64_t part, int64_t whole) {
   return whole ? 100 * (double)part / (double)whole : 0;
 }
 
-static int64_t symbols_in(const cli_sequences *s, int64_t index) {
-  return s->offsets[index + 1] - s->offsets[index];
-}
-
 /* A row, and what the formats say of it. */
 typedef struct line {
   const align_table *table;
@@ -57,7 +53,7 @@ typedef struct line {
 
 static line line_of(const align_table *t, const align_row *r) {
   const davit_align_result *a = &r->alignment;
-  const int64_t m = symbols_in(t->query, r->query);
+  const int64_t m = cli_sequences_length(t->query, r->query);
   const bool minus = r->found.strand == ALIGN_MINUS, known = t->statistics.k > 0;
   line l = {.table = t,
             .row = r,
@@ -65,7 +61,7 @@ static line line_of(const align_table *t, const align_row *r) {
             .target = cli_sequences_name(t->target, r->found.hit.target),
             .cigar = r->cigar,
             .m = m,
-            .n = symbols_in(t->target, r->found.hit.target),
+            .n = cli_sequences_length(t->target, r->found.hit.target),
             .begin = minus ? m - a->query_end : a->query_begin,
             .end = minus ? m - a->query_begin : a->query_end,
             .target_begin = a->target_begin,
@@ -142,7 +138,7 @@ static void write_blast6(FILE *file, const line *l) {
 
 static void write_letters(FILE *file, const align_table *t, int64_t query, align_strand strand) {
   const char *letters = t->query->letters + t->query->offsets[query];
-  const int64_t count = symbols_in(t->query, query);
+  const int64_t count = cli_sequences_length(t->query, query);
   for (int64_t i = 0; i < count; i++) {
     const char letter = strand == ALIGN_MINUS ? align_complement_letter(letters[count - 1 - i]) : letters[i];
     fputc(letter == 'U' ? 'T' : letter, file); /* samtools reads U as N */
@@ -152,7 +148,8 @@ static void write_letters(FILE *file, const align_table *t, int64_t query, align
 static void write_sam_head(FILE *file, const align_table *t) {
   fputs("@HD\tVN:1.6\tSO:unsorted\tGO:query\n", file);
   for (int64_t k = 0; k < t->target->count; k++)
-    fprintf(file, "@SQ\tSN:%s\tLN:%" PRId64 "\n", cli_sequences_name(t->target, k), symbols_in(t->target, k));
+    fprintf(file, "@SQ\tSN:%s\tLN:%" PRId64 "\n", cli_sequences_name(t->target, k),
+            cli_sequences_length(t->target, k));
   fputs("@PG\tID:davit\tPN:davit\tVN:" DAVIT_VERSION "\n", file);
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How davit align scores. */
-#include "src/cli/align_scheme.h"
+#include "src/cli/align.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -139,16 +138,13 @@ void align_scheme_say(const align_scheme *s) {
     return;
   put_reason(s, &reason);
   if (s->bases)
-    fprintf(
-        stderr,
-        "davit align: the letters are those of DNA or RNA: %s; a match scores %d, a mismatch %d, a gap of k "
-        "symbols -(%d + %d (k - 1)); --protein takes them for amino acids\n",
-        reason.text, MATCH, MISMATCH, (int)s->scoring.gap_open, (int)s->scoring.gap_extend);
+    cli_remark("the letters are those of DNA or RNA: %s; a match scores %d, a mismatch %d, a gap of k "
+               "symbols -(%d + %d (k - 1)); --protein takes them for amino acids",
+               reason.text, MATCH, MISMATCH, (int)s->scoring.gap_open, (int)s->scoring.gap_extend);
   else
-    fprintf(stderr,
-            "davit align: the letters are those of amino acids: %s; BLOSUM62, a gap of k symbols scores "
-            "-(%d + %d (k - 1)); --dna takes them for bases\n",
-            reason.text, (int)s->scoring.gap_open, (int)s->scoring.gap_extend);
+    cli_remark("the letters are those of amino acids: %s; BLOSUM62, a gap of k symbols scores -(%d + %d (k - "
+               "1)); --dna takes them for bases",
+               reason.text, (int)s->scoring.gap_open, (int)s->scoring.gap_extend);
 }
 
 int align_scheme_needs_bases(const align_scheme *s, const char *what) {

@@ -127,11 +127,10 @@ static int find_programs(benchmarks *b) {
   b->program_count = scandir(b->folder, &b->programs, is_program, alphasort);
   if (b->program_count > 0)
     return CLI_OK;
-  return cli_fail(
-      CLI_USAGE,
-      "there are no benchmarks (bench_*) in '%s': they are not installed, ./run bench in a clone of davit "
-      "builds and runs them, and DAVIT_BENCH_DIR names another directory",
-      b->folder);
+  return cli_fail(CLI_USAGE,
+                  "there are no benchmarks (bench_*) in '%s': they are not installed, ./run bench in a clone "
+                  "of davit builds and runs them, and DAVIT_BENCH_DIR names another directory",
+                  b->folder);
 }
 
 /* Whether the name as given belongs to the program: "reduction-ladder" is bench_reduction_ladder. */
@@ -215,12 +214,11 @@ static int measure(const benchmarks *b, const char *program, FILE *output) {
     *word++ = "--peers";
   const int error = path ? start(words, output, &child) : ENOMEM;
   free(path);
-  int code = error ? cli_fail(CLI_FAILED, "%s: cannot be run: %s", program, strerror(error))
-                   : wait_for(child, program, &status);
-  if (code == CLI_OK && status)
-    code = cli_fail(status == CLI_DEVICE ? CLI_DEVICE : CLI_FAILED, "%s: failed with exit status %d", program,
-                    status);
-  return code;
+  CLI_TRY(error ? cli_fail(CLI_FAILED, "%s: cannot be run: %s", program, strerror(error))
+                : wait_for(child, program, &status));
+  return status ? cli_fail(status == CLI_DEVICE ? CLI_DEVICE : CLI_FAILED, "%s: failed with exit status %d",
+                           program, status)
+                : CLI_OK;
 }
 
 static int run_program(benchmarks *b, const char *program) {
@@ -274,10 +272,8 @@ static int code_of(int status, bool *written) {
 /* Lets report.py read the older results, and if `all` the new ones in `count` files and those of programs, for all that
  * is asked for. */
 static int run_script(benchmarks *b, bool all, const char *const *files, int count, bool *written) {
-  const char **words =
-      cli_job_memory(&b->job, (size_t)(PYTHON + 10 + 2 * b->document_count + count), sizeof *words);
-  if (!words)
-    return CLI_DEVICE;
+  const char **words;
+  CLI_ROOM(&b->job, words, PYTHON + 10 + 2 * b->document_count + count);
   memcpy(words, python, sizeof python);
   const char **word = words + PYTHON;
   *word++ = b->script;
@@ -295,8 +291,8 @@ static int run_script(benchmarks *b, bool all, const char *const *files, int cou
   if (error)
     return cli_fail(CLI_USAGE, "--report, --compare and --from need python3, which cannot be run: %s",
                     strerror(error));
-  const int code = wait_for(child, "python3", &status);
-  return code ? code : code_of(status, written);
+  CLI_TRY(wait_for(child, "python3", &status));
+  return code_of(status, written);
 }
 
 /* Malformed older results, and a Python that is missing, are noticed before anything runs. */
@@ -347,7 +343,7 @@ static int copy_old(benchmarks *b) {
   for (int byte; code == CLI_OK && bytes < most && (byte = getc(old.file)) != EOF; bytes++)
     putc(byte, b->old.file);
   if (code == CLI_OK && ferror(old.file))
-    code = cli_fail(CLI_INPUT, "%s: expected a readable file: %s", old.name, strerror(errno));
+    code = cli_input_unreadable(old.name, errno);
   if (code == CLI_OK && fflush(b->old.file))
     code = cli_fail(CLI_FAILED, "no temporary file can be written: %s", strerror(errno));
   if (old.file)
@@ -359,46 +355,40 @@ static int copy_old(benchmarks *b) {
 static int check_inputs(benchmarks *b) {
   bool standard;
   const char *name;
-  int code = b->compare ? copy_old(b) : CLI_OK;
-  for (int i = 0; code == CLI_OK && i < b->from.count; i++)
-    code = cli_standard_input(b->from.values[i], &standard, &name);
-  return code;
+  if (b->compare)
+    CLI_TRY(copy_old(b));
+  for (int i = 0; i < b->from.count; i++)
+    CLI_TRY(cli_standard_input(b->from.values[i], &standard, &name));
+  return CLI_OK;
 }
 
 static int find_named(benchmarks *b) {
-  int code = find_programs(b);
-  for (int i = 0; code == CLI_OK && i < b->names.count; i++)
+  CLI_TRY(find_programs(b));
+  for (int i = 0; i < b->names.count; i++)
     if (!find_program(b, b->names.values[i]))
-      code = unknown(b, b->names.values[i]);
-  return code;
+      return unknown(b, b->names.values[i]);
+  return CLI_OK;
 }
 
 static int open_answer(benchmarks *b) {
-  int code = is_read(b) ? open_document(&b->answer, "") : CLI_OK;
-  if (code == CLI_OK && b->report.path)
-    code = open_document(&b->page, "");
-  return code;
+  if (is_read(b))
+    CLI_TRY(open_document(&b->answer, ""));
+  return b->report.path ? open_document(&b->page, "") : CLI_OK;
 }
 
 static int load(void *state) {
   benchmarks *b = state;
-  int code = check_options(b);
+  CLI_TRY(check_options(b));
   snprintf(b->percent, sizeof b->percent, "%.17g", b->noise);
-  if (code == CLI_OK)
-    code = find_own_folder(b);
-  if (code == CLI_OK)
-    code = b->from.count ? CLI_OK : find_named(b);
-  if (code == CLI_OK)
-    code = check_inputs(b);
-  if (code == CLI_OK)
-    code = limit_threads(b);
+  CLI_TRY(find_own_folder(b));
+  if (!b->from.count)
+    CLI_TRY(find_named(b));
+  CLI_TRY(check_inputs(b));
+  CLI_TRY(limit_threads(b));
   const int most = b->names.count > b->program_count ? b->names.count : b->program_count;
-  b->documents = cli_job_memory(&b->job, (size_t)most + 1, sizeof *b->documents);
-  if (!b->documents)
-    return CLI_DEVICE;
-  if (code == CLI_OK)
-    code = open_answer(b);
-  return code == CLI_OK && is_read(b) && !b->from.count ? check_script(b) : code;
+  CLI_ROOM(&b->job, b->documents, most + 1);
+  CLI_TRY(open_answer(b));
+  return is_read(b) && !b->from.count ? check_script(b) : CLI_OK;
 }
 
 static int print_list(const benchmarks *b) {
@@ -472,29 +462,28 @@ static void json(cli_json *json, const void *state) {
 const cli_command cli_command_bench = {
     .name = "bench",
     .summary = "run the benchmarks, draw their results, compare them with older ones",
-    .description =
-        "Runs the benchmark programs bench_NAME. They are beside davit in a build tree, or in the directory "
-        "that the environment variable DAVIT_BENCH_DIR names; they are not installed. With --json, what each "
-        "of them measured is an object of \"benchmarks\". A program that fails is named, the others run all "
-        "the same; the exit code is 4 if it was 4, else 1.\n\n"
-        "--report writes the results as a page with plots against size, against the peers and against the "
-        "limit of the machine. It is one file without scripts. --peers adds the peers. --from takes results "
-        "from files, and runs nothing.\n\n"
-        "--compare prints the rows that became slower or faster than in an older file, beyond the noise, and "
-        "exits with 1 if any became slower. Rows are compared if they measured the same, on devices of the "
-        "same name and size. If there is none, the exit code is 3.\n\n"
-        "--report, --compare and --from need python3.",
+    .description = "Runs the benchmark programs bench_NAME. They are beside davit in a build tree, or in the "
+                   "directory that the environment variable DAVIT_BENCH_DIR names; they are not installed. "
+                   "With --json, what each of them measured is an object of \"benchmarks\". A program that "
+                   "fails is named, the others run all the same; the exit code is 4 if it was 4, else 1.\n\n"
+                   "--report writes the results as a page with plots against size, against the peers and "
+                   "against the limit of the machine. It is one file without scripts. --peers adds the "
+                   "peers. --from takes results from files, and runs nothing.\n\n"
+                   "--compare prints the rows that became slower or faster than in an older file, beyond the "
+                   "noise, and exits with 1 if any became slower. Rows are compared if they measured the "
+                   "same, on devices of the same name and size. If there is none, the exit code is 3.\n\n"
+                   "--report, --compare and --from need python3.",
     .examples = "davit bench --list\ndavit bench queue --json\n"
                 "davit bench --peers --report bench.html\n"
                 "davit bench scan --compare old.json\n"
                 "davit bench --from new.json --compare old.json --report bench.html\n",
-    .operands = CLI_PLACES(
-        {.name = "NAME",
-         .at = offsetof(benchmarks, names),
-         .many = true,
-         .words = "",
-         .help = "the benchmarks to run, reduction-ladder for bench_reduction_ladder; none: all but "
-                 "reduction-ladder and those that end in -study, which take minutes"}),
+    .operands =
+        CLI_PLACES({.name = "NAME",
+                    .at = offsetof(benchmarks, names),
+                    .many = true,
+                    .words = "",
+                    .help = "the benchmarks to run, reduction-ladder for bench_reduction_ladder; none: all "
+                            "but reduction-ladder and those that end in -study, which take minutes"}),
     .options = CLI_OPTIONS(
         CLI_OPTION(FLAG, benchmarks, list, "--list", NULL, .excludes = "--json",
                    .help = "print the names of the benchmarks, and run none"),
@@ -506,9 +495,8 @@ const cli_command cli_command_bench = {
                    .help = "compare with older results: what davit bench --json or a benchmark printed"),
         CLI_OPTION(REAL, benchmarks, noise, "--noise", "PERCENT", .minimum = 0, .maximum = 1000, .value = "5",
                    .needs = "--compare",
-                   .help =
-                       "smallest change of a time that counts; more where a row's own times vary more, by "
-                       "its median over its fastest run"),
+                   .help = "smallest change of a time that counts; more where a row's own times vary more, "
+                           "by its median over its fastest run"),
         CLI_OPTION(LIST, benchmarks, from, "--from", "FILE ...", .excludes = "--list",
                    .help = "take the results from files, as for --compare, in place of a run")),
     .common = CLI_COMMON_THREADS | CLI_COMMON_JSON,

@@ -19,11 +19,10 @@ typedef struct search {
   davit_closest_pair_algorithm algorithm, taken; /* as asked for; what ran */
   int dim;
   int64_t n;
-  davit_closest_pair_result pair;
   int64_t k; /* 0: not given */
   double radius;
-  bool several;                     /* pairs are wanted, instead of the closest alone: */
-  int64_t wanted, count;            /* at most; that there are */
+  bool several;                     /* pairs are wanted, instead of the closest alone */
+  int64_t wanted, count;            /* pairs at most; that there are */
   davit_closest_pair_result *pairs; /* wanted */
   davit_closest_pair_result *room;  /* the reference's, ROOM more than twice as many */
   void *scratch;                    /* of the reference */
@@ -63,13 +62,9 @@ static void say_what_was_taken(const search *s) {
 
 static int read_points(search *s) {
   cli_array *a = &s->points;
-  int code = cli_points_read(s->path, &s->job.common.reading, s->job.memory, &s->columns, a);
-  if (code == CLI_OK)
-    code = cli_array_to_floating(s->path, CLI_F8, a);
-  if (code == CLI_OK)
-    code = cli_check_floating(s->path, a);
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(cli_points_read(s->path, &s->job.common.reading, s->job.memory, &s->columns, a));
+  CLI_TRY(cli_array_to_floating(s->path, CLI_F8, a));
+  CLI_TRY(cli_check_floating(s->path, a));
   if (a->ndim != 2 || a->shape[1] < 2 || a->shape[1] > 3)
     return cli_shape_fail(s->path, a, "a matrix of n x 2 or n x 3");
   if (a->shape[0] < 2)
@@ -77,8 +72,8 @@ static int read_points(search *s) {
   say_what_was_taken(s);
   s->n = a->shape[0];
   s->dim = (int)a->shape[1];
-  code = cli_array_to_c(a);
-  return code == CLI_OK ? check_finite(s->path, s) : code;
+  CLI_TRY(cli_array_to_c(a));
+  return check_finite(s->path, s);
 }
 
 /* ---- work ---- */
@@ -91,14 +86,6 @@ static davit_closest_pair_options options_of(const search *s) {
   return (davit_closest_pair_options){.algorithm = s->algorithm, CLI_DEVICES(s)};
 }
 
-static davit_status by_reference(const search *s, davit_closest_pair_result *pair) {
-  if (s->algorithm == DAVIT_CLOSEST_PAIR_BRUTE)
-    *pair = dvt_ref_closest_brute(type_of(s), s->dim, s->n, s->points.data);
-  else
-    *pair = dvt_ref_closest_divide(type_of(s), s->dim, s->n, s->points.data, dvt_threads(), s->scratch);
-  return DAVIT_SUCCESS;
-}
-
 /* All pairs, or a sweep; *list has the limit, and what is kept. */
 static void offer_all(const search *s, dvt_pair_list *list) {
   if (s->algorithm == DAVIT_CLOSEST_PAIR_BRUTE)
@@ -107,8 +94,15 @@ static void offer_all(const search *s, dvt_pair_list *list) {
     dvt_ref_pairs_sweep(type_of(s), s->dim, s->n, s->points.data, dvt_threads(), s->scratch, list);
 }
 
-/* The pairs in order, at the beginning of s->room. */
-static int64_t pairs_by_reference(const search *s) {
+/* The pairs in order, at the beginning of s->room; how many. */
+static int64_t by_reference(const search *s) {
+  if (!s->several) {
+    *s->room =
+        s->algorithm == DAVIT_CLOSEST_PAIR_BRUTE
+            ? dvt_ref_closest_brute(type_of(s), s->dim, s->n, s->points.data)
+            : dvt_ref_closest_divide(type_of(s), s->dim, s->n, s->points.data, dvt_threads(), s->scratch);
+    return 1;
+  }
   dvt_pair_list list = {.limit = {INT64_MAX, INT64_MAX, s->radius},
                         .pairs = s->room,
                         .k = s->wanted,
@@ -129,27 +123,18 @@ static davit_status count_within(const search *s, int64_t *count) {
   return DAVIT_SUCCESS;
 }
 
-static davit_status find_several(search *s, bool reference) {
-  const davit_closest_pair_options options = options_of(s);
-  s->count = 0;
-  if (!reference)
-    return davit_closest_pairs(type_of(s), s->dim, s->n, s->points.data, s->wanted, s->radius, s->pairs,
-                               &s->count, &options);
-  s->count = pairs_by_reference(s);
-  memcpy(s->pairs, s->room, (size_t)s->count * sizeof *s->pairs);
-  return DAVIT_SUCCESS;
-}
-
 static davit_status work(void *state, cli_array *unused, bool reference) {
   search *s = state;
   const davit_closest_pair_options options = options_of(s);
-  (void)unused; /* the results are s->pair and s->pairs */
-  s->pair = (davit_closest_pair_result){0};
-  if (s->several)
-    return find_several(s, reference);
-  if (reference)
-    return by_reference(s, &s->pair);
-  return davit_closest_pair(type_of(s), s->dim, s->n, s->points.data, &s->pair, &options);
+  (void)unused; /* the result is s->pairs */
+  s->count = reference ? by_reference(s) : !s->several;
+  if (reference) {
+    memcpy(s->pairs, s->room, (size_t)s->count * sizeof *s->pairs);
+    return DAVIT_SUCCESS;
+  }
+  return s->several ? davit_closest_pairs(type_of(s), s->dim, s->n, s->points.data, s->wanted, s->radius,
+                                          s->pairs, &s->count, &options)
+                    : davit_closest_pair(type_of(s), s->dim, s->n, s->points.data, s->pairs, &options);
 }
 
 static int choose_algorithm(search *s) {
@@ -160,43 +145,33 @@ static int choose_algorithm(search *s) {
                                                                        s->points.data, &s->taken, &options));
 }
 
-static bool is_given(const search *s, const char *option) {
-  return cli_is_given(s->job.command, &s->job.common, option);
-}
-
 /* How many pairs are wanted, and memory for them. */
 static int make_room(search *s, bool reference) {
   const int64_t all = s->n < INT32_MAX ? s->n * (s->n - 1) / 2 : INT64_MAX;
-  s->wanted = s->k;
-  if (!s->k) {
-    const int code = cli_status(count_within(s, &s->wanted));
-    if (code != CLI_OK)
-      return code;
-  }
+  s->wanted = s->several ? s->k : 1;
+  if (!s->wanted)
+    CLI_TRY(cli_status(count_within(s, &s->wanted)));
   s->wanted = s->wanted < 1 ? 1 : s->wanted < all ? s->wanted : all;
-  s->pairs = cli_job_memory(&s->job, (size_t)s->wanted, sizeof *s->pairs);
-  if (s->pairs && reference)
-    s->room = cli_job_memory(&s->job, 2 * (size_t)s->wanted + ROOM, sizeof *s->room);
-  return s->pairs && (s->room || !reference) ? CLI_OK : CLI_DEVICE;
+  CLI_ROOM(&s->job, s->pairs, s->wanted);
+  if (reference)
+    CLI_ROOM(&s->job, s->room, 2 * s->wanted + ROOM);
+  return CLI_OK;
 }
 
 static int load(void *state) {
   search *s = state;
-  int code = read_points(s);
   const bool reference = s->job.devices.reference || s->job.common.check;
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(read_points(s));
   if (reference) {
     s->scratch = cli_job_memory(&s->job, 1, dvt_ref_closest_scratch(s->n));
     if (!s->scratch)
       return CLI_DEVICE;
   }
-  s->several = s->k || is_given(s, "--radius");
-  if (!is_given(s, "--radius"))
+  s->several = s->k || cli_job_given(&s->job, "--radius");
+  if (!cli_job_given(&s->job, "--radius"))
     s->radius = INFINITY;
-  if (s->several)
-    code = make_room(s, reference);
-  return code == CLI_OK ? choose_algorithm(s) : code;
+  CLI_TRY(make_room(s, reference));
+  return choose_algorithm(s);
 }
 
 static int differ(const davit_closest_pair_result *is, const davit_closest_pair_result *right) {
@@ -204,24 +179,15 @@ static int differ(const davit_closest_pair_result *is, const davit_closest_pair_
          (is->distance < right->distance || is->distance > right->distance);
 }
 
-static int check_several(const search *s, cli_check *check) {
-  const int64_t right = pairs_by_reference(s);
+static int check(void *state, cli_check *check) {
+  const search *s = state;
+  const int64_t right = by_reference(s);
   int64_t wrong = right > s->count ? right - s->count : s->count - right;
   for (int64_t p = 0; p < right && p < s->count; p++)
     wrong += differ(&s->pairs[p], &s->room[p]);
-  *check = (cli_check){
-      .measure = "differences of (distance, i, j), of all pairs", .error = (double)wrong, .bound = 0};
-  return CLI_OK;
-}
-
-static int check(void *state, cli_check *check) {
-  const search *s = state;
-  davit_closest_pair_result right;
-  if (s->several)
-    return check_several(s, check);
-  by_reference(s, &right);
-  *check = (cli_check){
-      .measure = "differences of (distance, i, j)", .error = differ(&s->pair, &right), .bound = 0};
+  *check = (cli_check){.measure = s->several ? "differences of (distance, i, j), of all pairs"
+                                             : "differences of (distance, i, j)",
+                       .error = (double)wrong};
   return CLI_OK;
 }
 
@@ -236,10 +202,9 @@ static const cli_choice algorithms[] = {
 
 static void print(const void *state) {
   const search *s = state;
-  const davit_closest_pair_result *pairs = s->several ? s->pairs : &s->pair;
   printf("i\tj\tdistance\n");
-  for (int64_t p = 0; p < (s->several ? s->count : 1); p++)
-    printf("%" PRId64 "\t%" PRId64 "\t%.17g\n", pairs[p].i, pairs[p].j, pairs[p].distance);
+  for (const davit_closest_pair_result *p = s->pairs; p < s->pairs + s->count; p++)
+    printf("%" PRId64 "\t%" PRId64 "\t%.17g\n", p->i, p->j, p->distance);
 }
 
 static void json_pair(cli_json *json, const davit_closest_pair_result *pair) {
@@ -251,7 +216,7 @@ static void json_pair(cli_json *json, const davit_closest_pair_result *pair) {
 static void json(cli_json *json, const void *state) {
   const search *s = state;
   if (!s->several) {
-    json_pair(json, &s->pair);
+    json_pair(json, s->pairs);
     return;
   }
   cli_json_integer(json, "count", s->count);
@@ -275,32 +240,30 @@ const cli_command cli_command_closest = {
     .name = "closest",
     .summary = "closest pair of points, the K closest, or all within a radius",
     .description =
-        "Prints the two points that are closest to each other and their distance; of several such "
-        "pairs the one with the minimum (i, j). With --k or --radius a pair a line, in the order of "
-        "(distance, i, j).",
+        "Prints the two points that are closest to each other and their distance; of several such pairs the "
+        "one with the minimum (i, j). With --k or --radius a pair a line, in the order of (distance, i, j).",
     .examples = "davit closest points.csv\n"
                 "davit closest points.csv --columns 0,1 --k 3\n"
                 "davit closest points.csv --radius 0.5\n"
                 "davit points -n 1e4 -o - | davit closest - --json\n",
     .operands =
         CLI_PLACES(CLI_PLACE(search, path, "POINTS",
-                             "an n x 2 or n x 3 matrix of float64 or float32, or a CSV file: a point "
-                             "a line, with commas, semicolons, tabs or blanks between the numbers; lines "
-                             "that begin with # are skipped, and the first line may hold names. A "
-                             "first column that is called id, index, name or label, or counts the "
-                             "lines, is no coordinate")),
-    .options = CLI_OPTIONS(
-        CLI_OPTION(TEXT, search, columns.wanted, "--columns", "LIST", .words = "",
-                   .otherwise = "x, y and z, or all that can be coordinates",
-                   .help = "the 2 or 3 columns that are coordinates, such as x,y: names of a CSV file, or "
-                           "numbers, counted from 0"),
-        CLI_OPTION(WHOLE, search, k, "--k", "K", .minimum = 1, .maximum = 1e12,
-                   .otherwise = "1, with --radius all",
-                   .help = "the K closest pairs, or as many as there are"),
-        CLI_OPTION(REAL, search, radius, "--radius", "R", .minimum = 0, .maximum = 1e308, .otherwise = "none",
-                   .help = "leave out pairs that are farther apart than R"),
-        CLI_OPTION(CHOICE, search, algorithm, "--algorithm", "A", .choices = algorithms, .value = "auto",
-                   .help = "how to search; the answer is the same")),
+                             "an n x 2 or n x 3 matrix of float64 or float32, or a CSV file: a point a line, "
+                             "with commas, semicolons, tabs or blanks between the numbers; lines that begin "
+                             "with # are skipped, and the first line may hold names. A first column that is "
+                             "called id, index, name or label, or counts the lines, is no coordinate")),
+    .options =
+        CLI_OPTIONS(CLI_OPTION(TEXT, search, columns.wanted, "--columns", "LIST", .words = "",
+                               .otherwise = "x, y and z, or all that can be coordinates",
+                               .help = "the 2 or 3 columns that are coordinates, such as x,y: names of a CSV "
+                                       "file, or numbers, counted from 0"),
+                    CLI_OPTION(WHOLE, search, k, "--k", "K", .minimum = 1, .maximum = 1e12,
+                               .otherwise = "1, with --radius all",
+                               .help = "the K closest pairs, or as many as there are"),
+                    CLI_OPTION(REAL, search, radius, "--radius", "R", .minimum = 0, .maximum = 1e308,
+                               .otherwise = "none", .help = "leave out pairs that are farther apart than R"),
+                    CLI_OPTION(CHOICE, search, algorithm, "--algorithm", "A", .choices = algorithms,
+                               .value = "auto", .help = "how to search; the answer is the same")),
     .common = CLI_COMMON_RAW | CLI_COMMON_TABLE | CLI_COMMON_COMPUTE,
     .small_bytes = 1 << 20,
     .state = sizeof(search),

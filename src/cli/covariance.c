@@ -44,25 +44,25 @@ static int64_t packed_count(int64_t cols) {
 /* The reference needs memory for C, and has no packed form. */
 static int create_scratch(covariance *c, cli_type type) {
   const int64_t rows = c->d.shape[0], cols = c->d.shape[1];
-  const int code = cli_array_create(type, 2, rows, cols, CLI_MEMORY_PLAIN, &c->centred);
-  return code == CLI_OK ? cli_array_create(type, 2, cols, cols, CLI_MEMORY_PLAIN, &c->full) : code;
+  CLI_TRY(cli_array_create(type, 2, rows, cols, CLI_MEMORY_PLAIN, &c->centred));
+  return cli_array_create(type, 2, cols, cols, CLI_MEMORY_PLAIN, &c->full);
 }
 
 static int prepare(void *state) {
   covariance *c = state;
-  const int code = set_divisor(c, "divisor", &c->divisor_given, &c->divisor);
   const double rows = (double)c->d.shape[0], cols = (double)c->d.shape[1];
   c->job.rate.amount = rows * cols * (cols + 1);
-  return code == CLI_OK ? set_divisor(c, "mean-divisor", &c->mean_divisor_given, &c->mean_divisor) : code;
+  CLI_TRY(set_divisor(c, "divisor", &c->divisor_given, &c->divisor));
+  return set_divisor(c, "mean-divisor", &c->mean_divisor_given, &c->mean_divisor);
 }
 
 static int create(void *state) {
   covariance *c = state;
   const int64_t cols = c->d.shape[1];
-  const int code = c->packed ? cli_array_create(c->d.type, 1, packed_count(cols), 1, c->job.memory, &c->s)
-                             : cli_array_create(c->d.type, 2, cols, cols, c->job.memory, &c->s);
   cli_restore(&c->mean, NULL);
-  return code == CLI_OK && c->job.devices.reference ? create_scratch(c, c->d.type) : code;
+  CLI_TRY(c->packed ? cli_array_create(c->d.type, 1, packed_count(cols), 1, c->job.memory, &c->s)
+                    : cli_array_create(c->d.type, 2, cols, cols, c->job.memory, &c->s));
+  return c->job.devices.reference ? create_scratch(c, c->d.type) : CLI_OK;
 }
 
 /* ---- work ---- */
@@ -172,9 +172,7 @@ static int check(void *state, cli_check *check) {
   column_norms columns = {0};
   cli_array_free(&c->centred);
   cli_array_free(&c->full);
-  const int code = create_scratch(c, CLI_F8);
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(create_scratch(c, CLI_F8));
   cli_restore(&c->full, NULL);
   if (c->d.bytes) {
     columns = centre(c);

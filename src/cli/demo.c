@@ -12,6 +12,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "src/base/error.h"
 #include "src/cli/clock.h"
 #include "src/cli/frame/job.h"
 
@@ -38,20 +39,14 @@ static int load(void *state) {
   demo *d = state;
   const size_t n = (size_t)d->n;
   d->numbers = d->n * NUMBERS_OF_ONE_ROW;
-  double **const matrices[] = {&d->a, &d->b, &d->c};
-  for (size_t i = 0; i < sizeof matrices / sizeof *matrices; i++)
-    if (!(*matrices[i] = cli_job_memory(&d->job, n * n, sizeof(double))))
-      return CLI_DEVICE;
-  d->x = cli_job_memory(&d->job, 2 * n, sizeof(double));
-  d->terms = d->x ? cli_job_memory(&d->job, (size_t)d->numbers, sizeof(double)) : NULL;
-  if (!d->terms)
-    return CLI_DEVICE;
-  davit_status status = davit_random(DAVIT_DOUBLE, d->n * d->n, seed_of(d, 0), d->a);
-  if (status == DAVIT_SUCCESS)
-    status = davit_random(DAVIT_DOUBLE, d->n * d->n, seed_of(d, 1), d->b);
-  if (status == DAVIT_SUCCESS)
-    status = davit_random(DAVIT_DOUBLE, d->n, seed_of(d, 2), d->x);
-  return cli_status(status);
+  CLI_ROOM(&d->job, d->a, n * n);
+  CLI_ROOM(&d->job, d->b, n * n);
+  CLI_ROOM(&d->job, d->c, n * n);
+  CLI_ROOM(&d->job, d->x, 2 * n);
+  CLI_ROOM(&d->job, d->terms, d->numbers);
+  CLI_TRY(cli_status(davit_random(DAVIT_DOUBLE, d->n * d->n, seed_of(d, 0), d->a)));
+  CLI_TRY(cli_status(davit_random(DAVIT_DOUBLE, d->n * d->n, seed_of(d, 1), d->b)));
+  return cli_status(davit_random(DAVIT_DOUBLE, d->n, seed_of(d, 2), d->x));
 }
 
 /* ---- the product ---- */
@@ -114,9 +109,7 @@ static davit_status run_sum(demo *d) {
 static davit_status run_alignment(demo *d) {
   davit_align_matrix matrix;
   uint8_t q[sizeof query], t[sizeof target];
-  const davit_status status = davit_align_matrix_find("BLOSUM50", &matrix);
-  if (status != DAVIT_SUCCESS)
-    return status;
+  DVT_TRY(davit_align_matrix_find("BLOSUM50", &matrix));
   for (size_t i = 0; i < sizeof query; i++)
     q[i] = matrix.code[(unsigned char)query[i]];
   for (size_t i = 0; i < sizeof target; i++)
@@ -130,22 +123,19 @@ static davit_status run_alignment(demo *d) {
   return found;
 }
 
+static davit_status run_all(demo *d) {
+  DVT_TRY(run_product(d)); /* the first call loads libraries, too */
+  DVT_TRY(run_product(d));
+  check_product(d);
+  DVT_TRY(davit_random(DAVIT_DOUBLE, d->numbers, seed_of(d, 3), d->terms));
+  DVT_TRY(run_sum(d));
+  return run_alignment(d);
+}
+
 static int run(void *state) {
   demo *d = state;
-  davit_status status = run_product(d); /* the first call loads libraries, too */
-  if (status == DAVIT_SUCCESS)
-    status = run_product(d);
-  if (status == DAVIT_SUCCESS) {
-    check_product(d);
-    status = davit_random(DAVIT_DOUBLE, d->numbers, seed_of(d, 3), d->terms);
-  }
-  if (status == DAVIT_SUCCESS)
-    status = run_sum(d);
-  if (status == DAVIT_SUCCESS)
-    status = run_alignment(d);
+  CLI_TRY(cli_status(run_all(d)));
   d->job.seconds.median = d->product_seconds + d->sum_seconds + d->align_seconds;
-  if (status != DAVIT_SUCCESS)
-    return cli_status(status);
   if (!(d->product_error <= d->product_bound))
     return cli_fail(CLI_FAILED, "the product is wrong: ||C x - A (B x)|| is %g, above its bound %g",
                     d->product_error, d->product_bound);
@@ -222,8 +212,8 @@ const cli_command cli_command_demo = {
     .name = "demo",
     .summary = "a product, a sum and an alignment, with words on what ran where",
     .description =
-        "Multiplies two random matrices and sums random numbers on the devices, aligns two sequences, "
-        "checks each result by other means, and says what ran where. Exit 1 if one is wrong.",
+        "Multiplies two random matrices and sums random numbers on the devices, aligns two sequences, checks "
+        "each result by other means, and says what ran where. Exit 1 if one is wrong.",
     .examples = "davit demo\n"
                 "davit demo --size 500 --seed 7 --json\n",
     .options = CLI_OPTIONS(CLI_OPTION(WHOLE, demo, n, "--size", "N", .minimum = 1, .maximum = 100000,

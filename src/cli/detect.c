@@ -87,9 +87,7 @@ static int64_t choose_step(const detect_search *s, const detect_group *g, int64_
 static void choose_block(detect_search *s) {
   const int64_t block = dvt_at_most(BLOCK, BLOCK_BYTES / s->stream.width / (int64_t)sizeof *s->frames);
   const detect_group *g = s->groups;
-  int64_t longest = 0;
-  for (int k = 0; k < s->group_count; k++)
-    longest = dvt_at_least(longest, s->groups[k].window);
+  const int64_t longest = detect_longest_window(s);
   if (s->options.null == DAVIT_DETECT_NULL_WINDOW) {
     const int64_t step = choose_step(s, g, block);
     s->moved = step * g->hop;
@@ -114,10 +112,10 @@ static int make_block(detect_search *s) {
     const int64_t beyond = s->capacity - g->window;
     most = dvt_at_least(most, (beyond > 0 ? 1 + dvt_divide_up(beyond, g->hop) : 1) * g->count);
   }
-  s->frames = cli_job_memory(&s->job, (size_t)s->capacity * (size_t)s->stream.width, sizeof *s->frames);
-  s->found = cli_job_memory(&s->job, (size_t)most, sizeof *s->found);
-  s->right = cli_job_memory(&s->job, s->job.common.check ? (size_t)most : 0, sizeof *s->right);
-  return s->frames && s->found && s->right ? CLI_OK : CLI_DEVICE;
+  CLI_ROOM(&s->job, s->frames, s->capacity * s->stream.width);
+  CLI_ROOM(&s->job, s->found, most);
+  CLI_ROOM(&s->job, s->right, s->job.common.check ? most : 0);
+  return CLI_OK;
 }
 
 /* Reads one frame more than a block has, to know whether the block is the last. */
@@ -132,13 +130,6 @@ static int read_block(detect_search *s) {
 
 static bool is_last(const detect_search *s) {
   return s->held < s->capacity;
-}
-
-static void next_block(detect_search *s) {
-  s->held -= s->moved;
-  s->first += s->moved;
-  memmove(s->frames, s->frames + s->moved * s->stream.width,
-          (size_t)(s->held * s->stream.width) * sizeof *s->frames);
 }
 
 /* ---- work ---- */
@@ -157,9 +148,7 @@ static bool alike(const davit_detect_hit *a, const davit_detect_hit *b) {
 static int check_block(detect_search *s) {
   if (!s->job.common.check)
     return CLI_OK;
-  const int code = cli_status(detect_by_reference(s, s->right));
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(cli_status(detect_by_reference(s, s->right)));
   for (int64_t i = 0; i < s->windows * s->at->count; i++)
     s->differences += !alike(&s->found[i], &s->right[i]);
   return CLI_OK;
@@ -171,16 +160,15 @@ static double seconds_of(const detect_search *s, int64_t frames) {
 
 /* The rows of the group in the block, with the numbers of the stream. */
 static int take_rows(detect_search *s, const detect_group *g) {
-  int code = CLI_OK;
-  for (int64_t i = 0; i < s->windows * g->count && code == CLI_OK; i++) {
+  for (int64_t i = 0; i < s->windows * g->count; i++) {
     davit_detect_hit d = s->found[i];
     d.effect += g->first;
     d.window += g->windows;
     d.onset += s->first;
     d.offset += s->first;
-    code = detect_rows_add(&s->rows, &d);
+    CLI_TRY(detect_rows_add(&s->rows, &d));
   }
-  return code;
+  return CLI_OK;
 }
 
 /* Those of the next block, which begins before the end of this one, go on. */
@@ -209,20 +197,18 @@ static int begin_turn(detect_search *s, const detect_group *g, bool *mine) {
 }
 
 static int search_windows(detect_search *s, const detect_group *g) {
-  int code = detect_search_block(s);
-  if (code == CLI_OK)
-    code = check_block(s);
-  return code == CLI_OK ? take_rows(s, g) : code;
+  CLI_TRY(detect_search_block(s));
+  CLI_TRY(check_block(s));
+  return take_rows(s, g);
 }
 
 static int search_group(detect_search *s, detect_group *g) {
   bool mine = true;
   detect_count_block(s, g);
-  int code = begin_turn(s, g, &mine);
-  if (code == CLI_OK)
-    code = mine ? search_windows(s, g) : detect_rows_skip(&s->rows, s->windows * g->count);
+  CLI_TRY(begin_turn(s, g, &mine));
+  CLI_TRY(mine ? search_windows(s, g) : detect_rows_skip(&s->rows, s->windows * g->count));
   count_windows(s, g);
-  return code;
+  return CLI_OK;
 }
 
 static void note_levels(detect_search *s) {
@@ -238,26 +224,26 @@ static void note_levels(detect_search *s) {
 static int search_block(detect_search *s) {
   cli_progress_at(&s->job.progress, seconds_of(s, s->first), cli_frames_seconds(&s->stream),
                   "seconds of sound");
-  int code = read_block(s);
+  CLI_TRY(read_block(s));
   s->block = s->frames;
   if (s->picture.path)
     note_levels(s);
-  for (int k = 0; k < s->group_count && code == CLI_OK; k++)
+  for (int k = 0; k < s->group_count; k++)
     if (s->groups[k].frame == s->stream.options.frame)
-      code = search_group(s, &s->groups[k]);
-  return code;
+      CLI_TRY(search_group(s, &s->groups[k]));
+  return CLI_OK;
 }
 
 /* The stream in frames of one length. */
 static int search_stream(detect_search *s) {
   s->held = s->first = 0;
-  int code = search_block(s);
-  while (code == CLI_OK && !is_last(s)) {
-    next_block(s);
-    code = search_block(s);
+  CLI_TRY(search_block(s));
+  while (!is_last(s)) {
+    detect_forget(s, s->moved);
+    CLI_TRY(search_block(s));
   }
   s->all_frames = s->first + s->count;
-  return code;
+  return CLI_OK;
 }
 
 static int open_again(detect_search *s, int64_t frame) {
@@ -265,15 +251,14 @@ static int open_again(detect_search *s, int64_t frame) {
   s->stream_seconds += s->stream.seconds;
   cli_frames_close(&s->stream);
   sound.frame = frame;
-  return cli_frames_open(s->path, &sound, &s->stream);
+  return cli_frames_open(s->path, &sound, false, &s->stream);
 }
 
 static int set_frame(detect_search *s, int64_t frame) {
-  int code = CLI_OK;
   if (s->stream.options.frame != frame)
-    code = s->stream.options.frame == 0 ? cli_frames_set_frame(&s->stream, frame) : open_again(s, frame);
+    CLI_TRY(s->stream.options.frame == 0 ? cli_frames_set_frame(&s->stream, frame) : open_again(s, frame));
   s->stream.options.binning = detect_binning(s, frame);
-  return code;
+  return CLI_OK;
 }
 
 /* The longest frame that is shorter than `frame`, or 0. */
@@ -294,17 +279,14 @@ static void note_stream(detect_search *s) {
 
 static int run(void *state) {
   detect_search *s = state;
-  int code = CLI_OK;
   if (s->live)
     return detect_live_run(s);
-  for (int64_t frame = next_frame(s, INT64_MAX); frame > 0 && code == CLI_OK; frame = next_frame(s, frame)) {
-    code = set_frame(s, frame);
-    if (code == CLI_OK)
-      code = search_stream(s);
-    if (code == CLI_OK)
-      note_stream(s);
+  for (int64_t frame = next_frame(s, INT64_MAX); frame > 0; frame = next_frame(s, frame)) {
+    CLI_TRY(set_frame(s, frame));
+    CLI_TRY(search_stream(s));
+    note_stream(s);
   }
-  return code;
+  return CLI_OK;
 }
 
 /* ---- several ranks ---- */
@@ -350,18 +332,16 @@ static int compare_turns(const detect_search *s) {
 static int gather(void *state) {
   detect_search *s = state;
   const int64_t own = s->differences;
-  int code = compare_turns(s);
-  if (code != CLI_OK)
-    return code;
+  int code = CLI_OK;
+  CLI_TRY(compare_turns(s));
   for (int64_t turn = 0, row = 0; turn < s->turn_count; row += s->turns[turn++]) {
     const int rank = (int)(turn % cli_ranks_count());
     const bool mine = rank > 0 && (cli_ranks_lead() || rank == cli_ranks_rank());
     const int now = mine ? pass_rows(s, rank, row, s->turns[turn]) : CLI_OK;
     code = code == CLI_OK ? now : code;
   }
-  code = cli_ranks_agree(code);
-  return code == CLI_OK ? cli_status(cli_ranks_reduce(DAVIT_SUM, DAVIT_INT64, 1, &own, &s->differences))
-                        : code;
+  CLI_TRY(cli_ranks_agree(code));
+  return cli_status(cli_ranks_reduce(DAVIT_SUM, DAVIT_INT64, 1, &own, &s->differences));
 }
 
 static int check(void *state, cli_check *check) {
@@ -371,14 +351,12 @@ static int check(void *state, cli_check *check) {
 }
 
 static void warn_of_brief(const detect_search *s) {
-  for (int e = 0; e < s->paths.count && !s->job.common.quiet; e++)
+  for (int e = 0; e < s->paths.count; e++)
     if (s->effects[e].notes & DETECT_BRIEF)
-      fprintf(stderr,
-              "davit detect: %s: %.3g s of it sound, so chance alone may give %.3g hits a minute at --alpha "
-              "%g: a longer "
-              "piece of the sound, a lower --alpha or --fdr gives more certain ones\n",
-              s->effects[e].name, (double)s->span[e] * s->effects[e].frame_s, chance_a_minute(s, e),
-              s->rows.alpha);
+      cli_remark("%s: %.3g s of it sound, so chance alone may give %.3g hits a minute at --alpha %g: a "
+                 "longer piece of the sound, a lower --alpha or --fdr gives more certain ones",
+                 s->effects[e].name, (double)s->span[e] * s->effects[e].frame_s, chance_a_minute(s, e),
+                 s->rows.alpha);
 }
 
 static void warn(const detect_search *s) {
@@ -386,10 +364,10 @@ static void warn(const detect_search *s) {
       "fewer than 8 frames of the effect sound: it may be missed; --frame makes them shorter",
       "--alpha is below 1 / (--permutations + 1): nothing can be detected",
       "the stream is shorter than 8 times the effect, too short to compare with; --null window is for that"};
-  for (int e = 0; e < s->paths.count && !s->job.common.quiet; e++)
+  for (int e = 0; e < s->paths.count; e++)
     for (int k = 0; k < 3; k++)
       if (s->effects[e].notes >> k & 1)
-        fprintf(stderr, "davit detect: %s: %s\n", s->effects[e].name, why[k]);
+        cli_remark("%s: %s", s->effects[e].name, why[k]);
   warn_of_brief(s);
 }
 
@@ -397,19 +375,13 @@ static void warn(const detect_search *s) {
 static void say_what_chance_does(const detect_search *s) {
   const detect_rows *r = &s->rows;
   const int64_t hits = r->hits;
-  if (s->job.common.quiet || hits == 0)
-    return;
-  if (r->fdr > 0)
-    fprintf(stderr,
-            "davit detect: %" PRId64
-            " hit%s, of which up to about %.3g are to be expected by chance (--fdr %g)\n",
-            hits, CLI_PLURAL(hits), detect_rows_by_chance(r), r->fdr);
-  else
-    fprintf(stderr,
-            "davit detect: %" PRId64
-            " hit%s; up to about %.3g are to be expected by chance alone, in %" PRId64
-            " decision%s at --alpha %g; --fdr bounds their share\n",
-            hits, CLI_PLURAL(hits), detect_rows_by_chance(r), r->count, CLI_PLURAL(r->count), r->alpha);
+  if (hits > 0 && r->fdr > 0)
+    cli_remark("%" PRId64 " hit%s, of which up to about %.3g are to be expected by chance (--fdr %g)", hits,
+               CLI_PLURAL(hits), detect_rows_by_chance(r), r->fdr);
+  else if (hits > 0)
+    cli_remark("%" PRId64 " hit%s; up to about %.3g are to be expected by chance alone, in %" PRId64
+               " decision%s at --alpha %g; --fdr bounds their share",
+               hits, CLI_PLURAL(hits), detect_rows_by_chance(r), r->count, CLI_PLURAL(r->count), r->alpha);
 }
 
 /* With --fdr, whether p-values can be low enough depends on the number of rows. */
@@ -420,26 +392,21 @@ static void warn_of_fdr(const detect_search *s) {
     return;
   for (int e = 0; e < s->paths.count; e++)
     s->effects[e].notes |= DETECT_ALPHA;
-  if (!s->job.common.quiet)
-    fprintf(stderr,
-            "davit detect: --fdr %g detects nothing: of %" PRId64 " decision%s %" PRId64
-            " %s the lowest p-value that there can be, 1 / (--permutations + 1), and %" PRId64
-            " would have to\n",
-            r->fdr, r->count, CLI_PLURAL(r->count), r->ranks[1], r->ranks[1] == 1 ? "has" : "have", needed);
+  cli_remark("--fdr %g detects nothing: of %" PRId64 " decision%s %" PRId64
+             " %s the lowest p-value that there can be, 1 / (--permutations + 1), and %" PRId64
+             " would have to",
+             r->fdr, r->count, CLI_PLURAL(r->count), r->ranks[1], r->ranks[1] == 1 ? "has" : "have", needed);
 }
 
 static int finish(void *state) {
   detect_search *s = state;
-  int code = CLI_OK;
   if (!s->live) {
     warn(s);
-    code = detect_rows_decide(&s->rows);
-  }
-  if (code == CLI_OK && !s->live)
+    CLI_TRY(detect_rows_decide(&s->rows));
     warn_of_fdr(s);
-  if (code == CLI_OK)
-    say_what_chance_does(s);
-  return code;
+  }
+  say_what_chance_does(s);
+  return CLI_OK;
 }
 
 /* ---- report ---- */
@@ -501,10 +468,6 @@ static double or_zero(double given) {
   return given > 0 ? given : DAVIT_DETECT_ZERO;
 }
 
-static bool given(const detect_search *s, const char *name) {
-  return cli_is_given(s->job.command, &s->job.common, name);
-}
-
 static int check_windows(detect_search *s) {
   davit_detect_options *o = &s->options;
   const bool by_window = o->null == DAVIT_DETECT_NULL_WINDOW;
@@ -513,7 +476,7 @@ static int check_windows(detect_search *s) {
   if (o->window > 0 && o->hop > o->window)
     return cli_fail(CLI_USAGE, "--hop takes at most the window's %" PRId64 " frame%s, not %" PRId64,
                     o->window, CLI_PLURAL(o->window), o->hop);
-  if (!given(s, "--block") && by_window)
+  if (!cli_job_given(&s->job, "--block") && by_window)
     o->block = dvt_at_most(o->block, o->window);
   if (by_window && o->block > o->window)
     return cli_fail(CLI_USAGE, "--block takes at most the window's %" PRId64 " frame%s, not %" PRId64,
@@ -525,18 +488,18 @@ static int check_windows(detect_search *s) {
 static int check_options(detect_search *s) {
   davit_detect_options *o = &s->options;
   const bool by_window = o->null == DAVIT_DETECT_NULL_WINDOW;
-  o->threshold = given(s, "--threshold") ? or_zero(o->threshold) : 0;
-  o->coverage = given(s, "--coverage") ? or_zero(o->coverage) : 0;
+  o->threshold = cli_job_given(&s->job, "--threshold") ? or_zero(o->threshold) : 0;
+  o->coverage = cli_job_given(&s->job, "--coverage") ? or_zero(o->coverage) : 0;
   o->alpha = 1; /* decisions are made when all p-values are known */
-  o->floor_db = given(s, "--floor") ? or_zero(o->floor_db) : 0;
-  o->effect_floor_db = given(s, "--effect-floor") ? or_zero(o->effect_floor_db) : 0;
+  o->floor_db = cli_job_given(&s->job, "--floor") ? or_zero(o->floor_db) : 0;
+  o->effect_floor_db = cli_job_given(&s->job, "--effect-floor") ? or_zero(o->effect_floor_db) : 0;
   o->seed = s->job.common.seed;
-  if (by_window && !given(s, "--permutations"))
+  if (by_window && !cli_job_given(&s->job, "--permutations"))
     o->permutations = ORDERS;
-  s->any_binning = !by_window && !given(s, "--binning") && !given(s, "--frame");
+  s->any_binning = !by_window && !cli_job_given(&s->job, "--binning") && !cli_job_given(&s->job, "--frame");
   if (by_window && s->sound.frame == 0)
     s->sound.frame = DAVIT_FEATURES_FRAME;
-  if (!by_window && given(s, "--block"))
+  if (!by_window && cli_job_given(&s->job, "--block"))
     return cli_fail(CLI_USAGE, "--block needs --null window");
   if (o->round && o->gap_penalty > floor(o->gap_penalty))
     return cli_fail(CLI_USAGE, "--gap-penalty takes a whole number when --round is given");
@@ -546,7 +509,8 @@ static int check_options(detect_search *s) {
 /* Features that davit computed are powers and their changes. */
 static int choose_bands(detect_search *s) {
   davit_detect_options *o = &s->options;
-  if (!given(s, "--bands") && o->null == DAVIT_DETECT_NULL_STREAM && s->stream.width == DAVIT_FEATURES_WIDTH)
+  if (!cli_job_given(&s->job, "--bands") && o->null == DAVIT_DETECT_NULL_STREAM &&
+      s->stream.width == DAVIT_FEATURES_WIDTH)
     o->bands = DAVIT_FEATURES_BANDS;
   return 2 * o->bands <= s->stream.width
              ? CLI_OK
@@ -557,16 +521,11 @@ static int choose_bands(detect_search *s) {
 static int load(void *state) {
   detect_search *s = state;
   s->job.rate.unit = CLI_GCUPS;
-  int code = check_options(s);
-  if (code == CLI_OK)
-    code = (detect_may_be_live(s) ? cli_frames_open_live : cli_frames_open)(s->path, &s->sound, &s->stream);
-  s->live = code == CLI_OK && cli_frames_are_live(&s->stream);
-  if (code == CLI_OK)
-    code = choose_bands(s);
-  if (code == CLI_OK)
-    code = detect_load_effects(s);
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(check_options(s));
+  CLI_TRY(cli_frames_open(s->path, &s->sound, detect_may_be_live(s), &s->stream));
+  s->live = s->stream.sound && cli_sound_is_live(s->stream.sound);
+  CLI_TRY(choose_bands(s));
+  CLI_TRY(detect_load_effects(s));
   s->rows.effects = s->effects;
   s->rows.effect_count = s->paths.count;
   s->rows.permutations = s->options.permutations;
@@ -577,8 +536,8 @@ static int load(void *state) {
     warn(s);
     return detect_live_begin(s);
   }
-  code = detect_rows_open(&s->rows);
-  return code == CLI_OK ? make_block(s) : code;
+  CLI_TRY(detect_rows_open(&s->rows));
+  return make_block(s);
 }
 
 static void release(void *state) {
@@ -601,21 +560,18 @@ const cli_command cli_command_detect = {
     .name = "detect",
     .summary = "effects in a stream of sound",
     .description =
-        "Searches each effect in STREAM; both are sound or both feature vectors. Prints a row for "
-        "each window and effect: effect, window, onset_s, offset_s, score, null_mean, null_sd, z, "
-        "p_value, decision, level_db, note. The decision is 'detected' once for each occurrence, "
-        "'repeated' for other windows that show the same one. A p-value of 0.01 is met by about one in a "
-        "hundred "
-        "windows that have no effect; a line says how many hits are to be expected so. The note says why an "
-        "effect "
-        "can hardly be found (short, alpha, stream), or that it is too short for its hits to be certain "
-        "(brief: more "
-        "than 5 a minute are to be expected by chance).\n\nOf a pipe of sound (WAV, AU) that is STREAM, rows "
-        "are printed as "
-        "soon as they are certain, and scores are compared with the last two minutes; not with -o, --json, "
-        "--labels, --plot, --fdr, --check or --null window, which need the whole.\n\nSTREAM stands before "
-        "--effect. For feature vectors "
-        "--rate and --frame only say how long a frame lasts.",
+        "Searches each effect in STREAM; both are sound or both feature vectors. Prints a row for each "
+        "window and effect: effect, window, onset_s, offset_s, score, null_mean, null_sd, z, p_value, "
+        "decision, level_db, note. The decision is 'detected' once for each occurrence, 'repeated' for other "
+        "windows that show the same one. A p-value of 0.01 is met by about one in a hundred windows that "
+        "have no effect; a line says how many hits are to be expected so. The note says why an "
+        "effect can hardly be found (short, alpha, stream), or that it is too short for its hits to be "
+        "certain "
+        "(brief: more than 5 a minute are to be expected by chance).\n\nOf a pipe of sound (WAV, AU) that is "
+        "STREAM, rows are printed as soon as they are certain, and scores are compared with the last two "
+        "minutes; not with -o, --json, --labels, --plot, --fdr, --check or --null window, which need the "
+        "whole.\n\nSTREAM stands before --effect. For feature vectors --rate and --frame only say how long a "
+        "frame lasts.",
     .examples = "davit detect stream.wav --effect door.wav shot.wav --labels hits.txt --plot hits.svg\n"
                 "davit detect stream.wav --effect door.wav --fdr 0.05 --json -o rows.tsv\n"
                 "davit detect stream.wav --effect door.wav --null window --window 50 --hop 25\n",
@@ -644,9 +600,8 @@ const cli_command cli_command_detect = {
                    .help = "frames from one window to the next, at most a window"),
         CLI_OPTION(WHOLE, detect_search, options.bands, "--bands", "B", .maximum = 1 << 19,
                    .otherwise = "31 of features of sound, with --null window 0",
-                   .help =
-                       "the first B features are powers, the next B their changes: compare them by what is "
-                       "unusual in the stream; 0: as they are"),
+                   .help = "the first B features are powers, the next B their changes: compare them by what "
+                           "is unusual in the stream; 0: as they are"),
         CLI_OPTION(REAL, detect_search, options.threshold, "--threshold", "T", .maximum = 100,
                    .otherwise = "30, without --bands 50", .help = "a similarity below T counts as -T"),
         CLI_OPTION(REAL, detect_search, options.gap_penalty, "--gap-penalty", "G",

@@ -5,6 +5,7 @@
 #include "ref/detect.h"
 #include "ref/ref.h"
 #include "src/base/arithmetic.h"
+#include "src/base/error.h"
 #include "src/cli/detect_search.h"
 
 static davit_detect_options options_of(const detect_search *s, const detect_group *g) {
@@ -32,12 +33,23 @@ davit_status detect_work(void *state, cli_array *unused, bool reference) {
     return detect_by_reference(s, s->found);
   if (!g->detector) {
     const davit_detect_options o = options_of(s, g);
-    const davit_status status =
-        davit_detector_create(s->stream.width, g->count, s->patterns + g->first, &g->detector, &o);
-    if (status != DAVIT_SUCCESS)
-      return status;
+    DVT_TRY(davit_detector_create(s->stream.width, g->count, s->patterns + g->first, &g->detector, &o));
   }
   return davit_detect(g->detector, s->count, s->block, s->found);
+}
+
+int64_t detect_longest_window(const detect_search *s) {
+  int64_t longest = 0;
+  for (int g = 0; g < s->group_count; g++)
+    longest = dvt_at_least(longest, s->groups[g].window);
+  return longest;
+}
+
+void detect_forget(detect_search *s, int64_t frames) {
+  s->held -= frames;
+  s->first += frames;
+  memmove(s->frames, s->frames + frames * s->stream.width,
+          (size_t)(s->held * s->stream.width) * sizeof *s->frames);
 }
 
 static void count_cells(detect_search *s) {

@@ -58,14 +58,12 @@ static int check_effect(const detect_search *s, const cli_frames *file, const cl
 
 static int read_features(detect_search *s, int e, cli_frames *file) {
   cli_array *features = &s->features[e];
-  int code = CLI_OK;
-  for (int64_t got = 1; code == CLI_OK && got > 0;)
-    code = cli_frames_append(file, features, &got);
-  if (code == CLI_OK)
-    code = check_effect(s, file, features);
+  for (int64_t got = 1; got > 0;)
+    CLI_TRY(cli_frames_append(file, features, &got));
+  CLI_TRY(check_effect(s, file, features));
   s->effect_seconds += file->seconds;
   s->patterns[e] = (davit_detect_effect){.frames = features->shape[0], .features = features->data};
-  return code;
+  return CLI_OK;
 }
 
 /* Reads the effect in frames of s->frame[e] samples; 0: by its length. */
@@ -73,7 +71,7 @@ static int read_effect(detect_search *s, int e, bool *is_sound) {
   cli_frames file = {0};
   davit_features_options sound = s->sound;
   sound.frame = s->frame[e];
-  int code = cli_frames_open(s->paths.values[e], &sound, &file);
+  int code = cli_frames_open(s->paths.values[e], &sound, false, &file);
   *is_sound = file.sound;
   if (code == CLI_OK && s->frame[e] == 0 && file.sound)
     code = cli_frames_set_frame(&file, cli_frames_suited(&file));
@@ -118,12 +116,10 @@ static int load_effect(detect_search *s, int e) {
   for (;;) {
     bool is_sound = true;
     int64_t sounding = 0;
-    int code = read_effect(s, e, &is_sound);
-    if (code == CLI_OK)
-      code = count_sounding(s, e, &sounding);
-    if (code != CLI_OK || sounding >= CLI_FRAMES_SUITED || !chosen || !is_sound ||
-        s->frame[e] <= CLI_FRAMES_SHORTEST)
-      return code;
+    CLI_TRY(read_effect(s, e, &is_sound));
+    CLI_TRY(count_sounding(s, e, &sounding));
+    if (sounding >= CLI_FRAMES_SUITED || !chosen || !is_sound || s->frame[e] <= CLI_FRAMES_SHORTEST)
+      return CLI_OK;
     drop_effect(s, e, s->frame[e] / 2);
   }
 }
@@ -131,34 +127,28 @@ static int load_effect(detect_search *s, int e) {
 /* A stream that can be read only once is read with the shortest of the frames. */
 static int share_frame(detect_search *s) {
   int64_t shortest = INT64_MAX;
-  int code = CLI_OK;
   for (int e = 0; e < s->paths.count; e++)
     shortest = dvt_at_most(shortest, s->frame[e]);
-  for (int e = 0; e < s->paths.count && code == CLI_OK; e++)
+  for (int e = 0; e < s->paths.count; e++)
     if (s->frame[e] != shortest) {
       drop_effect(s, e, shortest);
-      code = load_effect(s, e);
+      CLI_TRY(load_effect(s, e));
     }
-  return code;
+  return CLI_OK;
 }
 
 int detect_load_effects(detect_search *s) {
   const size_t count = (size_t)s->paths.count;
-  s->effects = cli_job_memory(&s->job, count, sizeof *s->effects);
-  s->features = cli_job_memory(&s->job, count, sizeof *s->features);
-  s->patterns = cli_job_memory(&s->job, count, sizeof *s->patterns);
-  s->frame = cli_job_memory(&s->job, count, sizeof *s->frame);
-  s->span = cli_job_memory(&s->job, count, sizeof *s->span);
-  s->groups = cli_job_memory(&s->job, count, sizeof *s->groups);
-  int code =
-      s->effects && s->features && s->patterns && s->frame && s->span && s->groups ? CLI_OK : CLI_DEVICE;
-  for (int e = 0; e < s->paths.count && code == CLI_OK; e++) {
+  CLI_ROOM(&s->job, s->effects, count);
+  CLI_ROOM(&s->job, s->features, count);
+  CLI_ROOM(&s->job, s->patterns, count);
+  CLI_ROOM(&s->job, s->frame, count);
+  CLI_ROOM(&s->job, s->span, count);
+  CLI_ROOM(&s->job, s->groups, count);
+  for (int e = 0; e < s->paths.count; e++) {
     s->frame[e] = s->stream.sound ? s->sound.frame : s->stream.options.frame;
-    code = name_effect(s, e, s->paths.values[e]);
-    if (code == CLI_OK)
-      code = load_effect(s, e);
+    CLI_TRY(name_effect(s, e, s->paths.values[e]));
+    CLI_TRY(load_effect(s, e));
   }
-  if (code == CLI_OK && (detect_is_shared(s) || !strcmp(s->path, "-")))
-    code = share_frame(s);
-  return code;
+  return detect_is_shared(s) || !strcmp(s->path, "-") ? share_frame(s) : CLI_OK;
 }

@@ -5,9 +5,6 @@
  * them as the end of a stream of that length. Its row is certain when all windows that share frames with it
  * are whole too: of hits that overlap, one says 'detected'. So a row waits for at most the windows that
  * overlap it and a step of the stream, at the beginning also until there is something to compare with. */
-#include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/arithmetic.h"
@@ -36,31 +33,21 @@ static int64_t frames_in(const detect_search *s, double seconds) {
   return dvt_at_least((int64_t)(seconds * s->sound.rate / (double)s->stream.options.frame), 1);
 }
 
-static int64_t longest_window(const detect_search *s) {
-  int64_t longest = 0;
-  for (int g = 0; g < s->group_count; g++)
-    longest = dvt_at_least(longest, s->groups[g].window);
-  return longest;
-}
-
 int detect_live_begin(detect_search *s) {
-  if (s->stream.options.frame == 0) {
-    const int code = cli_frames_set_frame(&s->stream, s->frame[0]); /* a pipe's effects share one */
-    if (code != CLI_OK)
-      return code;
-  }
+  if (s->stream.options.frame == 0)
+    CLI_TRY(cli_frames_set_frame(&s->stream, s->frame[0])); /* a pipe's effects share one */
   s->stream.options.binning = detect_binning(s, s->stream.options.frame);
-  const int64_t history =
-      dvt_at_least(dvt_at_most(frames_in(s, HISTORY_S), HISTORY_MOST), HISTORY_WINDOWS * longest_window(s));
+  const int64_t history = dvt_at_least(dvt_at_most(frames_in(s, HISTORY_S), HISTORY_MOST),
+                                       HISTORY_WINDOWS * detect_longest_window(s));
   int64_t most = 0;
   s->moved = frames_in(s, 1 / (double)STEPS);
   s->capacity = history + s->moved;
   for (int g = 0; g < s->group_count; g++)
     most = dvt_at_least(most, (2 + s->capacity / s->groups[g].hop) * s->groups[g].count);
-  s->frames = cli_job_memory(&s->job, (size_t)s->capacity * (size_t)s->stream.width, sizeof *s->frames);
-  s->found = cli_job_memory(&s->job, (size_t)most, sizeof *s->found);
-  s->last = cli_job_memory(&s->job, (size_t)s->paths.count, sizeof *s->last);
-  return s->frames && s->found && s->last ? CLI_OK : CLI_DEVICE;
+  CLI_ROOM(&s->job, s->frames, s->capacity * s->stream.width);
+  CLI_ROOM(&s->job, s->found, most);
+  CLI_ROOM(&s->job, s->last, s->paths.count);
+  return CLI_OK;
 }
 
 /* ---- rows ---- */
@@ -132,45 +119,33 @@ static int search_group(detect_search *s, detect_group *g, bool ended) {
   if (from >= to)
     return CLI_OK;
   note_stream(s, g);
-  int code = detect_search_block(s);
-  if (code == CLI_OK)
-    code = write_windows(s, from, to, after, shift);
+  CLI_TRY(detect_search_block(s));
+  CLI_TRY(write_windows(s, from, to, after, shift));
   g->windows += to - from;
   s->all_windows = dvt_at_least(s->all_windows, g->windows);
-  return code;
-}
-
-/* Leaves room for the next step. */
-static void forget(detect_search *s) {
-  const int64_t gone = dvt_at_least(s->held + s->moved - s->capacity, 0);
-  s->held -= gone;
-  s->first += gone;
-  memmove(s->frames, s->frames + gone * s->stream.width,
-          (size_t)(s->held * s->stream.width) * sizeof *s->frames);
+  return CLI_OK;
 }
 
 /* The table's first line comes with the first frames. */
 static int read_step(detect_search *s, int64_t *got) {
   const bool begins = s->held == 0 && s->first == 0;
-  int code = cli_frames_read(&s->stream, s->moved, s->frames + s->held * s->stream.width, got);
-  if (code == CLI_OK && begins) {
-    detect_rows_head(s->job.output.file);
-    code = cli_output_flush();
-  }
+  CLI_TRY(cli_frames_read(&s->stream, s->moved, s->frames + s->held * s->stream.width, got));
   s->held += *got;
-  return code;
+  if (!begins)
+    return CLI_OK;
+  detect_rows_head(s->job.output.file);
+  return cli_output_flush();
 }
 
 int detect_live_run(detect_search *s) {
-  const int64_t first = dvt_at_least(frames_in(s, FIRST_S), FIRST_WINDOWS * longest_window(s));
+  const int64_t first = dvt_at_least(frames_in(s, FIRST_S), FIRST_WINDOWS * detect_longest_window(s));
   int64_t got = s->moved;
-  int code = CLI_OK;
-  while (code == CLI_OK && got == s->moved) {
-    forget(s);
-    code = read_step(s, &got);
-    for (int g = 0; g < s->group_count && code == CLI_OK && (s->held >= first || got < s->moved); g++)
-      code = search_group(s, &s->groups[g], got < s->moved);
+  while (got == s->moved) {
+    detect_forget(s, dvt_at_least(s->held + s->moved - s->capacity, 0)); /* room for the next step */
+    CLI_TRY(read_step(s, &got));
+    for (int g = 0; g < s->group_count && (s->held >= first || got < s->moved); g++)
+      CLI_TRY(search_group(s, &s->groups[g], got < s->moved));
   }
   s->all_frames = s->first + s->held;
-  return code;
+  return CLI_OK;
 }

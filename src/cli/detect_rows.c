@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "src/base/allocate.h"
 #include "src/cli/fail.h"
@@ -31,12 +32,14 @@ static int64_t rank_of(const detect_rows *r, const davit_detect_hit *hit) {
   return llrint(hit->p_value * (double)(r->permutations + 1));
 }
 
+static int cannot_write(void) {
+  return cli_fail(CLI_FAILED, "the temporary file of the rows cannot be written");
+}
+
 static int append(detect_rows *r, int64_t count, const davit_detect_hit *hits) {
   for (int64_t i = 0; i < count; i++)
     r->ranks[rank_of(r, &hits[i])]++;
-  return fwrite(hits, sizeof *hits, (size_t)count, r->file) == (size_t)count
-             ? CLI_OK
-             : cli_fail(CLI_FAILED, "the temporary file of the rows cannot be written");
+  return fwrite(hits, sizeof *hits, (size_t)count, r->file) == (size_t)count ? CLI_OK : cannot_write();
 }
 
 int detect_rows_add(detect_rows *r, const davit_detect_hit *hit) {
@@ -50,13 +53,11 @@ static bool seek(const detect_rows *r, int64_t row) {
 
 int detect_rows_skip(detect_rows *r, int64_t count) {
   r->count += count;
-  return seek(r, r->count) ? CLI_OK
-                           : cli_fail(CLI_FAILED, "the temporary file of the rows cannot be written");
+  return seek(r, r->count) ? CLI_OK : cannot_write();
 }
 
 int detect_rows_put(detect_rows *r, int64_t row, int64_t count, const davit_detect_hit *hits) {
-  return seek(r, row) ? append(r, count, hits)
-                      : cli_fail(CLI_FAILED, "the temporary file of the rows cannot be written");
+  return seek(r, row) ? append(r, count, hits) : cannot_write();
 }
 
 int detect_rows_get(const detect_rows *r, int64_t row, int64_t count, davit_detect_hit *hits) {
@@ -197,23 +198,14 @@ static const char *detect_decision_name(detect_decision decision) {
 }
 
 const char *detect_notes(unsigned notes) {
-  static const char *const names[DETECT_NOTES] = {"-",
-                                                  "short",
-                                                  "alpha",
-                                                  "short alpha",
-                                                  "stream",
-                                                  "short stream",
-                                                  "alpha stream",
-                                                  "short alpha stream",
-                                                  "brief",
-                                                  "short brief",
-                                                  "alpha brief",
-                                                  "short alpha brief",
-                                                  "stream brief",
-                                                  "short stream brief",
-                                                  "alpha stream brief",
-                                                  "short alpha stream brief"};
-  return names[notes];
+  static const char *const words[] = {"short", "alpha", "stream", "brief"};
+  static char text[32];
+  size_t used = 0;
+  strcpy(text, "-");
+  for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+    if (notes >> k & 1)
+      used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", used ? " " : "", words[k]);
+  return text;
 }
 
 bool detect_rows_head(FILE *file) {
@@ -391,12 +383,11 @@ bool detect_rows_picture(FILE *file, const detect_rows *r) {
                width = left + plot_width + 40, height = bottom + 30;
   const bool read = p.scores && each_row(r, note_score, &p);
   if (read) {
-    fprintf(
-        file,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\" "
-        "font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%%\" height=\"100%%\" "
-        "fill=\"#fff\"/>\n",
-        width, height, width, height);
+    fprintf(file,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" "
+            "height=\"%.0f\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%%\" "
+            "height=\"100%%\" fill=\"#fff\"/>\n",
+            width, height, width, height);
     write_envelope(file, &p);
     for (int e = 0; e < r->effect_count; e++)
       write_scores(file, &p, e, top_margin + sound_height + 10 + row_height * e);

@@ -16,8 +16,7 @@ typedef enum detect_note {
   DETECT_SHORT = 1,  /* the effect has too few frames */
   DETECT_ALPHA = 2,  /* no p-value is as low as alpha, or as --fdr needs */
   DETECT_STREAM = 4, /* the stream is too short to compare with */
-  DETECT_BRIEF = 8,  /* the effect is so short that chance alone gives many hits */
-  DETECT_NOTES = 16
+  DETECT_BRIEF = 8   /* the effect is so short that chance alone gives many hits */
 } detect_note;
 
 typedef struct detect_label {
@@ -99,7 +98,7 @@ bool detect_rows_picture(FILE *file, const detect_rows *rows);
 /* "hits", without repetitions. */
 void detect_rows_json(cli_json *json, const detect_rows *rows);
 
-/* "short alpha stream brief", as the bits are, or "-". */
+/* "short alpha stream brief", as the bits are, or "-"; until the next call. */
 const char *detect_notes(unsigned notes);
 
 #endif

@@ -67,6 +67,11 @@ static inline davit_features_binning detect_binning(const detect_search *s, int6
 davit_status detect_work(void *state, cli_array *unused, bool reference);
 davit_status detect_by_reference(const detect_search *s, davit_detect_hit *detections);
 
+int64_t detect_longest_window(const detect_search *s);
+
+/* Drops the first frames of those held. */
+void detect_forget(detect_search *s, int64_t frames);
+
 /* Takes the group for s->at, and counts its windows in s->count frames. */
 void detect_count_block(detect_search *s, const detect_group *g);
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* davit devices: the devices, their memory and their links. */
 #include <davit/device.h>
+#include <math.h>
 #include <stdlib.h>
 
+#include "src/base/error.h"
 #include "src/cli/frame/job.h"
 #include "src/cli/no_gpu.h"
 
@@ -52,44 +54,39 @@ static void explain_no_gpu(inventory *all) {
 
 static int load(void *state) {
   inventory *all = state;
-  int code = cli_status(davit_device_count(&all->count));
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(cli_status(davit_device_count(&all->count)));
   if (!find_left_out(all, all->count) && !has_gpu(all->count))
     explain_no_gpu(all);
   all->count++;
   const size_t count = (size_t)all->count;
-  all->entries = cli_job_memory(&all->job, count, sizeof *all->entries);
-  all->links = cli_job_memory(&all->job, count * count, sizeof *all->links);
+  CLI_ROOM(&all->job, all->entries, count);
+  CLI_ROOM(&all->job, all->links, count * count);
   cli_device_set *set = &all->job.devices;
   for (set->count = 0; set->count < all->count && set->count < CLI_MAX_DEVICES; set->count++)
     set->ids[set->count] = set->count - 1;
-  return all->entries && all->links ? CLI_OK : CLI_DEVICE;
+  return CLI_OK;
 }
 
 static davit_status work(void *state, cli_array *unused, bool reference) {
   inventory *all = state;
-  davit_status status = DAVIT_SUCCESS;
   (void)unused, (void)reference;
-  for (int i = 0; i < all->count && status == DAVIT_SUCCESS; i++) {
+  for (int i = 0; i < all->count; i++) {
     entry *e = &all->entries[i];
-    status = davit_device_describe(i - 1, &e->info);
-    if (status == DAVIT_SUCCESS) {
-      status = davit_device_memory(i - 1, &e->free_bytes, &e->total_bytes);
-      e->known = status == DAVIT_SUCCESS;
-      status = status == DAVIT_UNSUPPORTED ? DAVIT_SUCCESS : status;
-    }
-    for (int j = 0; j < all->count && status == DAVIT_SUCCESS; j++)
-      status = davit_device_link(i - 1, j - 1, &all->links[i * all->count + j]);
+    DVT_TRY(davit_device_describe(i - 1, &e->info));
+    const davit_status status = davit_device_memory(i - 1, &e->free_bytes, &e->total_bytes);
+    e->known = status == DAVIT_SUCCESS;
+    DVT_TRY(status == DAVIT_UNSUPPORTED ? DAVIT_SUCCESS : status);
+    for (int j = 0; j < all->count; j++)
+      DVT_TRY(davit_device_link(i - 1, j - 1, &all->links[i * all->count + j]));
   }
-  return status;
+  return DAVIT_SUCCESS;
 }
 
 static void json_bytes(cli_json *json, const char *key, const entry *e, size_t bytes) {
   if (e->known)
     cli_json_integer(json, key, (int64_t)bytes);
   else
-    cli_json_null(json, key);
+    cli_json_real(json, key, (double)NAN); /* null */
 }
 
 static void json_entry(cli_json *json, const inventory *all, int i) {
@@ -132,17 +129,9 @@ static void report(cli_json *json, const void *state) {
   cli_json_integer(json, "threads", dvt_threads());
 }
 
-/* How many entries from the first on are host-offload devices, which are one processor several times; at least 1. */
-static int run_of(const inventory *all, int first) {
-  int length = 0;
-  while (first + length < all->count && all->entries[first + length].info.kind == DAVIT_DEVICE_HOST_OFFLOAD)
-    length++;
-  return length > 1 ? length : 1;
-}
-
 /* "0", or "0 to 3" of a run. */
 static void name_run(const inventory *all, int first, char text[static 32]) {
-  const int length = run_of(all, first);
+  const int length = cli_devices_alike(&all->job.devices, first);
   snprintf(text, 32, length > 1 ? "%d to %d" : "%d", first - 1, first + length - 2);
 }
 
@@ -164,14 +153,14 @@ static void print_entry(const inventory *all, int first) {
 static void print_links(const inventory *all) {
   char name[32];
   printf("\nlinks ");
-  for (int j = 0; j < all->count; j += run_of(all, j)) {
+  for (int j = 0; j < all->count; j += cli_devices_alike(&all->job.devices, j)) {
     name_run(all, j, name);
     printf("  %6s", name);
   }
-  for (int i = 0; i < all->count; i += run_of(all, i)) {
+  for (int i = 0; i < all->count; i += cli_devices_alike(&all->job.devices, i)) {
     name_run(all, i, name);
     printf("\n%6s", name);
-    for (int j = 0; j < all->count; j += run_of(all, j))
+    for (int j = 0; j < all->count; j += cli_devices_alike(&all->job.devices, j))
       printf("  %6s", link_name(all->links[i * all->count + j]));
   }
   printf("\n");
@@ -180,7 +169,7 @@ static void print_links(const inventory *all) {
 static void print(const void *state) {
   const inventory *all = state;
   printf("device  kind          memory free of total  units  capability  name\n");
-  for (int i = 0; i < all->count; i += run_of(all, i))
+  for (int i = 0; i < all->count; i += cli_devices_alike(&all->job.devices, i))
     print_entry(all, i);
   print_links(all);
 }
@@ -199,11 +188,11 @@ static void remark(const void *state) {
 const cli_command cli_command_devices = {
     .name = "devices",
     .summary = "list the devices, their memory and their links",
-    .description = "Lists the host (-1) and every device: kind, name, free and total memory, compute units, "
-                   "CUDA capability, and how bytes travel from row to column: same (one memory), peer "
-                   "(direct), staged (through the host). Host-offload devices, in which the CPU stands in "
-                   "for GPUs, have one "
-                   "line together. Where there is no GPU, a line on standard error says why.",
+    .description =
+        "Lists the host (-1) and every device: kind, name, free and total memory, compute units, CUDA "
+        "capability, and how bytes travel from row to column: same (one memory), peer (direct), staged "
+        "(through the host). Host-offload devices, in which the CPU stands in "
+        "for GPUs, have one line together. Where there is no GPU, a line on standard error says why.",
     .examples = "davit devices\n"
                 "davit devices --json\n",
     .common = CLI_COMMON_THREADS | CLI_COMMON_JSON | CLI_COMMON_VERBOSE,

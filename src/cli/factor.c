@@ -97,10 +97,9 @@ static int on_cpu(davit_status (*form)(const dvt_site *, const void *), const vo
 }
 
 static int copy_a(factors *c) {
-  const int code = cli_array_create_like(c->a.type, &c->a, CLI_MEMORY_PLAIN, &c->job.reference);
-  if (code == CLI_OK)
-    cli_restore(&c->job.reference, &c->a);
-  return code;
+  CLI_TRY(cli_array_create_like(c->a.type, &c->a, CLI_MEMORY_PLAIN, &c->job.reference));
+  cli_restore(&c->job.reference, &c->a);
+  return CLI_OK;
 }
 
 /* The bound of the factor's rounding (Higham 2002, theorem 10.3). */
@@ -109,30 +108,24 @@ static int check_cholesky(factors *c, cli_check *check) {
   const int64_t n = c->job.sizes[N].here, ld = dvt_at_least(n, 1);
   cli_array *residual = &c->job.reference;
   double norm = 0, error = 0;
-  int code = copy_a(c);
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(copy_a(c));
   const dvt_level3 update =
       dvt_potrf_update(cli_number_type(c->a.type), half, n, n, c->f.data, ld, residual->data, ld);
-  code = on_cpu(dvt_level3_host, &update);
-  if (code == CLI_OK)
-    code = cli_half_norm(&c->job, &c->a, half, &norm);
-  if (code == CLI_OK)
-    code = cli_half_norm(&c->job, residual, half, &error);
+  CLI_TRY(on_cpu(dvt_level3_host, &update));
+  CLI_TRY(cli_half_norm(&c->job, &c->a, half, &norm));
+  CLI_TRY(cli_half_norm(&c->job, residual, half, &error));
   *check = (cli_check){.measure = c->upper ? "||A - U^H U||_1 / ||A||_1 <= (n + 1) eps"
                                            : "||A - L L^H||_1 / ||A||_1 <= (n + 1) eps",
                        .error = error == 0 ? 0 : error / norm,
                        .bound = ((double)n + 1) * cli_rounding(c->a.type)};
-  return code;
+  return CLI_OK;
 }
 
 /* The upper triangle (trapezoid) of the factor, in a matrix of so many rows that has 0 elsewhere. */
 static int take_upper(factors *c, int64_t rows) {
   const size_t element = cli_type_bytes(c->f.type);
   const int64_t m = c->f.shape[0], n = c->f.shape[1];
-  const int code = cli_array_create(c->f.type, 2, rows, n, CLI_MEMORY_PLAIN, &c->u);
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(cli_array_create(c->f.type, 2, rows, n, CLI_MEMORY_PLAIN, &c->u));
   cli_restore(&c->u, NULL);
   for (int64_t j = 0; j < n && c->u.bytes; j++)
     memcpy((char *)c->u.data + (size_t)(j * rows) * element,
@@ -144,9 +137,9 @@ static int take_upper(factors *c, int64_t rows) {
 /* L with its ones. */
 static int take_lower(factors *c) {
   const int64_t m = c->f.shape[0], k = least(c);
-  const int code = cli_array_create(c->f.type, 2, m, k, CLI_MEMORY_PLAIN, &c->l);
-  if (code != CLI_OK || c->l.bytes == 0)
-    return code;
+  CLI_TRY(cli_array_create(c->f.type, 2, m, k, CLI_MEMORY_PLAIN, &c->l));
+  if (c->l.bytes == 0)
+    return CLI_OK;
   memcpy(c->l.data, c->f.data, c->l.bytes);
   return on_cpu(dvt_unit_host,
                 &(dvt_unit){.type = cli_number_type(c->f.type), .m = m, .n = k, .a = c->l.data, .ld = m});
@@ -155,9 +148,8 @@ static int take_lower(factors *c) {
 /* Rows of A, in job.reference, in the order that LU has found. */
 static int exchange_rows(factors *c) {
   const int64_t m = c->f.shape[0], k = least(c);
-  int *scratch = cli_job_memory(&c->job, (size_t)(m + 4 * k), sizeof *scratch);
-  if (!scratch)
-    return CLI_DEVICE;
+  int *scratch;
+  CLI_ROOM(&c->job, scratch, m + 4 * k);
   int *to = scratch + m, *from = to + 2 * k;
   const int64_t count = dvt_pivots_to_rows(c->pivots.data, 0, 0, k, m, scratch, to, from);
   return on_cpu(dvt_permute_host, &(dvt_permute){.type = cli_number_type(c->f.type),
@@ -173,57 +165,51 @@ static int exchange_rows(factors *c) {
 static int check_lu(factors *c, cli_check *check) {
   const int64_t m = c->f.shape[0], n = c->f.shape[1], k = least(c);
   double scale = 0, error = 0;
-  int code = copy_a(c);
-  if (code == CLI_OK && k > 0)
-    code = exchange_rows(c);
-  if (code == CLI_OK)
-    code = take_lower(c);
-  if (code == CLI_OK)
-    code = take_upper(c, k);
-  if (code == CLI_OK && k > 0)
-    code = on_cpu(dvt_level3_host, &(dvt_level3){.routine = DVT_GEMM,
-                                                 .type = cli_number_type(c->f.type),
-                                                 .transa = 'N',
-                                                 .transb = 'N',
-                                                 .m = m,
-                                                 .n = n,
-                                                 .k = k,
-                                                 .alpha = -1,
-                                                 .a = c->l.data,
-                                                 .lda = m,
-                                                 .b = c->u.data,
-                                                 .ldb = k,
-                                                 .beta = 1,
-                                                 .c = c->job.reference.data,
-                                                 .ldc = m});
-  if (code == CLI_OK)
-    code = cli_row_norm(&c->job, &c->job.reference, &error);
-  if (code == CLI_OK)
-    code = cli_lu_norm(&c->job, &c->f, &scale);
+  CLI_TRY(copy_a(c));
+  if (k > 0)
+    CLI_TRY(exchange_rows(c));
+  CLI_TRY(take_lower(c));
+  CLI_TRY(take_upper(c, k));
+  if (k > 0)
+    CLI_TRY(on_cpu(dvt_level3_host, &(dvt_level3){.routine = DVT_GEMM,
+                                                  .type = cli_number_type(c->f.type),
+                                                  .transa = 'N',
+                                                  .transb = 'N',
+                                                  .m = m,
+                                                  .n = n,
+                                                  .k = k,
+                                                  .alpha = -1,
+                                                  .a = c->l.data,
+                                                  .lda = m,
+                                                  .b = c->u.data,
+                                                  .ldb = k,
+                                                  .beta = 1,
+                                                  .c = c->job.reference.data,
+                                                  .ldc = m}));
+  CLI_TRY(cli_row_norm(&c->job, &c->job.reference, &error));
+  CLI_TRY(cli_lu_norm(&c->job, &c->f, &scale));
   *check = (cli_check){.measure = "||A - P L U||_inf / || |L| |U| ||_inf <= (min(m, n) + 1) eps",
                        .error = error == 0 ? 0 : error / scale,
                        .bound = (double)(k + 1) * cli_rounding(c->a.type)};
-  return code;
+  return CLI_OK;
 }
 
 /* The bound of the factors' rounding (Higham 2002, theorem 19.4). */
 static int check_qr(factors *c, cli_check *check) {
   const int64_t m = c->f.shape[0], n = c->f.shape[1], k = least(c);
-  int code = take_upper(c, m);
-  if (code == CLI_OK && k > 0)
-    code = on_cpu(dvt_ormqr_host, &(dvt_ormqr){.type = cli_number_type(c->f.type),
-                                               .side = 'L',
-                                               .trans = 'N',
-                                               .m = m,
-                                               .n = n,
-                                               .k = k,
-                                               .a = c->f.data,
-                                               .lda = m,
-                                               .tau = c->tau.data,
-                                               .c = c->u.data,
-                                               .ldc = m});
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(take_upper(c, m));
+  if (k > 0)
+    CLI_TRY(on_cpu(dvt_ormqr_host, &(dvt_ormqr){.type = cli_number_type(c->f.type),
+                                                .side = 'L',
+                                                .trans = 'N',
+                                                .m = m,
+                                                .n = n,
+                                                .k = k,
+                                                .a = c->f.data,
+                                                .lda = m,
+                                                .tau = c->tau.data,
+                                                .c = c->u.data,
+                                                .ldc = m}));
   const double error = cli_distance(&c->a, &c->u, CLI_NONFINITE_FAILS);
   *check = (cli_check){.measure = "||A - Q R||_F / ||A||_F <= (m + n) eps",
                        .error = error == 0 ? 0 : error / cli_norm(&c->a, CLI_NONFINITE_FAILS),
@@ -256,10 +242,10 @@ const cli_command cli_command_factor = {
     .name = "factor",
     .summary = "a matrix as a product: Cholesky, LU or QR",
     .description =
-        "Computes the lower triangular L with A = L L^H, or with --upper the upper triangular U with A = "
-        "U^H U; ^H is the conjugate transpose. Only that half of A is read. With --kind lu or qr A may be "
-        "any matrix, and F is what LAPACK's getrf or geqrf leaves in its place. If A is not positive "
-        "definite, or for LU singular, the exit code is 1. With --check the CPU multiplies the factors out.",
+        "Computes the lower triangular L with A = L L^H, or with --upper the upper triangular U with A = U^H "
+        "U; ^H is the conjugate transpose. Only that half of A is read. With --kind lu or qr A may be any "
+        "matrix, and F is what LAPACK's getrf or geqrf leaves in its place. If A is not positive definite, "
+        "or for LU singular, the exit code is 1. With --check the CPU multiplies the factors out.",
     .examples = "davit factor A.npy -o L.npy\n"
                 "davit factor A.npy -o F.npy --kind lu --pivots p.npy --check\n",
     .operands = CLI_PLACES(CLI_PLACE(factors, a_path, "A",
@@ -272,9 +258,8 @@ const cli_command cli_command_factor = {
         CLI_OPTION(FLAG, factors, upper, "--upper", NULL,
                    .help = "Cholesky: read the upper half of A, and compute U"),
         CLI_OPTION(OUTPUT, factors, pivots_output, "--pivots", "FILE", .array = offsetof(factors, pivots),
-                   .help =
-                       "LU: write the row, from 0 on, that each row was exchanged with; F and it are what "
-                       "scipy.linalg.lu_solve takes"),
+                   .help = "LU: write the row, from 0 on, that each row was exchanged with; F and it are "
+                           "what scipy.linalg.lu_solve takes"),
         CLI_OPTION(OUTPUT, factors, tau_output, "--tau", "FILE", .array = offsetof(factors, tau),
                    .help = "QR: write the factors tau of the reflectors")),
     .common = CLI_COMMON_ARRAYS,

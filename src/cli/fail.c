@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tool's failures: one line on standard error and an exit code. */
 #include "src/cli/fail.h"
 
 #include <stdarg.h>
@@ -35,18 +34,10 @@ static void print(const char *text) {
     fprintf(stderr, "davit: %s\n", text);
 }
 
-/* Puts the sentence together as a terminal may have it. */
-static void put_together(char text[static sizeof kept], const char *format, va_list arguments) {
-  vsnprintf(text, sizeof kept, format, arguments);
-  dvt_make_printable(text);
-}
-
 int cli_fail(int code, const char *format, ...) {
   char text[sizeof kept];
-  va_list arguments;
-  va_start(arguments, format);
-  put_together(text, format, arguments);
-  va_end(arguments);
+  CLI_FORMAT(text, format);
+  dvt_make_printable(text);
   if (keeping && *kept)
     return code;
   if (keeping)
@@ -62,10 +53,8 @@ void cli_be_quiet(bool quiet) {
 
 void cli_remark(const char *format, ...) {
   char text[sizeof kept];
-  va_list arguments;
-  va_start(arguments, format);
-  put_together(text, format, arguments);
-  va_end(arguments);
+  CLI_FORMAT(text, format);
+  dvt_make_printable(text);
   if (!is_quiet)
     print(text);
 }

@@ -40,4 +40,21 @@ const char *cli_fail_kept(void);
 /* CLI_OK for DAVIT_SUCCESS; else prints the library's sentence and returns the exit code for that status. */
 int cli_status(davit_status status);
 
+/* Formats the arguments behind `format` into the array `text`; <stdarg.h> and <stdio.h> are needed. */
+#define CLI_FORMAT(text, format)                                                                             \
+  do {                                                                                                       \
+    va_list cli_arguments;                                                                                   \
+    va_start(cli_arguments, format);                                                                         \
+    vsnprintf(text, sizeof(text), format, cli_arguments);                                                    \
+    va_end(cli_arguments);                                                                                   \
+  } while (0)
+
+/* Returns from a function that returns an exit code, if this one is not CLI_OK. */
+#define CLI_TRY(call)                                                                                        \
+  do {                                                                                                       \
+    const int cli_try_code = (call);                                                                         \
+    if (cli_try_code != CLI_OK)                                                                              \
+      return cli_try_code;                                                                                   \
+  } while (0)
+
 #endif

@@ -25,23 +25,21 @@ static double seconds_of(const extraction *x, int64_t frames) {
 
 static int load(void *state) {
   extraction *x = state;
-  const int code = cli_frames_open(x->path, &x->sound, &x->frames);
+  CLI_TRY(cli_frames_open(x->path, &x->sound, false, &x->frames));
   x->frames.check = x->job.common.check;
-  return code == CLI_OK && !x->frames.sound
-             ? cli_fail(CLI_INPUT, "%s: expected sound, found a .npy file", x->frames.name)
-             : code;
+  return x->frames.sound ? CLI_OK
+                         : cli_fail(CLI_INPUT, "%s: expected sound, found a .npy file", x->frames.name);
 }
 
 static int run(void *state) {
   extraction *x = state;
-  int code = CLI_OK;
-  for (int64_t got = 1; got > 0 && code == CLI_OK;) {
+  for (int64_t got = 1; got > 0;) {
     cli_progress_at(&x->job.progress, seconds_of(x, x->frames.at), cli_frames_seconds(&x->frames),
                     "seconds of sound");
-    code = cli_frames_append(&x->frames, &x->features, &got);
+    CLI_TRY(cli_frames_append(&x->frames, &x->features, &got));
   }
   x->job.seconds.median = x->frames.seconds;
-  return code;
+  return CLI_OK;
 }
 
 /* A transform in float loses eps times the logarithm of its length; the reference works in double. */

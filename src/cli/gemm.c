@@ -172,8 +172,7 @@ const cli_command cli_command_gemm = {
     .name = "gemm",
     .summary = "matrix product, C = alpha op(A) op(B) + beta C0",
     .description = "Computes C = alpha op(A) op(B) + beta C0 on several devices, op(A) being A, its "
-                   "transpose or the conjugate "
-                   "of that.",
+                   "transpose or the conjugate of that.",
     .examples = "davit gemm A.npy B.npy -o C.npy\n"
                 "davit gemm A.npy B.npy --transa --alpha 2 --c0 C.npy --beta -1 -o D.npy --check -v\n",
     .operands =

@@ -7,7 +7,6 @@
 
 #include "src/cli/frame/help.h"
 #include "src/cli/frame/job.h"
-#include "src/cli/frame/man.h"
 #include "src/cli/frame/nearest.h"
 #include "src/cli/frame/openmp_environment.h"
 #include "src/cli/frame/output.h"
@@ -36,34 +35,23 @@ static int unknown_command(const char *name) {
                   nearest.name ? "? " : "");
 }
 
-static int help(int argc, char **argv) {
+/* Prints something of one command, or of all of them; `name` is that of the option. */
+static int describe(int argc, char **argv, const char *name, void (*overview)(cli_commands),
+                    void (*print)(const cli_command *)) {
+  const bool all = argc < 2 || (argc == 2 && !strcmp(name, "help") && !strcmp(argv[1], "help"));
+  const cli_command *command = all ? NULL : find_command(argv[1]);
   if (argc > 2)
-    return cli_fail(CLI_USAGE, "help takes one command");
-  if (argc < 2 || !strcmp(argv[1], "help")) {
-    cli_help_overview(commands);
-    return CLI_OK;
-  }
-  const cli_command *command = find_command(argv[1]);
-  if (!command)
-    return unknown_command(argv[1]);
-  cli_help_print(command);
-  return CLI_OK;
-}
-
-/* What the build installs: davit --man [COMMAND], davit --completion SHELL. */
-static int write_manual(int argc, char **argv) {
-  const cli_command *command = argc > 1 ? find_command(argv[1]) : NULL;
-  if (argc > 2)
-    return cli_fail(CLI_USAGE, "--man takes one command");
-  if (argc > 1 && !command)
+    return cli_fail(CLI_USAGE, "%s takes one command", name);
+  if (!all && !command)
     return unknown_command(argv[1]);
   if (command)
-    cli_man_print(command);
+    print(command);
   else
-    cli_man_overview(commands);
+    overview(commands);
   return CLI_OK;
 }
 
+/* davit --completion SHELL. */
 static int write_completion(int argc, char **argv) {
   const bool bash = argc == 2 && !strcmp(argv[1], "bash");
   if (!bash && (argc != 2 || strcmp(argv[1], "zsh")))
@@ -76,9 +64,9 @@ static int dispatch(int argc, char **argv) {
   if (argc < 1)
     return cli_fail(CLI_USAGE, "no command given; 'davit help' lists the commands");
   if (!strcmp(argv[0], "help") || !strcmp(argv[0], "--help") || !strcmp(argv[0], "-h"))
-    return help(argc, argv);
-  if (!strcmp(argv[0], "--man"))
-    return write_manual(argc, argv);
+    return describe(argc, argv, "help", cli_help_overview, cli_help_print);
+  if (!strcmp(argv[0], "--man")) /* what the build installs, as --completion */
+    return describe(argc, argv, "--man", cli_man_overview, cli_man_print);
   if (!strcmp(argv[0], "--completion"))
     return write_completion(argc, argv);
   const cli_command *command = find_command(strcmp(argv[0], "--version") ? argv[0] : "version");

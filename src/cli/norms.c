@@ -18,9 +18,8 @@ static double largest(const double *sums, int64_t count) {
 
 int cli_half_norm(cli_job *job, const cli_array *a, char half, double *norm) {
   const int64_t n = a->shape[0];
-  double *sums = cli_job_memory(job, (size_t)n, sizeof *sums);
-  if (!sums)
-    return CLI_DEVICE;
+  double *sums;
+  CLI_ROOM(job, sums, n);
   for (int64_t j = 0; j < n; j++)
     for (int64_t i = half == 'L' ? j : 0; i < (half == 'L' ? n : j + 1); i++) {
       const double _Complex x = (double _Complex)cli_element(a, i + j * n);
@@ -33,9 +32,8 @@ int cli_half_norm(cli_job *job, const cli_array *a, char half, double *norm) {
 }
 
 int cli_row_norm(cli_job *job, const cli_array *a, double *norm) {
-  double *sums = cli_job_memory(job, (size_t)a->shape[0], sizeof *sums);
-  if (!sums)
-    return CLI_DEVICE;
+  double *sums;
+  CLI_ROOM(job, sums, a->shape[0]);
   for (int64_t j = 0; j < a->shape[1]; j++)
     for (int64_t i = 0; i < a->shape[0]; i++)
       sums[i] += size_at(a, i, j);
@@ -57,10 +55,9 @@ double cli_column_norm(const cli_array *a) {
 /* |L| times the sums of the rows of |U|. */
 int cli_lu_norm(cli_job *job, const cli_array *lu, double *norm) {
   const int64_t m = lu->shape[0], n = lu->shape[1], least = m < n ? m : n;
-  double *of_u = cli_job_memory(job, (size_t)least, sizeof *of_u);
-  double *sums = of_u ? cli_job_memory(job, (size_t)m, sizeof *sums) : NULL;
-  if (!sums)
-    return CLI_DEVICE;
+  double *of_u, *sums;
+  CLI_ROOM(job, of_u, least);
+  CLI_ROOM(job, sums, m);
   for (int64_t j = 0; j < n; j++)
     for (int64_t i = 0; i <= j && i < least; i++)
       of_u[i] += size_at(lu, i, j);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/error.h"
 #include "src/cli/frame/job.h"
 
 typedef enum sweep { NO_SWEEP, OVER_THREADS, OVER_REGISTERS, OVER_SHARED } sweep;
@@ -44,12 +45,10 @@ static int take_device(calculation *c, int device) {
 
 static int first_card(calculation *c) {
   int count = 0;
-  davit_status status = davit_device_count(&count);
-  for (int device = 0; device < count && status == DAVIT_SUCCESS; device++)
+  CLI_TRY(cli_status(davit_device_count(&count)));
+  for (int device = 0; device < count; device++)
     if (davit_occupancy_card_describe(device, &c->card) == DAVIT_SUCCESS)
       return take_device(c, device);
-  if (status != DAVIT_SUCCESS)
-    return cli_status(status);
   (void)davit_occupancy_card_find("", &c->card); /* its error message has the names */
   return cli_fail(CLI_USAGE, "there is no NVIDIA device here; --card names a card: %s",
                   strstr(davit_last_error(), ": ") + 2);
@@ -73,9 +72,7 @@ static int choose_card(calculation *c) {
 
 static int load(void *state) {
   calculation *c = state;
-  const int code = choose_card(c);
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(choose_card(c));
   if (!c->block.threads && c->over == OVER_THREADS)
     c->block.threads = c->card.warp_size;
   c->advised = !c->block.threads;
@@ -115,11 +112,9 @@ static davit_status sweep_over(calculation *c) {
     step = most > 64 << 10 ? 4 << 10 : 1 << 10;
     first = 0;
   }
-  davit_status status = DAVIT_SUCCESS;
-  for (int64_t value = first; value < most && c->points < MAX_POINTS - 1 && status == DAVIT_SUCCESS;
-       value += step)
-    status = add_point(c, value);
-  return status == DAVIT_SUCCESS ? add_point(c, most) : status;
+  for (int64_t value = first; value < most && c->points < MAX_POINTS - 1; value += step)
+    DVT_TRY(add_point(c, value));
+  return add_point(c, most);
 }
 
 static davit_status work(void *state, cli_array *unused, bool reference) {
@@ -128,16 +123,12 @@ static davit_status work(void *state, cli_array *unused, bool reference) {
   c->points = 0;
   const davit_occupancy_options rule = model(c, DAVIT_OCCUPANCY_RULE),
                                 by_hand = model(c, DAVIT_OCCUPANCY_HAND);
-  davit_status status = DAVIT_SUCCESS;
-  if (c->advised) {
+  if (c->advised)
     c->block.threads = 0;
-    status = davit_occupancy_advise(&c->card, &c->block, &c->block.threads, &c->rule, &rule);
-  } else {
-    status = davit_occupancy(&c->card, &c->block, &c->rule, &rule);
-  }
-  if (status == DAVIT_SUCCESS)
-    status = davit_occupancy(&c->card, &c->block, &c->hand, &by_hand);
-  return status == DAVIT_SUCCESS && c->over ? sweep_over(c) : status;
+  DVT_TRY(c->advised ? davit_occupancy_advise(&c->card, &c->block, &c->block.threads, &c->rule, &rule)
+                     : davit_occupancy(&c->card, &c->block, &c->rule, &rule));
+  DVT_TRY(davit_occupancy(&c->card, &c->block, &c->hand, &by_hand));
+  return c->over ? sweep_over(c) : DAVIT_SUCCESS;
 }
 
 /* ---- report ---- */

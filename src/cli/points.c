@@ -131,7 +131,7 @@ static davit_status work(void *state, cli_array *points, bool reference) {
 
 static int load(void *state) {
   generator *g = state;
-  if (cli_is_given(g->job.command, &g->job.common, "--sigma") && g->kind != NORMAL)
+  if (cli_job_given(&g->job, "--sigma") && g->kind != NORMAL)
     return cli_fail(CLI_USAGE, "--sigma is for --kind normal");
   if (g->type == CLI_F4 && g->kind != NORMAL && g->n > INT64_C(1) << 48)
     return cli_fail(CLI_USAGE, "float32 has no more than 2^48 different points");

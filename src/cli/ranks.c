@@ -73,12 +73,10 @@ static int cannot_join(bool first, int count, const char *why) {
 /* The version belongs to the command. */
 static int compare_commands(const char *command) {
   const char *words[] = {DAVIT_VERSION, command ? command : ""};
-  uint64_t own = CLI_RANKS_DIGEST, first;
+  uint64_t own = CLI_RANKS_DIGEST;
   for (int i = 0; i < 2; i++)
     own = cli_ranks_digest(own, strlen(words[i]) + 1, words[i]);
-  first = own;
-  cli_ranks_share(sizeof first, &first);
-  return first == own ? CLI_OK : cli_fail(CLI_USAGE, "its command is not that of rank 0");
+  return cli_ranks_same(own) ? CLI_OK : cli_fail(CLI_USAGE, "its command is not that of rank 0");
 }
 
 /* Rank 0 alone prints. */
@@ -102,8 +100,8 @@ int cli_ranks_open(const char *command) {
   }
   if (why)
     return cannot_join(first, count, why);
-  int code = cli_ranks_agree(be_silent());
-  return code == CLI_OK ? cli_ranks_agree(compare_commands(command)) : code;
+  CLI_TRY(cli_ranks_agree(be_silent()));
+  return cli_ranks_agree(compare_commands(command));
 }
 
 /* ---- working ---- */
@@ -168,32 +166,36 @@ int cli_ranks_close(int code) {
   _exit(code);
 }
 
-int cli_ranks_collect(int code, size_t bytes, const void *data, size_t *sizes, void **all) {
-  size_t total = bytes, at = bytes;
-  code = cli_ranks_agree(code);
-  if (code != CLI_OK)
-    return code;
+/* All ranks have memory for `sizes`. */
+static int collect(size_t bytes, const void *data, size_t *sizes, size_t *total, char **all) {
+  size_t at = bytes;
+  *total = bytes;
   if (own_rank > 0)
     cli_ranks_send(sizeof bytes, &bytes);
   for (int rank = 1; rank < own_count && own_rank == 0; rank++) {
     cli_ranks_receive(rank, sizeof *sizes, &sizes[rank]);
-    total += sizes[rank];
+    *total += sizes[rank];
   }
-  char *memory = own_rank == 0 ? dvt_allocate(total + 1, 1) : NULL;
-  code = cli_ranks_agree(own_rank > 0 || memory ? CLI_OK : cli_status(DAVIT_OUT_OF_HOST_MEMORY));
-  if (code != CLI_OK || own_rank > 0) {
-    free(memory);
-    if (code == CLI_OK)
-      cli_ranks_send(bytes, data);
-    return code;
-  }
-  sizes[0] = bytes;
-  if (bytes)
-    memcpy(memory, data, bytes);
-  for (int rank = 1; rank < own_count; at += sizes[rank], rank++)
-    cli_ranks_receive(rank, sizes[rank], memory + at);
-  *all = memory;
+  *all = own_rank == 0 ? dvt_allocate(*total + 1, 1) : NULL;
+  CLI_TRY(cli_ranks_agree(own_rank > 0 || *all ? CLI_OK : cli_status(DAVIT_OUT_OF_HOST_MEMORY)));
+  if (own_rank > 0)
+    cli_ranks_send(bytes, data);
+  else if (bytes)
+    memcpy(*all, data, bytes);
+  for (int rank = 1; rank < own_count && own_rank == 0; at += sizes[rank], rank++)
+    cli_ranks_receive(rank, sizes[rank], *all + at);
   return CLI_OK;
+}
+
+int cli_ranks_collect(int code, size_t bytes, const void *data, size_t *total, void **all) {
+  size_t *sizes = dvt_allocate((size_t)own_count, sizeof *sizes);
+  char *memory = NULL;
+  code = cli_ranks_agree(code == CLI_OK && !sizes ? cli_status(DAVIT_OUT_OF_HOST_MEMORY) : code);
+  if (code == CLI_OK)
+    code = collect(bytes, data, sizes, total, &memory);
+  *all = memory; /* of a rank that fails alone there is none */
+  free(sizes);
+  return code;
 }
 
 /* FNV-1a. */
@@ -201,6 +203,12 @@ uint64_t cli_ranks_digest(uint64_t digest, size_t bytes, const void *data) {
   for (size_t i = 0; i < bytes; i++)
     digest = (digest ^ ((const unsigned char *)data)[i]) * UINT64_C(0x100000001b3);
   return digest;
+}
+
+bool cli_ranks_same(uint64_t digest) {
+  uint64_t first = digest;
+  cli_ranks_share(sizeof first, &first);
+  return first == digest;
 }
 
 static uint64_t notes = CLI_RANKS_DIGEST;
@@ -211,9 +219,7 @@ void cli_ranks_note(int64_t number) {
 }
 
 int cli_ranks_compare_notes(void) {
-  uint64_t first = notes;
-  cli_ranks_share(sizeof first, &first);
-  return first == notes
+  return cli_ranks_same(notes)
              ? CLI_OK
              : cli_fail(CLI_INPUT, "its files are not those of rank 0: shapes, types or lengths differ");
 }

@@ -58,9 +58,12 @@ void cli_ranks_local(int *rank, int *count);
 /* CLI_OK if all ranks have it, else the code of the first that has another. */
 int cli_ranks_agree(int code);
 
-/* If all have CLI_OK, rank 0 gets the bytes of every rank, one behind the other, in *all, which is to be
- * freed; sizes[rank] says how many. Elsewhere both stay as they are. */
-int cli_ranks_collect(int code, size_t bytes, const void *data, size_t *sizes, void **all);
+/* If all have CLI_OK, rank 0 gets the bytes of every rank, one behind the other, in *all, which is to be freed, and their
+ * number. Elsewhere *all becomes NULL. */
+int cli_ranks_collect(int code, size_t bytes, const void *data, size_t *total, void **all);
+
+/* Whether this rank has the same digest as rank 0. */
+bool cli_ranks_same(uint64_t digest);
 
 /* What every rank has to find in the files that all read; not collective. */
 void cli_ranks_note(int64_t number);

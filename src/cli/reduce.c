@@ -3,45 +3,24 @@
 #include <complex.h>
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "src/cli/formats/array_file.h"
 #include "src/cli/formats/compare.h"
-#include "src/cli/ranks.h"
 #include "src/cli/reduce_fold.h"
 
 /* ---- operand ---- */
-
-static int to_double(cli_array *x) {
-  cli_array wide;
-  const bool pairs = cli_is_complex(x->type);
-  if (x->type == CLI_F8 || x->type == CLI_C16)
-    return CLI_OK;
-  const int code = cli_array_create_like(pairs ? CLI_C16 : CLI_F8, x, x->wanted, &wide);
-  if (code != CLI_OK)
-    return code;
-  const cli_array from = cli_array_parts(x);
-  for (int64_t i = 0, n = cli_array_count(&from); i < n; i++)
-    ((double *)wide.data)[i] = (double)cli_number(&from, i);
-  cli_array_free(x);
-  *x = wide;
-  return CLI_OK;
-}
 
 /* Moves the axis behind all others: outer × length × inner to outer × inner × length. */
 static int turn(cli_array *x, int64_t outer, int64_t length, int64_t inner) {
   cli_array turned;
   if (inner == 1 || length == 1)
     return CLI_OK;
-  const int code = cli_array_create_like(x->type, x, x->wanted, &turned);
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(cli_array_create_like(x->type, x, x->wanted, &turned));
   const size_t slab = (size_t)(length * inner) * cli_type_bytes(x->type);
   for (int64_t i = 0; i < outer && slab; i++)
     cli_transpose(x->type, length, inner, (const char *)x->data + (size_t)i * slab,
                   (char *)turned.data + (size_t)i * slab);
-  cli_array_free(x);
-  *x = turned;
+  cli_array_replace(x, &turned);
   return CLI_OK;
 }
 
@@ -113,28 +92,24 @@ static int group(reduction *r) {
   r->groups = 1;
   r->length = cli_array_count(&r->x);
   r->shape = (cli_array){.shape = {1, 1}, .fortran = true};
-  if (cli_is_given(r->job.command, &r->job.common, "--axis"))
+  if (cli_job_given(&r->job, "--axis"))
     return group_by_axis(r);
   return reduce_gives_place(r) ? cli_array_to_c(&r->x) : CLI_OK; /* places are those in C order */
 }
 
 static int prepare(void *state) {
   reduction *r = state;
-  int code = check_order(r);
-  if (code == CLI_OK && reduce_is_real(r))
-    code = to_double(&r->x);
-  if (code == CLI_OK)
-    code = group(r);
-  if (code == CLI_OK)
-    code = check_output(r);
-  if (code == CLI_OK)
-    code = check_length(r);
+  CLI_TRY(check_order(r));
+  if (reduce_is_real(r) && r->x.type != CLI_F8 && r->x.type != CLI_C16)
+    CLI_TRY(cli_array_convert(NULL, cli_is_complex(r->x.type) ? CLI_C16 : CLI_F8, &r->x));
+  CLI_TRY(group(r));
+  CLI_TRY(check_output(r));
+  CLI_TRY(check_length(r));
   r->shape.type = reduce_gives_place(r)                            ? CLI_I8
                   : reduce_has_variance(r) || r->op == REDUCE_NORM ? CLI_F8
                                                                    : r->x.type;
-  if (code == CLI_OK)
-    code = separate(r);
-  return code == CLI_OK ? reduce_room(r) : code;
+  CLI_TRY(separate(r));
+  return reduce_room(r);
 }
 
 static int create(void *state) {
@@ -152,7 +127,7 @@ static davit_status work(void *state, cli_array *result, bool reference) {
 static int divides(const void *state, bool *divided) {
   const reduction *r = state;
   int code = cli_divides_on_devices(state, divided);
-  *divided = *divided && !cli_is_given(r->job.command, &r->job.common, "--axis");
+  *divided = *divided && !cli_job_given(&r->job, "--axis");
   if (!*divided)
     return code;
   cli_array x;
@@ -338,18 +313,16 @@ const cli_command cli_command_reduce = {
     .description =
         "Prints one value from all elements of X, or with --axis one for each place in the other dimensions, "
         "the last of them along a line. Whole numbers are added and multiplied in 32 or 64 bits with a sign, "
-        "unsigned ones too, and wrap around; mean, var and norm are computed in float64. "
-        "The minimum or maximum of floats is NaN as soon as one of them is, and the place is then that of "
-        "the first NaN. Complex numbers have neither; their product is computed on the host. No elements "
-        "have "
-        "the sum 0, the product 1 and the norm 0, as in NumPy, and are refused for the other operators.",
+        "unsigned ones too, and wrap around; mean, var and norm are computed in float64. The minimum or "
+        "maximum of floats is NaN as soon as one of them is, and the place is then that of the first NaN. "
+        "Complex numbers have neither; their product is computed on the host. No elements have the sum 0, "
+        "the product 1 and the norm 0, as in NumPy, and are refused for the other operators.",
     .examples = "davit reduce x.npy\n"
                 "davit reduce A.npy --op max\n"
                 "davit reduce A.npy --op mean --axis 0 -o means.npy\n",
-    .operands =
-        CLI_PLACES(CLI_PLACE(reduction, x_path, "X",
-                             "an array of any shape; float32, float64, complex64, complex128, int32 and "
-                             "int64 stay, other numbers become float32 or int64")),
+    .operands = CLI_PLACES(CLI_PLACE(reduction, x_path, "X",
+                                     "an array of any shape; float32, float64, complex64, complex128, int32 "
+                                     "and int64 stay, other numbers become float32 or int64")),
     .options = CLI_OPTIONS(
         CLI_RESULT_OPTION("Y"),
         CLI_OPTION(CHOICE, reduction, op, "--op", "OP", .choices = operators, .value = "sum",

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Results of groups of elements. */
 #include "src/cli/reduce_fold.h"
 
 #include <davit/reduce.h>
@@ -8,6 +7,7 @@
 #include <string.h>
 
 #include "ref/ref.h"
+#include "src/base/error.h"
 #include "src/cli/ranks.h"
 
 static bool is_divided(const reduction *r) {
@@ -19,24 +19,22 @@ static bool is_divided(const reduction *r) {
 static davit_status fold_by_scan(const reduction *r, davit_operator op, const void *x, void *results) {
   const size_t bytes = cli_type_bytes(r->x.type);
   const davit_type type = cli_number_type(r->x.type);
-  const davit_status status =
-      davit_segmented_scan(op, type, DAVIT_SCAN_INCLUSIVE, r->groups * r->length, x, r->flags.data,
-                           r->scan.data, &(davit_scan_options){CLI_DEVICES(r)});
-  for (int64_t i = 0; i < r->groups && status == DAVIT_SUCCESS; i++)
+  DVT_TRY(davit_segmented_scan(op, type, DAVIT_SCAN_INCLUSIVE, r->groups * r->length, x, r->flags.data,
+                               r->scan.data, &(davit_scan_options){CLI_DEVICES(r)}));
+  for (int64_t i = 0; i < r->groups; i++)
     memcpy((char *)results + (size_t)i * bytes,
            (const char *)r->scan.data + (size_t)((i + 1) * r->length - 1) * bytes, bytes);
-  return status;
+  return DAVIT_SUCCESS;
 }
 
 /* One group, or its real and its imaginary parts. */
 static davit_status fold_single(const reduction *r, davit_operator op, const void *x, void *results) {
   const size_t bytes = cli_type_bytes(r->x.type);
-  davit_status status = DAVIT_SUCCESS;
-  for (int64_t i = 0; i < r->groups && status == DAVIT_SUCCESS; i++)
-    status = davit_reduce(op, cli_number_type(r->x.type), r->length,
-                          r->length ? (const char *)x + (size_t)(i * r->length) * bytes : NULL,
-                          (char *)results + (size_t)i * bytes, &(davit_reduce_options){CLI_DEVICES(r)});
-  return status;
+  for (int64_t i = 0; i < r->groups; i++)
+    DVT_TRY(davit_reduce(op, cli_number_type(r->x.type), r->length,
+                         r->length ? (const char *)x + (size_t)(i * r->length) * bytes : NULL,
+                         (char *)results + (size_t)i * bytes, &(davit_reduce_options){CLI_DEVICES(r)}));
+  return DAVIT_SUCCESS;
 }
 
 static davit_status fold(const reduction *r, davit_operator op, const void *x, void *results,
@@ -77,64 +75,60 @@ static davit_status find_exponent(const reduction *r, int64_t group, int *expone
   for (int64_t k = 0; k < r->length; k++)
     here = fmax(here, fabs(x[k]));
   largest = here;
-  const davit_status status =
-      is_divided(r) ? cli_ranks_reduce(DAVIT_MAX, DAVIT_DOUBLE, 1, &here, &largest) : DAVIT_SUCCESS;
+  if (is_divided(r))
+    DVT_TRY(cli_ranks_reduce(DAVIT_MAX, DAVIT_DOUBLE, 1, &here, &largest));
   *exponent = largest > 0 && isfinite(largest) ? ilogb(largest) : 0;
-  return status;
+  return DAVIT_SUCCESS;
 }
 
 static davit_status scale_squares(const reduction *r, double *terms) {
   const double *x = r->x.data;
-  davit_status status = DAVIT_SUCCESS;
-  for (int64_t i = 0; i < r->groups && status == DAVIT_SUCCESS; i++) {
+  for (int64_t i = 0; i < r->groups; i++) {
     int exponent;
-    status = find_exponent(r, i, &exponent);
+    DVT_TRY(find_exponent(r, i, &exponent));
     for (int64_t k = i * r->length; k < (i + 1) * r->length; k++)
       terms[k] = ldexp(x[k], -exponent) * ldexp(x[k], -exponent);
   }
-  return status;
+  return DAVIT_SUCCESS;
 }
 
 static davit_status scale_roots(const reduction *r, double *results) {
-  davit_status status = DAVIT_SUCCESS;
-  for (int64_t i = 0; i < r->groups && status == DAVIT_SUCCESS; i++) {
+  for (int64_t i = 0; i < r->groups; i++) {
     int exponent;
-    status = find_exponent(r, i, &exponent);
+    DVT_TRY(find_exponent(r, i, &exponent));
     results[i] = ldexp(sqrt(results[i]), exponent);
   }
-  return status;
+  return DAVIT_SUCCESS;
 }
 
 static davit_status norms(const reduction *r, double *results, bool reference) {
-  davit_status status = scale_squares(r, r->terms.data);
-  if (status == DAVIT_SUCCESS)
-    status = fold(r, DAVIT_SUM, r->terms.data, results, reference);
-  return status == DAVIT_SUCCESS ? scale_roots(r, results) : status;
+  DVT_TRY(scale_squares(r, r->terms.data));
+  DVT_TRY(fold(r, DAVIT_SUM, r->terms.data, results, reference));
+  return scale_roots(r, results);
 }
 
 static davit_status means(const reduction *r, double *results, bool reference) {
-  const davit_status status = fold(r, DAVIT_SUM, r->x.data, results, reference);
+  DVT_TRY(fold(r, DAVIT_SUM, r->x.data, results, reference));
   divide(r, results);
-  return status;
+  return DAVIT_SUCCESS;
 }
 
 static davit_status variances_of_groups(const reduction *r, double *results, bool reference) {
-  davit_status status = means(r, results, reference);
+  DVT_TRY(means(r, results, reference));
   squares_of_differences(r, results, r->terms.data);
-  if (status == DAVIT_SUCCESS)
-    status = fold(r, DAVIT_SUM, r->terms.data, results, reference);
+  DVT_TRY(fold(r, DAVIT_SUM, r->terms.data, results, reference));
   divide(r, results);
-  return status;
+  return DAVIT_SUCCESS;
 }
 
 static davit_status variances(const reduction *r, double *results, bool reference) {
   double *each = r->parts ? r->extremes.data : results;
-  const davit_status status = variances_of_groups(r, each, reference);
+  DVT_TRY(variances_of_groups(r, each, reference));
   for (int64_t i = 0; r->parts && i < r->groups / 2; i++)
     results[i] = each[2 * i] + each[2 * i + 1];
   for (int64_t i = 0; r->op == REDUCE_STD && i < (r->parts ? r->groups / 2 : r->groups); i++)
     results[i] = sqrt(results[i]);
-  return status;
+  return DAVIT_SUCCESS;
 }
 
 #define DEFINE_PRODUCTS(name, T)                                                                             \
@@ -190,12 +184,12 @@ static davit_status first_of_ranks(const reduction *r, int64_t *result) {
 
 static davit_status places(const reduction *r, int64_t *results, bool reference) {
   const davit_operator op = r->op == REDUCE_ARGMIN ? DAVIT_MIN : DAVIT_MAX;
-  const davit_status status = fold(r, op, r->x.data, r->extremes.data, reference);
-  if (status == DAVIT_SUCCESS && is_divided(r))
+  DVT_TRY(fold(r, op, r->x.data, r->extremes.data, reference));
+  if (is_divided(r))
     return first_of_ranks(r, results);
-  for (int64_t i = 0; i < r->groups && status == DAVIT_SUCCESS; i++)
+  for (int64_t i = 0; i < r->groups; i++)
     results[i] = first_extreme(r, i);
-  return status;
+  return DAVIT_SUCCESS;
 }
 
 /* ---- all ---- */
@@ -203,23 +197,22 @@ static davit_status places(const reduction *r, int64_t *results, bool reference)
 int reduce_room(reduction *r) {
   const int64_t elements = r->groups * r->length;
   const cli_memory memory = r->job.memory;
-  int code = CLI_OK;
-  if (reduce_has_variance(r) || r->op == REDUCE_NORM)
-    code = cli_array_create(r->x.type, 1, elements, 1, memory, &r->terms);
-  if (code == CLI_OK && (reduce_gives_place(r) || (reduce_has_variance(r) && r->parts)))
-    code = cli_array_create(r->x.type, 1, r->groups, 1, memory, &r->extremes);
   const bool scans = !reduce_is_single(r) && !cli_is_complex(r->x.type);
-  if (code == CLI_OK && scans)
-    code = cli_array_create(r->x.type, 1, elements, 1, memory, &r->scan);
-  if (code == CLI_OK && scans)
-    code = cli_array_create(CLI_U1, 1, elements, 1, memory, &r->flags);
-  if (code != CLI_OK || !scans || !elements)
-    return code;
+  if (reduce_has_variance(r) || r->op == REDUCE_NORM)
+    CLI_TRY(cli_array_create(r->x.type, 1, elements, 1, memory, &r->terms));
+  if (reduce_gives_place(r) || (reduce_has_variance(r) && r->parts))
+    CLI_TRY(cli_array_create(r->x.type, 1, r->groups, 1, memory, &r->extremes));
+  if (!scans)
+    return CLI_OK;
+  CLI_TRY(cli_array_create(r->x.type, 1, elements, 1, memory, &r->scan));
+  CLI_TRY(cli_array_create(CLI_U1, 1, elements, 1, memory, &r->flags));
+  if (!elements)
+    return CLI_OK;
   uint8_t *flags = r->flags.data;
   memset(flags, 0, (size_t)elements);
   for (int64_t i = 0; i < r->groups; i++)
     flags[i * r->length] = 1;
-  return code;
+  return CLI_OK;
 }
 
 davit_status reduce_compute(const reduction *r, void *results, bool reference) {

@@ -49,9 +49,10 @@ static int prepare(void *state) {
   if ((s->definite || s->refine) && !is_square(s))
     return cli_shape_fail(s->a_path, &s->a, "a square matrix");
   set_rate(s);
-  const int code = s->definite ? CLI_OK : cli_array_to_fortran(&s->a);
+  if (!s->definite)
+    CLI_TRY(cli_array_to_fortran(&s->a));
   conjugate(s, &s->b);
-  return code == CLI_OK ? cli_array_to_fortran(&s->b) : code;
+  return cli_array_to_fortran(&s->b);
 }
 
 /* X has the dimensions of B. */
@@ -59,9 +60,7 @@ static int create(void *state) {
   systems *s = state;
   const int64_t m = s->job.sizes[M].here, n = s->job.sizes[N].here;
   s->x.ndim = s->b.ndim;
-  s->ipiv = cli_job_memory(&s->job, (size_t)n + 1, sizeof *s->ipiv);
-  if (!s->ipiv)
-    return CLI_DEVICE;
+  CLI_ROOM(&s->job, s->ipiv, n + 1);
   return is_square(s)
              ? CLI_OK
              : cli_array_create(s->a.type, 2, m > n ? m : n, s->job.sizes[K].here, s->job.memory, &s->sides);
@@ -123,9 +122,7 @@ static int multiply(const systems *s, const dvt_level3 *given) {
 static int compute_residual(systems *s) {
   const int64_t m = s->job.sizes[M].here, n = s->job.sizes[N].here;
   cli_array *residual = &s->job.reference;
-  const int code = cli_array_create_like(s->b.type, &s->b, CLI_MEMORY_PLAIN, residual);
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(cli_array_create_like(s->b.type, &s->b, CLI_MEMORY_PLAIN, residual));
   cli_restore(residual, &s->b);
   return multiply(s, &(dvt_level3){.routine = !s->definite                ? DVT_GEMM
                                               : cli_is_complex(s->a.type) ? DVT_HEMM
@@ -147,9 +144,7 @@ static int compute_residual(systems *s) {
 /* A^H (B - A X), which is 0 where the residual is the shortest. */
 static int compute_gradient(systems *s) {
   const int64_t m = s->job.sizes[M].here, n = s->job.sizes[N].here;
-  const int code = cli_array_create_like(s->x.type, &s->x, CLI_MEMORY_PLAIN, &s->gradient);
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(cli_array_create_like(s->x.type, &s->x, CLI_MEMORY_PLAIN, &s->gradient));
   return multiply(s, &(dvt_level3){.routine = DVT_GEMM,
                                    .transa = cli_is_complex(s->a.type) ? 'C' : 'T',
                                    .transb = 'N',
@@ -190,37 +185,35 @@ static int check_system(systems *s, double norm, cli_check *check) {
   const bool lu = is_square(s) && !s->definite && s->report.arithmetic == DAVIT_ARITHMETIC_NATIVE,
              bounded = s->definite || (is_square(s) && !lu);
   double growth = norm;
-  const int code = lu ? cli_lu_norm(&s->job, &s->factor, &growth) : CLI_OK;
+  if (lu)
+    CLI_TRY(cli_lu_norm(&s->job, &s->factor, &growth));
   const double steps = bounded ? n + 1 : lu ? 3 * (n + 1) * (norm > 0 ? growth / norm : 1) : m + n;
   *check = (cli_check){.measure = bounded ? BACKWARD_ERROR "(n + 1) eps"
                                   : lu    ? BACKWARD_ERROR "3 (n + 1) eps || |L| |U| ||_inf / ||A||_inf"
                                           : BACKWARD_ERROR "(m + n) eps",
                        .error = worst_of(s, &s->job.reference, norm),
                        .bound = steps * cli_rounding(s->a.type)};
-  return code;
+  return CLI_OK;
 }
 
 static int check_least_squares(systems *s, double norm, cli_check *check) {
   const double columns = cli_column_norm(&s->a),
                sizes = (double)(s->job.sizes[M].whole + s->job.sizes[N].whole);
-  const int code = compute_gradient(s);
-  if (code == CLI_OK)
-    *check = (cli_check){.measure = "max_j ||A^H (b_j - A x_j)||_inf / (||A||_1 (||A||_inf ||x_j||_inf + "
-                                    "||b_j||_inf)) <= (m + n) eps",
-                         .error = columns > 0 ? worst_of(s, &s->gradient, norm) / columns : 0,
-                         .bound = sizes * cli_rounding(s->a.type)};
-  return code;
+  CLI_TRY(compute_gradient(s));
+  *check = (cli_check){
+      .measure =
+          "max_j ||A^H (b_j - A x_j)||_inf / (||A||_1 (||A||_inf ||x_j||_inf + ||b_j||_inf)) <= (m + n) eps",
+      .error = columns > 0 ? worst_of(s, &s->gradient, norm) / columns : 0,
+      .bound = sizes * cli_rounding(s->a.type)};
+  return CLI_OK;
 }
 
 static int check(void *state, cli_check *check) {
   systems *s = state;
   double norm = 0;
-  int code = compute_residual(s);
-  if (code == CLI_OK)
-    code = s->definite ? cli_half_norm(&s->job, &s->a, cli_half_of(&s->a, s->upper), &norm)
-                       : cli_row_norm(&s->job, &s->a, &norm);
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(compute_residual(s));
+  CLI_TRY(s->definite ? cli_half_norm(&s->job, &s->a, cli_half_of(&s->a, s->upper), &norm)
+                      : cli_row_norm(&s->job, &s->a, &norm));
   return s->job.sizes[M].whole > s->job.sizes[N].whole ? check_least_squares(s, norm, check)
                                                        : check_system(s, norm, check);
 }
@@ -252,16 +245,14 @@ const cli_command cli_command_solve = {
                    CLI_PLACE(systems, b_path, "B", "a vector or a matrix of the same type")),
     .options = CLI_OPTIONS(
         CLI_RESULT_OPTION("X"),
-        CLI_OPTION(
-            FLAG, systems, definite, "--spd", NULL,
-            .help = "take A as symmetric, or complex Hermitian, positive definite, which is half the work; "
-                    "only its lower half is read"),
+        CLI_OPTION(FLAG, systems, definite, "--spd", NULL,
+                   .help = "take A as symmetric, or complex Hermitian, positive definite, which is half the "
+                           "work; only its lower half is read"),
         CLI_OPTION(FLAG, systems, upper, "--upper", NULL, .needs = "--spd",
                    .help = "read the upper half of A in place of the lower one"),
         CLI_OPTION(FLAG, systems, refine, "--refine", NULL,
-                   .help =
-                       "factor a square float64 or complex128 A in a shorter type, and refine X until it is "
-                       "as accurate; without that where it does not converge or pay")),
+                   .help = "factor a square float64 or complex128 A in a shorter type, and refine X until it "
+                           "is as accurate; without that where it does not converge or pay")),
     .common = CLI_COMMON_ARRAYS,
     .small_bytes = 1 << 20,
     .state = sizeof(systems),

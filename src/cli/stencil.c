@@ -26,17 +26,17 @@ static int read_coefficients(image *p, double values[9]) {
   if (!path)
     return CLI_OK;
   const cli_reading other = cli_reading_of_other(&p->job.common.reading);
-  int code = cli_operand_read(CLI_NUMBERS_REAL, 0, path, &other, CLI_MEMORY_PLAIN, NULL, NULL, file);
-  if (code == CLI_OK && (file->ndim != 2 || file->shape[0] != 3 || file->shape[1] != 3))
-    code = cli_shape_fail(path, file, "a matrix of 3 x 3 coefficients");
-  for (int i = 0; code == CLI_OK && i < 9; i++) {
+  CLI_TRY(cli_operand_read(CLI_NUMBERS_REAL, 0, path, &other, CLI_MEMORY_PLAIN, NULL, NULL, file));
+  if (file->ndim != 2 || file->shape[0] != 3 || file->shape[1] != 3)
+    return cli_shape_fail(path, file, "a matrix of 3 x 3 coefficients");
+  for (int i = 0; i < 9; i++) {
     values[i] =
         (double)cli_number(file, i % 3 * cli_array_row_stride(file) + i / 3 * cli_array_col_stride(file));
     if (p->a.type == CLI_F4 && isfinite(values[i]) && fabs(values[i]) > (double)FLT_MAX)
-      code = cli_fail(CLI_INPUT, "%s: expected coefficients in the range of float32 as the image, found %g",
+      return cli_fail(CLI_INPUT, "%s: expected coefficients in the range of float32 as the image, found %g",
                       path, values[i]);
   }
-  return code;
+  return CLI_OK;
 }
 
 /* B has the order of A. */
@@ -44,10 +44,10 @@ static int create(void *state) {
   image *p = state;
   double values[9];
   p->b.fortran = p->a.fortran;
-  const int code = read_coefficients(p, values);
-  for (int i = 0; code == CLI_OK && i < 9; i++)
+  CLI_TRY(read_coefficients(p, values));
+  for (int i = 0; i < 9; i++)
     p->coefficients[i] = values[p->a.fortran ? i : i / 3 + i % 3 * 3];
-  return code;
+  return CLI_OK;
 }
 
 static davit_status work(void *state, cli_array *b, bool reference) {

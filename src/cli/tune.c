@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/base/error.h"
 #include "src/base/replace.h"
 #include "src/cli/clock.h"
 #include "src/cli/formats/names.h"
@@ -45,16 +46,14 @@ static int choose_capability(tuning *t) {
 
 static int check_devices(tuning *t) {
   const cli_device_set *devices = &t->job.devices;
-  davit_status status = DAVIT_SUCCESS;
   if (devices->reference)
     return cli_fail(CLI_USAGE, "--devices cpu is the reference, which has no parameters; -1 is the host");
-  for (int i = 0; i < devices->count && status == DAVIT_SUCCESS; i++) {
+  for (int i = 0; i < devices->count; i++) {
     davit_device_info info;
-    status = davit_device_describe(devices->ids[i], &info);
-    t->gpu |=
-        status == DAVIT_SUCCESS && info.kind != DAVIT_DEVICE_CPU && info.kind != DAVIT_DEVICE_HOST_OFFLOAD;
+    CLI_TRY(cli_status(davit_device_describe(devices->ids[i], &info)));
+    t->gpu |= info.kind != DAVIT_DEVICE_CPU && info.kind != DAVIT_DEVICE_HOST_OFFLOAD;
   }
-  return cli_status(status);
+  return CLI_OK;
 }
 
 /* gemm's figures are measured on any device, and compared where there is a product to choose for. */
@@ -172,28 +171,24 @@ static int choose_axes(tuning *t) {
 /* ---- searching ---- */
 
 static davit_status set_values(const tuning *t, const tune_run *r, const int64_t *values, double seconds) {
-  davit_status status = DAVIT_SUCCESS;
   for (int i = 0; i < t->job.devices.count; i++)
-    for (int axis = 0; axis < r->search.axes && status == DAVIT_SUCCESS; axis++)
-      status = davit_tuning_set(t->job.devices.ids[i], r->capability->key, r->axis_name[axis], values[axis],
-                                seconds);
-  return status;
+    for (int axis = 0; axis < r->search.axes; axis++)
+      DVT_TRY(davit_tuning_set(t->job.devices.ids[i], r->capability->key, r->axis_name[axis], values[axis],
+                               seconds));
+  return DAVIT_SUCCESS;
 }
 
 static int measure(void *state, int workload, const int64_t *values, double *seconds) {
   tuning *t = state;
   cli_progress_at(&t->job.progress, t->now->search.runs, 0, "runs");
-  davit_status status = set_values(t, t->now, values, 0);
-  if (status == DAVIT_SUCCESS)
-    status = tune_measure(t, workload, seconds);
-  return cli_status(status);
+  CLI_TRY(cli_status(set_values(t, t->now, values, 0)));
+  return cli_status(tune_measure(t, workload, seconds));
 }
 
 /* The shape of the kernel with these values. */
 static davit_status find_shape(const tuning *t, const int64_t *values, davit_tuning_shape *shape) {
-  davit_status status = set_values(t, t->now, values, 0);
-  return status == DAVIT_SUCCESS ? davit_tuning_kernel(t->job.devices.ids[0], t->now->capability->key, shape)
-                                 : status;
+  DVT_TRY(set_values(t, t->now, values, 0));
+  return davit_tuning_kernel(t->job.devices.ids[0], t->now->capability->key, shape);
 }
 
 /* A shape that takes fewer of a multiprocessor's places than this is no candidate. */
@@ -240,29 +235,27 @@ static int search(tuning *t, double budget) {
   s->fits = r->has_shapes ? fits : NULL;
   s->now = clock_of;
   s->state = t;
-  int code = cli_status(set_values(t, r, own, 0));
-  if (code == CLI_OK)
-    code = cli_status(tune_open(t));
-  if (code == CLI_OK)
-    code = tune_search_run(s);
-  if (code == CLI_OK && r->has_shapes) {
-    code = cli_status(find_shape(t, own, &r->own_shape));
-    if (code == CLI_OK)
-      code = cli_status(find_shape(t, s->winner.value, &r->shape));
+  CLI_TRY(cli_status(set_values(t, r, own, 0)));
+  CLI_TRY(cli_status(tune_open(t)));
+  CLI_TRY(tune_search_run(s));
+  if (r->has_shapes) {
+    CLI_TRY(cli_status(find_shape(t, own, &r->own_shape)));
+    CLI_TRY(cli_status(find_shape(t, s->winner.value, &r->shape)));
   }
-  tune_close(t);
-  return code == CLI_OK ? cli_status(set_values(t, r, s->winner.value, s->winner.seconds)) : code;
+  tune_close(t); /* after a failure `release` does it */
+  return cli_status(set_values(t, r, s->winner.value, s->winner.seconds));
 }
 
 /* Searches that are left share what is left of the budget. */
 static int search_all(tuning *t) {
   const double end = cli_now() + t->budget;
-  int code = t->figures.wanted ? tune_measure_figures(t) : CLI_OK;
-  for (int i = 0; i < t->runs && code == CLI_OK; i++) {
+  if (t->figures.wanted)
+    CLI_TRY(tune_measure_figures(t));
+  for (int i = 0; i < t->runs; i++) {
     t->now = &t->run[i];
-    code = search(t, fmax(end - cli_now(), 0) / (t->runs - i));
+    CLI_TRY(search(t, fmax(end - cli_now(), 0) / (t->runs - i)));
   }
-  return code;
+  return CLI_OK;
 }
 
 /* ---- the tuning file ---- */
@@ -288,10 +281,8 @@ static int open_file(tuning *t) {
     strcpy(t->path, t->output);
   else if (davit_tuning_path(PATH_MAX, t->path) != DAVIT_SUCCESS || !*t->path)
     return cli_fail(CLI_USAGE, "there is no tuning file (DAVIT_TUNING_FILE is empty); -o names one");
-  if (access(t->path, F_OK)) {
-    const davit_status status = davit_tuning_clear();
-    return cli_status(status);
-  }
+  if (access(t->path, F_OK))
+    return cli_status(davit_tuning_clear());
   return davit_tuning_load(t->path) == DAVIT_SUCCESS ? CLI_OK : cli_fail(CLI_INPUT, "%s", davit_last_error());
 }
 
@@ -304,13 +295,10 @@ static int write_file(const tuning *t) {
 
 /* The values that the library would use. */
 static int list_values(tuning *t) {
-  davit_status status = davit_tuning_path(PATH_MAX, t->path);
-  if (status == DAVIT_SUCCESS)
-    status = davit_tuning_list(0, NULL, &t->entry_count);
-  if (status != DAVIT_SUCCESS)
-    return cli_status(status);
-  t->entries = cli_job_memory(&t->job, (size_t)t->entry_count, sizeof *t->entries);
-  return t->entries ? cli_status(davit_tuning_list(t->entry_count, t->entries, &t->entry_count)) : CLI_DEVICE;
+  CLI_TRY(cli_status(davit_tuning_path(PATH_MAX, t->path)));
+  CLI_TRY(cli_status(davit_tuning_list(0, NULL, &t->entry_count)));
+  CLI_ROOM(&t->job, t->entries, t->entry_count);
+  return cli_status(davit_tuning_list(t->entry_count, t->entries, &t->entry_count));
 }
 
 static void print_values(const tuning *t) {
@@ -324,17 +312,7 @@ static void print_values(const tuning *t) {
 static void json_values(cli_json *json, const tuning *t) {
   char warning[1024] = "";
   davit_tuning_warning(sizeof warning, warning);
-  cli_json_open_array(json, "entries");
-  for (const davit_tuning_entry *e = t->entries; e < t->entries + t->entry_count; e++) {
-    cli_json_open_object(json, NULL);
-    cli_json_string(json, "device", e->device);
-    cli_json_string(json, "capability", tune_name_of(e->capability));
-    cli_json_string(json, "parameter", e->parameter);
-    cli_json_integer(json, "value", e->value);
-    cli_json_real(json, "seconds", e->seconds);
-    cli_json_close_object(json);
-  }
-  cli_json_close_array(json);
+  tune_json_entries(json, "entries", t->entries, t->entry_count, true);
   cli_json_string(json, "warning", warning);
 }
 
@@ -346,10 +324,9 @@ static int load(void *state) {
   tuning *t = state;
   if (t->show == !!t->name)
     return cli_fail(CLI_USAGE, "takes a capability, or --show alone");
-  int code = CLI_OK;
-  for (size_t i = 0; !t->show && i < sizeof steps / sizeof *steps && code == CLI_OK; i++)
-    code = steps[i](t);
-  return code;
+  for (size_t i = 0; !t->show && i < sizeof steps / sizeof *steps; i++)
+    CLI_TRY(steps[i](t));
+  return CLI_OK;
 }
 
 static int run(void *state) {
@@ -384,13 +361,13 @@ const cli_command cli_command_tune = {
         "$XDG_CONFIG_HOME/davit/tuning.tsv, else ~/.config/davit/tuning.tsv. The file's other values stay.",
     .examples = "davit tune axpy --size 1e5 --budget 1 -o tuning.tsv\n"
                 "davit tune --show\n",
-    .operands = CLI_PLACES({.name = "CAPABILITY",
-                            .at = offsetof(tuning, name),
-                            .optional = true,
-                            .words = "gemm gemv axpy reduce scan stencil atax covariance align detect "
-                                     "closest copy",
-                            .help = "gemm, gemv, axpy, reduce, scan, stencil, atax, covariance, align, "
-                                    "detect, closest or copy"}),
+    .operands = CLI_PLACES(
+        {.name = "CAPABILITY",
+         .at = offsetof(tuning, name),
+         .optional = true,
+         .words = "gemm gemv axpy reduce scan stencil atax covariance align detect closest copy",
+         .help =
+             "gemm, gemv, axpy, reduce, scan, stencil, atax, covariance, align, detect, closest or copy"}),
     .options = CLI_OPTIONS(
         CLI_OPTION(WHOLE, tuning, size, "--size", "N", .minimum = 1,
                    .otherwise = "depends on capability and devices",

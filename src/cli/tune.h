@@ -106,8 +106,8 @@ struct tuning {
   int entry_count;
 };
 
-/* Makes the operands of the search t->now, and all else that it needs. tune_close() frees them, after a
- * failure as well. */
+/* Makes the operands of the search t->now, and all else that it needs. tune_close() frees them, after a failure by the
+ * command's `release`. */
 davit_status tune_open(tuning *t);
 void tune_close(tuning *t);
 
@@ -121,5 +121,9 @@ int tune_measure_figures(tuning *t);
 /* The report of all searches. */
 void tune_print(const tuning *t);
 void tune_json(cli_json *json, const tuning *t);
+
+/* An array of entries, with their capabilities and times if `all`. */
+void tune_json_entries(cli_json *json, const char *key, const davit_tuning_entry *entries, int count,
+                       bool all);
 
 #endif

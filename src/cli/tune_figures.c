@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `davit tune gemm`: the figures of the model from which davit chooses tiles, devices and grids. */
-#include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "src/base/error.h"
 #include "src/cli/tune.h"
 
 static bool is_figure(const davit_tuning_entry *e) {
@@ -28,44 +27,33 @@ static bool is_ours(const tuning *t, const davit_tuning_entry *e, int *device) {
 /* The table's figures of these devices. */
 static int collect(tuning *t) {
   int all = 0;
-  davit_status status = davit_tuning_list(0, NULL, &all);
-  davit_tuning_entry *list = cli_job_memory(&t->job, (size_t)all + 1, sizeof *list);
-  if (!list)
-    return CLI_DEVICE;
-  if (status == DAVIT_SUCCESS)
-    status = davit_tuning_list(all, list, &all);
+  CLI_TRY(cli_status(davit_tuning_list(0, NULL, &all)));
+  davit_tuning_entry *list;
+  CLI_ROOM(&t->job, list, all + 1);
+  CLI_TRY(cli_status(davit_tuning_list(all, list, &all)));
   t->figures.entries = list;
   t->figures.count = 0;
-  for (int i = 0, device; i < all && status == DAVIT_SUCCESS; i++)
+  for (int i = 0, device; i < all; i++)
     if (is_figure(&list[i]) && is_ours(t, &list[i], &device))
       list[t->figures.count++] = list[i];
-  return cli_status(status);
+  return CLI_OK;
 }
 
 static davit_status set_figures(const tuning *t, bool measured) {
-  davit_status status = DAVIT_SUCCESS;
-  for (int i = 0, device; i < t->figures.count && status == DAVIT_SUCCESS; i++) {
+  for (int i = 0, device; i < t->figures.count; i++) {
     const davit_tuning_entry *e = &t->figures.entries[i];
     if (is_ours(t, e, &device))
-      status = davit_tuning_set(device, e->capability, e->parameter, measured ? e->value : 0, 0);
+      DVT_TRY(davit_tuning_set(device, e->capability, e->parameter, measured ? e->value : 0, 0));
   }
-  return status;
+  return DAVIT_SUCCESS;
 }
 
 /* value 0: with the figures that are built in. */
 static int measure(void *state, int workload, const int64_t *values, double *seconds) {
   tuning *t = state;
   cli_progress_at(&t->job.progress, t->now->search.runs, 0, "runs");
-  davit_status status = set_figures(t, values[0] != 0);
-  if (status == DAVIT_SUCCESS)
-    status = tune_measure(t, workload, seconds);
-  return cli_status(status);
-}
-
-/* Removes figures of earlier runs, so that products are what davit chooses. */
-static int clear(tuning *t) {
-  const int code = collect(t);
-  return code == CLI_OK ? cli_status(set_figures(t, false)) : code;
+  CLI_TRY(cli_status(set_figures(t, values[0] != 0)));
+  return cli_status(tune_measure(t, workload, seconds));
 }
 
 static int compare(tuning *t) {
@@ -79,24 +67,21 @@ static int compare(tuning *t) {
                      .state = t};
   t->figures.run.axis_name[0] = "figures";
   t->now = &t->figures.run;
-  int code = cli_status(tune_open(t));
-  if (code == CLI_OK)
-    code = tune_search_compare(s, &measured, &loses);
+  CLI_TRY(cli_status(tune_open(t)));
+  CLI_TRY(tune_search_compare(s, &measured, &loses));
   tune_close(t);
-  t->figures.kept = code == CLI_OK && !loses;
-  s->tuned = t->figures.kept;
+  t->figures.kept = s->tuned = !loses;
   s->complete = true;
-  return code;
+  return CLI_OK;
 }
 
 int tune_measure_figures(tuning *t) {
-  int code = clear(t);
-  if (code == CLI_OK)
-    code = cli_status(davit_level3_measure(&(davit_level3_measure_options){CLI_DEVICES(t)}));
-  if (code == CLI_OK)
-    code = collect(t);
+  CLI_TRY(collect(t));
+  CLI_TRY(cli_status(set_figures(t, false))); /* those of earlier runs: products are what davit chooses */
+  CLI_TRY(cli_status(davit_level3_measure(&(davit_level3_measure_options){CLI_DEVICES(t)})));
+  CLI_TRY(collect(t));
   t->figures.kept = true;
-  if (code == CLI_OK && t->figures.run.size > 0)
-    code = compare(t);
-  return code == CLI_OK ? cli_status(set_figures(t, t->figures.kept)) : code;
+  if (t->figures.run.size > 0)
+    CLI_TRY(compare(t));
+  return cli_status(set_figures(t, t->figures.kept));
 }

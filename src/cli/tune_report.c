@@ -147,18 +147,27 @@ static void json_run(cli_json *json, const tune_run *r) {
   cli_json_close_object(json);
 }
 
-static void json_figures(cli_json *json, const tune_figures *f) {
-  cli_json_open_object(json, "figures");
-  cli_json_bool(json, "kept", f->kept);
-  cli_json_open_array(json, "measured");
-  for (const davit_tuning_entry *e = f->entries; e < f->entries + f->count; e++) {
+void tune_json_entries(cli_json *json, const char *key, const davit_tuning_entry *entries, int count,
+                       bool all) {
+  cli_json_open_array(json, key);
+  for (const davit_tuning_entry *e = entries; e < entries + count; e++) {
     cli_json_open_object(json, NULL);
     cli_json_string(json, "device", e->device);
+    if (all)
+      cli_json_string(json, "capability", tune_name_of(e->capability));
     cli_json_string(json, "parameter", e->parameter);
     cli_json_integer(json, "value", e->value);
+    if (all)
+      cli_json_real(json, "seconds", e->seconds);
     cli_json_close_object(json);
   }
   cli_json_close_array(json);
+}
+
+static void json_figures(cli_json *json, const tune_figures *f) {
+  cli_json_open_object(json, "figures");
+  cli_json_bool(json, "kept", f->kept);
+  tune_json_entries(json, "measured", f->entries, f->count, false);
   json_comparisons(json, &f->run);
   cli_json_close_object(json);
 }

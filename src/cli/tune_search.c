@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The search for the fastest values. */
 #include "src/cli/tune_search.h"
 
 #include <math.h>

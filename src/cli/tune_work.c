@@ -4,6 +4,7 @@
  * Kernels are measured with operands on the device and enqueued on a queue, some calls at a time, so that
  * what a call costs the host does not hide them; align, detect and the closest pair have results on the
  * host and wait for each call. All data come from Philox with fixed seeds. */
+#include "src/base/error.h"
 #include "src/cli/clock.h"
 #include <string.h>
 
@@ -27,66 +28,8 @@ static davit_status work_axpy(tuning *t) {
   return davit_daxpy(t->n, 1e-3, t->operand[0], 1, t->operand[1], 1, &(davit_axpy_options){CLI_DEVICES(t)});
 }
 
-static davit_status work_reduce(tuning *t) {
-  double sum;
-  return davit_reduce(DAVIT_SUM, DAVIT_DOUBLE, t->n, t->operand[0], &sum,
-                      &(davit_reduce_options){CLI_DEVICES(t)});
-}
-
-static davit_status work_scan(tuning *t) {
-  return davit_scan(DAVIT_SUM, DAVIT_DOUBLE, DAVIT_SCAN_INCLUSIVE, t->n, t->operand[0], t->operand[1],
-                    &(davit_scan_options){CLI_DEVICES(t)});
-}
-
-static davit_status work_stencil(tuning *t) {
-  const int64_t n = t->n;
-  return davit_stencil(DAVIT_DOUBLE, n, n, t->operand[0], n, NULL, t->operand[1], n,
-                       &(davit_stencil_options){.border = DAVIT_STENCIL_BORDER_COPY, CLI_DEVICES(t)});
-}
-
-static davit_status work_atax(tuning *t) {
-  const int64_t n = t->n;
-  return davit_atax(DAVIT_DOUBLE, 'T', n, n, t->operand[0], n, t->operand[1], NULL, t->operand[2],
-                    &(davit_atax_options){CLI_DEVICES(t)});
-}
-
-static davit_status work_covariance(tuning *t) {
-  const int64_t n = t->n;
-  return davit_covariance(DAVIT_DOUBLE, 'T', n, n, t->operand[0], n, NULL, NULL, 0, t->operand[1], n,
-                          &(davit_covariance_options){CLI_DEVICES(t)});
-}
-
 static davit_status work_copy(tuning *t) {
   return davit_copy((size_t)t->n * sizeof(double), t->operand[0], t->operand[1]);
-}
-
-/* ---- on a device ---- */
-
-static davit_status enqueue_reduce(tuning *t) {
-  return davit_queue_reduce(t->queue, DAVIT_SUM, DAVIT_DOUBLE, t->n, t->operand[0], t->operand[1], NULL);
-}
-
-static davit_status enqueue_scan(tuning *t) {
-  return davit_queue_scan(t->queue, DAVIT_SUM, DAVIT_DOUBLE, DAVIT_SCAN_INCLUSIVE, t->n, t->operand[0],
-                          t->operand[1], NULL);
-}
-
-static davit_status enqueue_stencil(tuning *t) {
-  const int64_t n = t->n;
-  return davit_queue_stencil(t->queue, DAVIT_DOUBLE, n, n, t->operand[0], n, NULL, t->operand[1], n,
-                             &(davit_stencil_options){.border = DAVIT_STENCIL_BORDER_COPY});
-}
-
-static davit_status enqueue_atax(tuning *t) {
-  const int64_t n = t->n;
-  return davit_queue_atax(t->queue, DAVIT_DOUBLE, 'T', n, n, t->operand[0], n, t->operand[1], NULL,
-                          t->operand[2], NULL);
-}
-
-static davit_status enqueue_covariance(tuning *t) {
-  const int64_t n = t->n;
-  return davit_queue_covariance(t->queue, DAVIT_DOUBLE, 'T', n, n, t->operand[0], n, NULL, NULL, 0,
-                                t->operand[1], n, NULL);
 }
 
 static davit_status work_closest_pair(tuning *t) {
@@ -95,6 +38,40 @@ static davit_status work_closest_pair(tuning *t) {
                             &(davit_closest_pair_options){.devices = t->job.devices.ids,
                                                           .device_count = 1,
                                                           .algorithm = DAVIT_CLOSEST_PAIR_GRID});
+}
+
+/* ---- on the host, or enqueued on a device ---- */
+
+#define CALL(name, ...)                                                                                      \
+  (t->queue ? davit_queue_##name(t->queue, __VA_ARGS__, NULL)                                                \
+            : davit_##name(__VA_ARGS__, &(davit_##name##_options){CLI_DEVICES(t)}))
+
+static davit_status work_reduce(tuning *t) {
+  double sum;
+  return CALL(reduce, DAVIT_SUM, DAVIT_DOUBLE, t->n, t->operand[0], t->queue ? t->operand[1] : &sum);
+}
+
+static davit_status work_scan(tuning *t) {
+  return CALL(scan, DAVIT_SUM, DAVIT_DOUBLE, DAVIT_SCAN_INCLUSIVE, t->n, t->operand[0], t->operand[1]);
+}
+
+static davit_status work_stencil(tuning *t) {
+  const int64_t n = t->n;
+  const davit_stencil_options enqueued = {.border = DAVIT_STENCIL_BORDER_COPY},
+                              divided = {.border = DAVIT_STENCIL_BORDER_COPY, CLI_DEVICES(t)};
+  double *a = t->operand[0], *b = t->operand[1];
+  return t->queue ? davit_queue_stencil(t->queue, DAVIT_DOUBLE, n, n, a, n, NULL, b, n, &enqueued)
+                  : davit_stencil(DAVIT_DOUBLE, n, n, a, n, NULL, b, n, &divided);
+}
+
+static davit_status work_atax(tuning *t) {
+  const int64_t n = t->n;
+  return CALL(atax, DAVIT_DOUBLE, 'T', n, n, t->operand[0], n, t->operand[1], NULL, t->operand[2]);
+}
+
+static davit_status work_covariance(tuning *t) {
+  const int64_t n = t->n;
+  return CALL(covariance, DAVIT_DOUBLE, 'T', n, n, t->operand[0], n, NULL, NULL, 0, t->operand[1], n);
 }
 
 /* ---- align: n residues of targets, and a query; the one of the other workload is longer ---- */
@@ -109,11 +86,8 @@ static uint8_t *bytes_of(double *operand) {
 static davit_status make_targets(tuning *t, int64_t count) {
   const size_t bytes[TUNE_BUFFERS] = {(size_t)(count * TARGET), ((size_t)count + 1) * sizeof(int64_t),
                                       (size_t)count * sizeof(int32_t)};
-  davit_status status = DAVIT_SUCCESS;
-  for (int i = 0; i < TUNE_BUFFERS && status == DAVIT_SUCCESS; i++)
-    status = davit_malloc(bytes[i], DAVIT_PAGEABLE, (void **)&t->operand[i]);
-  if (status != DAVIT_SUCCESS)
-    return status;
+  for (int i = 0; i < TUNE_BUFFERS; i++)
+    DVT_TRY(davit_malloc(bytes[i], DAVIT_PAGEABLE, (void **)&t->operand[i]));
   uint64_t state = 1;
   for (int64_t i = 0; i < count * TARGET; i++) {
     state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -127,18 +101,15 @@ static davit_status make_targets(tuning *t, int64_t count) {
 static davit_status open_align(tuning *t) {
   const int64_t least = LONG_PROTEIN / TARGET + 1, wanted = t->now->size / TARGET,
                 count = wanted > least ? wanted : least;
-  davit_status status = make_targets(t, count);
-  if (status == DAVIT_SUCCESS)
-    status = davit_align_matrix_find("BLOSUM62", &t->matrix);
+  DVT_TRY(make_targets(t, count));
+  DVT_TRY(davit_align_matrix_find("BLOSUM62", &t->matrix));
   t->scoring = (davit_align_scoring){
       .symbols = t->matrix.symbols, .matrix = t->matrix.scores, .gap_open = 11, .gap_extend = 1};
   const davit_align_sequences targets = {
       .count = count, .offsets = (int64_t *)(void *)t->operand[1], .symbols = bytes_of(t->operand[0])};
-  return status == DAVIT_SUCCESS
-             ? davit_align_database_create(
-                   &targets, t->matrix.symbols, &t->database,
-                   &(davit_align_database_options){.devices = t->job.devices.ids, .device_count = 1})
-             : status;
+  return davit_align_database_create(
+      &targets, t->matrix.symbols, &t->database,
+      &(davit_align_database_options){.devices = t->job.devices.ids, .device_count = 1});
 }
 
 static davit_status work_align(tuning *t) {
@@ -154,20 +125,14 @@ enum { WINDOW = 200, EFFECT = 108, WIDTH = 62, PERMUTATIONS = 10000 };
 static davit_status open_detect(tuning *t) {
   const int64_t windows = t->now->size > t->now->other ? t->now->size : t->now->other,
                 count = windows * WINDOW * WIDTH;
-  davit_status status = davit_malloc((size_t)count * sizeof(float), DAVIT_PAGEABLE, (void **)&t->operand[0]);
-  if (status == DAVIT_SUCCESS)
-    status =
-        davit_malloc((size_t)windows * sizeof(davit_detect_hit), DAVIT_PAGEABLE, (void **)&t->operand[1]);
-  if (status == DAVIT_SUCCESS)
-    status = davit_random(DAVIT_FLOAT, count, 1, t->operand[0]);
+  DVT_TRY(davit_malloc((size_t)count * sizeof(float), DAVIT_PAGEABLE, (void **)&t->operand[0]));
+  DVT_TRY(davit_malloc((size_t)windows * sizeof(davit_detect_hit), DAVIT_PAGEABLE, (void **)&t->operand[1]));
+  DVT_TRY(davit_random(DAVIT_FLOAT, count, 1, t->operand[0]));
   const davit_detect_effect effect = {EFFECT, (const float *)(const void *)t->operand[0]};
-  return status == DAVIT_SUCCESS
-             ? davit_detector_create(WIDTH, 1, &effect, &t->detector,
-                                     &(davit_detect_options){.permutations = PERMUTATIONS,
-                                                             .round = true,
-                                                             .devices = t->job.devices.ids,
-                                                             .device_count = 1})
-             : status;
+  return davit_detector_create(
+      WIDTH, 1, &effect, &t->detector,
+      &(davit_detect_options){
+          .permutations = PERMUTATIONS, .round = true, .devices = t->job.devices.ids, .device_count = 1});
 }
 
 static davit_status work_detect(tuning *t) {
@@ -201,29 +166,29 @@ const tune_capability tune_capabilities[] = {
     SEARCH("axpy", "y += a x, vectors of n",
            PINNED, 256 * MIB, 0, 64 * MIB, 1, 1, 0, NULL, work_axpy, {"chunk", ON(TUNE_ALL, DOUBLING)}),
     SEARCH("reduce", "sum of n numbers on a device",
-           ON_DEVICE, 2048 * MIB, 32 * MIB, 0, 1, 1, 0, NULL, enqueue_reduce,
+           ON_DEVICE, 2048 * MIB, 32 * MIB, 0, 1, 1, 0, NULL, work_reduce,
            {"teams", ON(GPUS, COUNTING), .own_too = true}, {"rows", ON(GPUS, DOUBLING)}),
     SEARCH("reduce", "sum of n numbers on the host",
            PINNED, 512 * MIB, 0, 64 * MIB, 1, 0, 0, NULL, work_reduce, {"piece_bytes", ON(GPUS, DOUBLING)}),
     SEARCH("scan", "prefix sums of n numbers on a device",
-           ON_DEVICE, 1024 * MIB, 32 * MIB, 0, 1, 1, 0, NULL, enqueue_scan,
+           ON_DEVICE, 1024 * MIB, 32 * MIB, 0, 1, 1, 0, NULL, work_scan,
            {"team_threads", ON(GPUS, DOUBLING)}, {"rows", ON(GPUS, DOUBLING)}),
     SEARCH("scan", "prefix sums of n numbers on the host",
            PINNED, 256 * MIB, 0, 64 * MIB, 1, 1, 0, NULL, work_scan, {"piece_bytes", ON(GPUS, DOUBLING)}),
     SEARCH("stencil", "3 x 3 stencil of an n x n matrix on a device",
-           ON_DEVICE, 12288, 2048, 0, 2, 2, 0, NULL, enqueue_stencil,
+           ON_DEVICE, 12288, 2048, 0, 2, 2, 0, NULL, work_stencil,
            {"team_threads", ON(GPUS, DOUBLING)}, {"columns", ON(GPUS, DOUBLING)}),
     SEARCH("stencil", "3 x 3 stencil of an n x n matrix on the host",
            PINNED, 8192, 0, 4096, 2, 2, 0, NULL, work_stencil,
            {"chunk_bytes", ON(SEVERAL, DOUBLING)}, {"threads", ON(HOSTS, COUNTING)}),
     SEARCH("atax", "A (A' x), an n x n matrix on a device",
-           ON_DEVICE, 8192, 2048, 0, 2, 1, 1, NULL, enqueue_atax,
+           ON_DEVICE, 8192, 2048, 0, 2, 1, 1, NULL, work_atax,
            {"teams", ON(GPUS, COUNTING), .resident = true}),
     SEARCH("atax", "A (A' x), an n x n matrix on the host",
            PINNED, 8192, 0, 4096, 2, 1, 1, NULL, work_atax,
            {"chunk_bytes", ON(SEVERAL, DOUBLING)}, {"threads", ON(HOSTS, COUNTING)}),
     SEARCH("covariance", "covariance of n observations of n variables on a device",
-           ON_DEVICE, 3000, 1000, 0, 2, 2, 0, NULL, enqueue_covariance, {"teams", ON(GPUS, COUNTING)}),
+           ON_DEVICE, 3000, 1000, 0, 2, 2, 0, NULL, work_covariance, {"teams", ON(GPUS, COUNTING)}),
     SEARCH("covariance", "covariance of n observations of n variables on the host",
            PINNED, 6000, 0, 1000, 2, 2, 0, NULL, work_covariance, {"panel", ON(SEVERAL, FINER)}),
     SEARCH("align", "a protein of 300 residues against n residues",
@@ -256,8 +221,8 @@ static davit_status make_operand(tuning *t, int i) {
   const int place = device                      ? t->job.devices.ids[0]
                     : c->place == TUNE_PAGEABLE ? DAVIT_PAGEABLE
                                                 : DAVIT_PINNED;
-  davit_status status = davit_malloc((size_t)count * sizeof(double), place, (void **)&t->operand[i]);
-  return status == DAVIT_SUCCESS ? davit_random(DAVIT_DOUBLE, count, (uint64_t)i, t->operand[i]) : status;
+  DVT_TRY(davit_malloc((size_t)count * sizeof(double), place, (void **)&t->operand[i]));
+  return davit_random(DAVIT_DOUBLE, count, (uint64_t)i, t->operand[i]);
 }
 
 /* A run of a workload lasts this long, so that the clock and the host count little. */
@@ -267,27 +232,25 @@ static const double MOST_CALLS = 200;
 static davit_status choose_calls(tuning *t, int workload) {
   double seconds;
   t->calls[workload] = 1;
-  davit_status status = tune_measure(t, workload, &seconds); /* the first call may be a slow one */
-  if (status == DAVIT_SUCCESS)
-    status = tune_measure(t, workload, &seconds);
+  DVT_TRY(tune_measure(t, workload, &seconds)); /* the first call may be a slow one */
+  DVT_TRY(tune_measure(t, workload, &seconds));
   const double calls = seconds > 0 ? RUN_SECONDS / seconds : MOST_CALLS;
   t->calls[workload] = (int)(calls < 1 ? 1 : calls > MOST_CALLS ? MOST_CALLS : calls);
-  return status;
+  return DAVIT_SUCCESS;
 }
 
 davit_status tune_open(tuning *t) {
   const tune_capability *c = t->now->capability;
-  davit_status status = DAVIT_SUCCESS;
-  for (int i = 0; i < TUNE_BUFFERS && status == DAVIT_SUCCESS; i++)
+  for (int i = 0; i < TUNE_BUFFERS; i++)
     if (c->dimensions[i])
-      status = make_operand(t, i);
-  if (status == DAVIT_SUCCESS && c->place == TUNE_ON_DEVICE)
-    status = davit_queue_create(t->job.devices.ids[0], &t->queue, NULL);
-  if (status == DAVIT_SUCCESS && c->open)
-    status = c->open(t);
-  for (int workload = 0; workload < t->now->search.workloads && status == DAVIT_SUCCESS; workload++)
-    status = choose_calls(t, workload);
-  return status;
+      DVT_TRY(make_operand(t, i));
+  if (c->place == TUNE_ON_DEVICE)
+    DVT_TRY(davit_queue_create(t->job.devices.ids[0], &t->queue, NULL));
+  if (c->open)
+    DVT_TRY(c->open(t));
+  for (int workload = 0; workload < t->now->search.workloads; workload++)
+    DVT_TRY(choose_calls(t, workload));
+  return DAVIT_SUCCESS;
 }
 
 void tune_close(tuning *t) {

@@ -14,11 +14,11 @@ enum { MOST_PRINTED = 4096 }; /* elements that are written as text */
 typedef enum role { POINTS, OPERAND, COMMAS, ROLES } role; /* COMMAS: with the other values of the options */
 
 static int read_array(role role, const char *path, cli_array *array) {
-  static const cli_reading commas = {.decimal = CLI_DECIMAL_COMMA, .missing = CLI_MISSING_SKIP};
+  static const cli_reading usual = {0}, commas = {.decimal = CLI_DECIMAL_COMMA, .missing = CLI_MISSING_SKIP};
   cli_columns columns = {0};
-  return fuzz_code(
-      role == POINTS ? cli_points_read(path, NULL, CLI_MEMORY_PLAIN, &columns, array)
-                     : cli_array_read(path, role == COMMAS ? &commas : NULL, CLI_MEMORY_PLAIN, NULL, array));
+  return fuzz_code(role == POINTS ? cli_points_read(path, &usual, CLI_MEMORY_PLAIN, &columns, array)
+                                  : cli_array_read(path, role == COMMAS ? &commas : &usual, CLI_MEMORY_PLAIN,
+                                                   NULL, array));
 }
 
 static void check_shape(const cli_array *array) {

@@ -22,7 +22,7 @@ static bool is_same(const cli_array *a, const cli_array *b) {
 /* A few bytes are a long sound if its rate is low. */
 static bool is_long(const char *path, const davit_features_options *options) {
   cli_frames frames;
-  const int code = fuzz_code(cli_frames_open(path, options, &frames));
+  const int code = fuzz_code(cli_frames_open(path, options, false, &frames));
   const bool is_long = code == CLI_OK && frames.sound && cli_frames_seconds(&frames) > most_seconds;
   cli_frames_close(&frames);
   return is_long;
@@ -32,7 +32,7 @@ static bool is_long(const char *path, const davit_features_options *options) {
 static int append_all(const char *path, const davit_features_options *options, cli_array *array) {
   cli_frames frames;
   *array = (cli_array){0};
-  int code = cli_frames_open(path, options, &frames);
+  int code = cli_frames_open(path, options, false, &frames);
   for (int64_t got = 1; code == CLI_OK && got > 0;)
     code = cli_frames_append(&frames, array, &got);
   cli_frames_close(&frames);
@@ -44,7 +44,7 @@ static void check_parts(const char *path, const davit_features_options *options,
                         const cli_array *right) {
   cli_frames frames;
   int64_t done = 0, got = part;
-  fuzz_accept(cli_frames_open(path, options, &frames));
+  fuzz_accept(cli_frames_open(path, options, false, &frames));
   FUZZ_REQUIRE(frames.width == right->shape[1]);
   const size_t bytes = (size_t)frames.width * sizeof(float);
   float *block = malloc((size_t)part * bytes);
@@ -63,7 +63,7 @@ static void check_parts(const char *path, const davit_features_options *options,
 /* A feature file's frames are its rows. */
 static void check_rows(const char *path, const cli_array *frames) {
   cli_array array;
-  fuzz_accept(cli_array_read(path, NULL, CLI_MEMORY_PLAIN, NULL, &array));
+  fuzz_accept(cli_array_read(path, &(cli_reading){0}, CLI_MEMORY_PLAIN, NULL, &array));
   FUZZ_REQUIRE(array.shape[0] == frames->shape[0] && array.shape[1] == frames->shape[1]);
   for (int64_t i = 0; i < array.shape[0]; i++)
     for (int64_t k = 0; k < array.shape[1]; k++) {

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Members of .npz archives. */
 #define _GNU_SOURCE /* fopencookie() */
 #include "src/cli/formats/archive.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arrays: types, memory, order and elements. */
 #include "src/cli/formats/array.h"
 
 #include <complex.h>
@@ -215,17 +214,14 @@ static int reorder(cli_array *array) {
   const int64_t rows = array->shape[array->fortran], cols = array->shape[!array->fortran];
   const size_t bytes = cli_type_bytes(array->type);
   cli_array turned;
-  const int code = cli_array_create_like(array->type, array, array->wanted, &turned);
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(cli_array_create_like(array->type, array, array->wanted, &turned));
   if (array->ndim == 2)
     cli_transpose(array->type, rows, cols, array->data, turned.data);
   for (int64_t i = 0, n = array->ndim == 2 ? 0 : cli_array_count(array); i < n; i++)
     memcpy((char *)turned.data + (size_t)i * bytes,
            (const char *)array->data + (size_t)cli_array_place(array, i) * bytes, bytes);
   turned.fortran = !array->fortran;
-  cli_array_free(array);
-  *array = turned;
+  cli_array_replace(array, &turned);
   return CLI_OK;
 }
 
@@ -298,6 +294,21 @@ int cli_element_write(FILE *file, const cli_array *array, int64_t index, int dig
                                       : fprintf(file, "%" PRId64, cli_integer(array, index));
 }
 
+bool cli_parse_complex(const char *text, double parts[static 2]) {
+  char *end;
+  parts[0] = strtod(text, &end);
+  parts[1] = 0;
+  if (*end == 'j') {
+    parts[1] = parts[0];
+    parts[0] = 0;
+  } else if (*end == '+' || *end == '-') {
+    const char *second = end;
+    parts[1] = strtod(second, &end);
+    return end != second && second != text && *end == 'j' && !end[1];
+  }
+  return end != text && (!*end || (*end == 'j' && !end[1]));
+}
+
 void cli_array_conjugate(cli_array *array) {
   const cli_array parts = cli_array_parts(array);
   for (int64_t i = 1, n = cli_array_count(&parts); cli_is_complex(array->type) && i < n; i += 2)
@@ -305,6 +316,11 @@ void cli_array_conjugate(cli_array *array) {
       ((double *)parts.data)[i] = -((double *)parts.data)[i];
     else
       ((float *)parts.data)[i] = -((float *)parts.data)[i];
+}
+
+void cli_array_replace(cli_array *array, const cli_array *with) {
+  cli_array_free(array);
+  *array = *with;
 }
 
 void cli_restore(cli_array *to, const cli_array *from) {
@@ -336,28 +352,35 @@ static bool store(cli_array *array, int64_t index, long double value) {
   case CLI_C8:
     ((float _Complex *)array->data)[index] = (float)value;
     return (long double)((float *)array->data)[2 * index] == value;
-  default:
+  case CLI_C16:
     ((double _Complex *)array->data)[index] = (double)value;
     return (long double)((double *)array->data)[2 * index] == value;
+  case CLI_U1:
+    ((uint8_t *)array->data)[index] = value != 0;
+    return true;
+  default:
+    ((int64_t *)array->data)[index] = (int64_t)value;
+    return true;
   }
 }
 
-int cli_array_to_floating(const char *path, cli_type type, cli_array *array) {
-  cli_array floating;
-  if (!cli_is_integer(array->type))
-    return CLI_OK;
-  int code = cli_array_create_like(type, array, array->wanted, &floating);
-  for (int64_t i = 0, n = cli_array_count(array); i < n && code == CLI_OK; i++)
-    if (!store(&floating, i, cli_integer(array, i)))
-      code = cli_fail(CLI_INPUT, "%s: expected whole numbers that are exact in %s, found %" PRId64, path,
+int cli_array_convert(const char *path, cli_type type, cli_array *array) {
+  cli_array made;
+  CLI_TRY(cli_array_create_like(type, array, array->wanted, &made));
+  const cli_array from = cli_array_parts(array);
+  cli_array to = cli_is_complex(array->type) ? cli_array_parts(&made) : made;
+  for (int64_t i = 0, n = cli_array_count(&from); i < n; i++)
+    if (!store(&to, i, cli_number(&from, i)) && path) {
+      cli_array_free(&made);
+      return cli_fail(CLI_INPUT, "%s: expected whole numbers that are exact in %s, found %" PRId64, path,
                       cli_type_name(type), cli_integer(array, i));
-  if (code != CLI_OK) {
-    cli_array_free(&floating);
-    return code;
-  }
-  cli_array_free(array);
-  *array = floating;
+    }
+  cli_array_replace(array, &made);
   return CLI_OK;
+}
+
+int cli_array_to_floating(const char *path, cli_type type, cli_array *array) {
+  return cli_is_integer(array->type) ? cli_array_convert(path, type, array) : CLI_OK;
 }
 
 void cli_shape_text(const cli_array *array, char text[static CLI_SHAPE_TEXT]) {
@@ -372,10 +395,7 @@ void cli_shape_text(const cli_array *array, char text[static CLI_SHAPE_TEXT]) {
 
 int cli_shape_fail(const char *path, const cli_array *array, const char *format, ...) {
   char expected[256], found[CLI_SHAPE_TEXT];
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(expected, sizeof expected, format, arguments);
-  va_end(arguments);
+  CLI_FORMAT(expected, format);
   cli_shape_text(array, found);
   return cli_fail(CLI_INPUT, "%s: expected %s, found %s", path, expected, found);
 }

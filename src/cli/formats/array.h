@@ -125,11 +125,17 @@ long double _Complex cli_element(const cli_array *array, int64_t index);
 /* Writes one element as text, complex ones as Python does, 1+2j, with so many digits. As fprintf(). */
 int cli_element_write(FILE *file, const cli_array *array, int64_t index, int digits);
 
+/* Reads 2, 2j or 1+2j into the two parts, as strtod() reads each; false if something else is there. */
+bool cli_parse_complex(const char *text, double parts[static 2]);
+
 /* The digits that give the same number back when they are read. */
 int cli_type_digits(cli_type type);
 
 /* Replaces complex elements by their conjugates. */
 void cli_array_conjugate(cli_array *array);
+
+/* Frees the array, and puts another in its place. */
+void cli_array_replace(cli_array *array, const cli_array *with);
 
 /* Copies the elements of an array of the same type and count, or writes zeros if `from` is NULL. */
 void cli_restore(cli_array *to, const cli_array *from);
@@ -137,8 +143,11 @@ void cli_restore(cli_array *to, const cli_array *from);
 /* CLI_INPUT, with a message, if the array read from `path` is not float64 or float32. */
 int cli_check_floating(const char *path, const cli_array *array);
 
-/* Turns whole numbers, read from `path`, into `type`, which is floating or complex. CLI_INPUT if one is not
+/* Turns the elements into `type`, uint8 being 0 or 1. CLI_INPUT if one, read from `path` (NULL: it is rounded), is not
  * a number of that type. */
+int cli_array_convert(const char *path, cli_type type, cli_array *array);
+
+/* The same of whole numbers alone; `type` is floating or complex. */
 int cli_array_to_floating(const char *path, cli_type type, cli_array *array);
 
 /* Reports that the array read from `path` does not fit: what was expected, and its shape. CLI_INPUT. */

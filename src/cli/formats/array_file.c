@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that contain an array. */
 #include "src/cli/formats/array_file.h"
 
 #include <errno.h>
@@ -9,7 +8,6 @@
 
 #include "src/cli/fail.h"
 #include "src/cli/formats/dtype.h"
-#include "src/cli/formats/gzip.h"
 #include "src/cli/formats/kind.h"
 
 static int refuse(cli_input *input) {
@@ -81,8 +79,8 @@ static int open_raw(cli_input *input, const cli_reading *raw, cli_array *array) 
   if (!cli_dtype_parse(raw->dtype, array))
     return cli_fail(CLI_USAGE, "--dtype takes one of " CLI_DTYPES ", or one of them after < or >, not '%s'",
                     raw->dtype);
-  int code = raw->shape ? parse_raw_shape(raw->shape, array) : take_all(input, array);
-  return code == CLI_OK ? cli_file_check(input, array) : code;
+  CLI_TRY(raw->shape ? parse_raw_shape(raw->shape, array) : take_all(input, array));
+  return cli_file_check(input, array);
 }
 
 /* ---- all ---- */
@@ -90,17 +88,10 @@ static int open_raw(cli_input *input, const cli_reading *raw, cli_array *array) 
 /* Opens the file, or what is in it if it is compressed. Elements without a header could begin as gzip's files
  * do, so there the name decides. */
 static int open_input(const char *path, const cli_reading *reading, cli_input *input) {
-  const int code = cli_input_open(path, input);
-  if (code != CLI_OK)
-    return code;
+  const bool as_it_is = reading->dtype && !ends_with(path, ".gz");
+  CLI_TRY((as_it_is ? cli_input_open : cli_input_open_packed)(path, input));
   cli_input_look(input);
-  const bool packed = cli_gzip_begins(input->head, input->head_count);
-  if (!packed || (reading->dtype && !ends_with(path, ".gz")))
-    return CLI_OK;
-  const int unpacked = cli_input_unpack(input);
-  if (unpacked == CLI_OK)
-    cli_input_look(input);
-  return unpacked;
+  return CLI_OK;
 }
 
 /* Whether the elements come next, after a shape that is known. */
@@ -127,26 +118,21 @@ static int read_open(cli_input *input, const cli_reading *reading, cli_columns *
                      cli_array *array) {
   int code;
   if (is_binary(input, reading)) {
-    code = open_binary(input, reading, array);
-    if (code != CLI_OK)
-      return code;
+    CLI_TRY(open_binary(input, reading, array));
     return part ? cli_part_elements(input, part, array) : cli_file_elements(input, array);
   }
   code = read_text(input, reading, columns, array);
   return code == CLI_OK && part ? cli_part_take(part, array) : code;
 }
 
-static const cli_reading usual;
-
 /* `columns` of points; NULL: the file has no points. */
 static int read_array(const char *path, const cli_reading *reading, cli_memory memory, cli_columns *columns,
                       cli_part *part, cli_array *array) {
-  const cli_reading *how = reading ? reading : &usual;
   *array = (cli_array){.wanted = memory};
   cli_input input;
-  int code = open_input(path, how, &input);
+  int code = open_input(path, reading, &input);
   if (code == CLI_OK)
-    code = read_open(&input, how, columns, part, array);
+    code = read_open(&input, reading, columns, part, array);
   cli_input_close(&input);
   if (code != CLI_OK)
     cli_array_free(array);
@@ -159,13 +145,12 @@ int cli_array_read(const char *path, const cli_reading *reading, cli_memory memo
 }
 
 int cli_array_peek(const char *path, const cli_reading *reading, cli_array *array, bool *known) {
-  const cli_reading *how = reading ? reading : &usual;
   *array = (cli_array){0};
   cli_input input;
-  int code = open_input(path, how, &input);
-  *known = code == CLI_OK && is_binary(&input, how);
+  int code = open_input(path, reading, &input);
+  *known = code == CLI_OK && is_binary(&input, reading);
   if (*known)
-    code = open_binary(&input, how, array);
+    code = open_binary(&input, reading, array);
   cli_input_close(&input);
   return code;
 }

@@ -12,7 +12,7 @@
 #include "src/cli/formats/part.h"
 
 /* Reads the file at `path` ("-": standard input), or a part of it (NULL: all). The first bytes decide which
- * format it has, unless `reading` (NULL: the default) says that there are elements alone, in C order. */
+ * format it has, unless `reading` says that there are elements alone, in C order. */
 int cli_array_read(const char *path, const cli_reading *reading, cli_memory memory, cli_part *part,
                    cli_array *array);
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which columns of a table are coordinates. */
 #include "src/cli/formats/columns.h"
 
 #include <stdio.h>
@@ -107,9 +106,13 @@ bool cli_columns_begin_with_names(const cli_table_form *form) {
 
 /* ---- choice ---- */
 
+static int count_fail(const cli_columns *chosen) {
+  return cli_fail(CLI_USAGE, "--columns takes 2 or 3 columns, not '%s'", chosen->wanted);
+}
+
 static int take(cli_columns *chosen, const cli_table_form *form, int column) {
   if (chosen->count == CLI_COORDINATES)
-    return cli_fail(CLI_USAGE, "--columns takes 2 or 3 columns, not '%s'", chosen->wanted);
+    return count_fail(chosen);
   chosen->column[chosen->count] = column;
   cli_columns_name(form, column, chosen->name[chosen->count++]);
   return CLI_OK;
@@ -119,22 +122,19 @@ static int take_wanted(const char *path, cli_columns *chosen, const cli_table_fo
   cli_fields fields = {',', chosen->wanted};
   const char *field;
   size_t length;
-  int code = CLI_OK;
-  while (code == CLI_OK && cli_fields_next(&fields, &field, &length)) {
+  while (cli_fields_next(&fields, &field, &length)) {
     char name[CLI_COLUMN_NAME], *end = name;
     snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), field);
     int column = find(form, name);
     const long number = column < 0 && *name >= '0' && *name <= '9' ? strtol(name, &end, 10) : -1;
     if (column < 0 && end > name && !*end && number < form->fields)
       column = (int)number;
-    code = column >= 0 ? take(chosen, form, column)
-                       : cli_fail(CLI_USAGE, "--columns %s: %s has %d column%s%s, and none is '%s'",
-                                  chosen->wanted, path, form->fields, CLI_PLURAL(form->fields),
-                                  form->header ? "" : " without names", name);
+    CLI_TRY(column >= 0 ? take(chosen, form, column)
+                        : cli_fail(CLI_USAGE, "--columns %s: %s has %d column%s%s, and none is '%s'",
+                                   chosen->wanted, path, form->fields, CLI_PLURAL(form->fields),
+                                   form->header ? "" : " without names", name));
   }
-  return code == CLI_OK && chosen->count < 2
-             ? cli_fail(CLI_USAGE, "--columns takes 2 or 3 columns, not '%s'", chosen->wanted)
-             : code;
+  return chosen->count < 2 ? count_fail(chosen) : CLI_OK;
 }
 
 /* Columns called x, y and perhaps z among others. */
@@ -197,19 +197,15 @@ int cli_columns_take(const char *path, cli_columns *chosen, cli_array *array) {
   if (array->ndim != 2)
     return CLI_OK;
   const int columns = (int)array->shape[1];
-  int code = cli_columns_choose(path, chosen,
-                                &(cli_table_form){.separator = ' ', .fields = columns, .names = columns});
-  if (code == CLI_OK)
-    code = cli_array_create(array->type, 2, array->shape[0], chosen->count, array->wanted, &taken);
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(cli_columns_choose(path, chosen,
+                             &(cli_table_form){.separator = ' ', .fields = columns, .names = columns}));
+  CLI_TRY(cli_array_create(array->type, 2, array->shape[0], chosen->count, array->wanted, &taken));
   const size_t bytes = cli_type_bytes(array->type);
   const int64_t row = cli_array_row_stride(array), col = cli_array_col_stride(array);
   for (int k = 0; k < chosen->count; k++)
     for (int64_t i = 0; i < array->shape[0]; i++)
       memcpy((char *)taken.data + (size_t)(i + k * array->shape[0]) * bytes,
              (const char *)array->data + (size_t)(i * row + chosen->column[k] * col) * bytes, bytes);
-  cli_array_free(array);
-  *array = taken;
+  cli_array_replace(array, &taken);
   return CLI_OK;
 }

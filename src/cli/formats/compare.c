@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Comparing results with a reference. */
 #include "src/cli/formats/compare.h"
 
 #include <math.h>

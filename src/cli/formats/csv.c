@@ -57,12 +57,12 @@ typedef struct table {
 /* ---- numbers ---- */
 
 /* The field as strtod() reads it, which knows no decimal comma; false if it is no number for that. */
-static bool to_point(const table *t, const char *field, size_t length, char text[static NUMBER_TEXT]) {
+static bool to_point(cli_decimal decimal, const char *field, size_t length, char text[static NUMBER_TEXT]) {
   if (!length || length >= NUMBER_TEXT)
     return false;
   memcpy(text, field, length);
   text[length] = 0;
-  if (t->reading->decimal == CLI_DECIMAL_POINT)
+  if (decimal == CLI_DECIMAL_POINT)
     return true;
   if (strchr(text, '.'))
     return false;
@@ -79,39 +79,27 @@ static bool parse_whole(const char *text, int64_t *value) {
   return end != text && !*end && !errno && (*value || *text != '-');
 }
 
-/* 2.5+1j, 1j, also in brackets, as NumPy writes it. */
-static bool parse_complex(char *text, number *n) {
-  const size_t length = strlen(text);
-  char *end;
-  if (length > 2 && *text == '(' && text[length - 1] == ')') {
-    text[length - 1] = 0;
-    text++;
-  }
-  n->type = CLI_C16;
-  n->real = strtod(text, &end);
-  if (end == text)
-    return false;
-  if (*end == 'j') {
-    n->imaginary = n->real;
-    n->real = 0;
-    return !end[1];
-  }
-  if (*end != '+' && *end != '-')
-    return false;
-  const char *second = end;
-  n->imaginary = strtod(second, &end);
-  return end != second && *end == 'j' && !end[1];
-}
-
-static bool parse_number(const table *t, const char *field, size_t length, number *n) {
-  char text[NUMBER_TEXT], *end;
-  if (!to_point(t, field, length, text))
+/* Complex numbers end with j, and may be in brackets, as NumPy writes them. */
+static bool parse_number(cli_decimal decimal, bool complex_too, const char *field, size_t length, number *n) {
+  char text[NUMBER_TEXT], *at = text;
+  double parts[2];
+  if (!to_point(decimal, field, length, text))
     return false;
   *n = (number){.type = CLI_F8};
   if (parse_whole(text, &n->whole))
     n->type = CLI_I8;
-  n->real = strtod(text, &end);
-  return (end != text && !*end) || (!t->columns && parse_complex(text, n));
+  const bool brackets = length > 2 && *text == '(' && text[length - 1] == ')';
+  if (brackets) {
+    text[length - 1] = 0;
+    at++;
+  }
+  const bool complex = at[strlen(at) - 1] == 'j';
+  if (!cli_parse_complex(at, parts) || (complex ? !complex_too : brackets))
+    return false;
+  n->type = complex ? CLI_C16 : n->type;
+  n->real = parts[0];
+  n->imaginary = parts[1];
+  return true;
 }
 
 /* What programs write where there is no number. */
@@ -125,7 +113,7 @@ static bool is_missing(const char *field, size_t length) {
 
 /* With --missing skip a NaN is a missing value too. */
 static content parse_field(const table *t, const char *field, size_t length, number *n) {
-  if (!parse_number(t, field, length, n))
+  if (!parse_number(t->reading->decimal, !t->columns, field, length, n))
     return is_missing(field, length) ? MISSING : OTHER;
   return t->reading->missing == CLI_MISSING_SKIP && (isnan(n->real) || isnan(n->imaginary)) ? MISSING
                                                                                             : NUMBER;
@@ -133,14 +121,13 @@ static content parse_field(const table *t, const char *field, size_t length, num
 
 /* Whether a field of the line is a number, with either decimal mark. Such a line is no line of names. */
 static bool holds_number(const table *t) {
-  static const cli_reading points = {.decimal = CLI_DECIMAL_POINT}, commas = {.decimal = CLI_DECIMAL_COMMA};
-  const table by_point = {.reading = &points}, by_comma = {.reading = &commas};
   cli_fields fields = {cli_separator(t->lines.text, t->reading->decimal), t->lines.text};
   const char *field;
   size_t length;
   bool found = false;
   for (number n; !found && cli_fields_next(&fields, &field, &length);)
-    found = parse_number(&by_point, field, length, &n) || parse_number(&by_comma, field, length, &n);
+    found = parse_number(CLI_DECIMAL_POINT, true, field, length, &n) ||
+            parse_number(CLI_DECIMAL_COMMA, true, field, length, &n);
   return found;
 }
 
@@ -157,26 +144,6 @@ static void store(const number *n, cli_type type, void *elements, int64_t at) {
   }
 }
 
-/* The elements that there are, in another type that has them all. */
-static int widen(cli_array *array, cli_type type) {
-  cli_array wide = {.type = type, .wanted = array->wanted};
-  const size_t bytes = cli_type_bytes(type);
-  const int64_t count = (int64_t)(array->bytes / cli_type_bytes(array->type));
-  const int code = array->bytes ? cli_array_reserve(&wide, 0, 2 * bytes * (size_t)count) : CLI_OK;
-  for (int64_t i = 0; i < count && code == CLI_OK; i++) {
-    const double real = (double)cli_number(array, i);
-    store(&(number){.real = real}, type, wide.data, i);
-  }
-  if (code != CLI_OK)
-    return code;
-  wide.ndim = array->ndim;
-  memcpy(wide.shape, array->shape, sizeof wide.shape);
-  wide.bytes = bytes * (size_t)count;
-  cli_array_free(array);
-  *array = wide;
-  return CLI_OK;
-}
-
 static int keep(table *t, cli_array *array) {
   const int64_t cols = array->shape[1];
   cli_type type = array->type;
@@ -184,17 +151,15 @@ static int keep(table *t, cli_array *array) {
     type = t->row[k].type == CLI_C16 || type == CLI_C16 ? CLI_C16
            : t->row[k].type == CLI_F8 || type == CLI_F8 ? CLI_F8
                                                         : type;
-  int code = type == array->type ? CLI_OK : widen(array, type);
+  if (type != array->type)
+    CLI_TRY(cli_array_convert(NULL, type, array));
   const size_t bytes = (size_t)cols * cli_type_bytes(type), used = array->bytes;
-  for (size_t room = array->capacity; code == CLI_OK && used + bytes > array->capacity;) {
-    room = room ? 2 * room : FIRST_BYTES;
-    if (room >= used + bytes)
-      code = cli_array_reserve(array, used, room);
-  }
-  for (int64_t k = 0; k < cols && code == CLI_OK; k++)
+  size_t room = array->capacity ? array->capacity : FIRST_BYTES;
+  while (room < used + bytes)
+    room *= 2;
+  CLI_TRY(cli_array_reserve(array, used, room));
+  for (int64_t k = 0; k < cols; k++)
     store(&t->row[k], type, (char *)array->data + used, k);
-  if (code != CLI_OK)
-    return code;
   array->bytes += bytes;
   array->shape[0]++;
   return CLI_OK;
@@ -211,14 +176,12 @@ static const char decimal_comma[] = "; --decimal , reads numbers with a decimal 
 
 /* Whether the line would have two numbers or more if the decimal mark were a comma. */
 static bool has_decimal_comma(const table *t) {
-  const cli_reading reading = {.decimal = CLI_DECIMAL_COMMA};
-  const table other = {.reading = &reading};
   cli_fields fields = {cli_separator(t->lines.text, CLI_DECIMAL_COMMA), t->lines.text};
   const char *field;
   size_t length;
   int numbers = 0, commas = 0;
   for (number n; cli_fields_next(&fields, &field, &length);) {
-    if (!parse_number(&other, field, length, &n))
+    if (!parse_number(CLI_DECIMAL_COMMA, true, field, length, &n))
       return false;
     numbers++;
     commas += has_comma_in_number(field, length);
@@ -326,9 +289,8 @@ static int check_point(table *t, const cli_array *array) {
 }
 
 static int read_row(table *t, cli_array *array) {
-  int code = t->form.fields ? CLI_OK : begin(t, array);
-  if (code != CLI_OK)
-    return code;
+  if (!t->form.fields)
+    CLI_TRY(begin(t, array));
   const int count = parse_line(t);
   if (count != t->form.fields)
     return fields_fail(t, "before", t->form.fields, count);
@@ -341,8 +303,8 @@ static int read_row(table *t, cli_array *array) {
                             ? "numbers in the columns that are coordinates"
                             : "numbers");
   if (t->columns)
-    code = check_point(t, array);
-  return code == CLI_OK ? keep(t, array) : code;
+    CLI_TRY(check_point(t, array));
+  return keep(t, array);
 }
 
 /* Leaves out the first column, if it has counted to the end. */
@@ -385,15 +347,12 @@ static void say_what_was_left_out(const table *t) {
 static int read_table(table *t, cli_array *array) {
   array->type = t->columns ? CLI_F8 : CLI_I8;
   array->ndim = 2;
-  int code = cli_lines_next_content(&t->lines, '#');
-  while (code == CLI_OK && !t->lines.end) {
+  CLI_TRY(cli_lines_next_content(&t->lines, '#'));
+  while (!t->lines.end) {
     if (!take_header(t))
-      code = read_row(t, array);
-    if (code == CLI_OK)
-      code = cli_lines_next_content(&t->lines, '#');
+      CLI_TRY(read_row(t, array));
+    CLI_TRY(cli_lines_next_content(&t->lines, '#'));
   }
-  if (code != CLI_OK)
-    return code;
   if (!array->shape[0])
     return cli_input_fail(t->lines.input, "expected %s, found the end of the file%s",
                           t->columns ? "points" : "numbers",
@@ -404,8 +363,7 @@ static int read_table(table *t, cli_array *array) {
 }
 
 int cli_csv_read(cli_input *input, const cli_reading *reading, cli_columns *columns, cli_array *array) {
-  static const cli_reading usual = {0};
-  table t = {.lines = cli_lines_of(input), .reading = reading ? reading : &usual, .columns = columns};
+  table t = {.lines = cli_lines_of(input), .reading = reading, .columns = columns};
   const int code = read_table(&t, array);
   cli_lines_close(&t.lines);
   free(t.block);

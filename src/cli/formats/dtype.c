@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element types of files. */
 #include "src/cli/formats/dtype.h"
 
 #include <inttypes.h>
@@ -114,20 +113,19 @@ int cli_elements_read(cli_input *input, const cli_array *array, size_t count, vo
   const bool same = dtype->bytes == bytes;
   _Alignas(8) unsigned char part[PART_BYTES];
   const size_t at_once = same && !array->swapped ? count : PART_BYTES / dtype->bytes;
-  int code = CLI_OK;
-  for (size_t done = 0; done < count && code == CLI_OK; done += at_once) {
+  for (size_t done = 0; done < count; done += at_once) {
     const size_t now = count - done < at_once ? count - done : at_once;
     char *to = (char *)elements + done * bytes;
     void *from = same ? (void *)to : part;
-    code = cli_input_read(input, from, now * dtype->bytes, "elements");
-    if (code == CLI_OK && array->swapped)
+    CLI_TRY(cli_input_read(input, from, now * dtype->bytes, "elements"));
+    if (array->swapped)
       swap(dtype, from, now);
-    if (code == CLI_OK && !same)
+    if (!same)
       convert(dtype, from, now, to);
-    if (code == CLI_OK && !strcmp(dtype->code, "u8"))
-      code = check_sign(input, from, now);
+    if (!strcmp(dtype->code, "u8"))
+      CLI_TRY(check_sign(input, from, now));
   }
-  return code;
+  return CLI_OK;
 }
 
 /* ---- files ---- */
@@ -146,16 +144,14 @@ int cli_file_check(cli_input *input, cli_array *array) {
 }
 
 int cli_file_elements(cli_input *input, cli_array *array) {
-  int code = CLI_OK;
-  for (size_t used = 0; code == CLI_OK && used < array->bytes;) {
+  for (size_t used = 0; used < array->bytes;) {
     const size_t room = cli_input_room(input, used, array->bytes);
-    code = cli_array_reserve(array, used, room);
-    if (code == CLI_OK)
-      code = cli_elements_read(input, array, (room - used) / cli_type_bytes(array->type),
-                               (char *)array->data + used);
+    CLI_TRY(cli_array_reserve(array, used, room));
+    CLI_TRY(cli_elements_read(input, array, (room - used) / cli_type_bytes(array->type),
+                              (char *)array->data + used));
     used = room;
   }
-  return code == CLI_OK ? cli_file_end(input) : code;
+  return cli_file_end(input);
 }
 
 int cli_file_end(cli_input *input) {

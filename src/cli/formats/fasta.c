@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sequences from FASTA and FASTQ files. */
 #include "src/cli/formats/fasta.h"
 
 #include <ctype.h>
@@ -93,19 +92,14 @@ static int begin_record(reader *r) {
   cli_sequences *s = r->to;
   const char *name = r->lines.text + 1;
   int64_t length = 0;
-  int code = cli_lines_check_text(&r->lines);
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(cli_lines_check_text(&r->lines));
   while (length < r->lines.length - 1 && !isspace((unsigned char)name[length]))
     length++;
   if (length == 0)
     return cli_lines_fail(&r->lines, "record %" PRId64 ": expected a name after '%c'", s->count + 1,
                           name[-1]);
-  code = room_for_record(s);
-  if (code == CLI_OK)
-    code = grow((void **)&s->names, &s->name_room, s->name_bytes + (size_t)length + 1);
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(room_for_record(s));
+  CLI_TRY(grow((void **)&s->names, &s->name_room, s->name_bytes + (size_t)length + 1));
   memcpy(s->names + s->name_bytes, name, (size_t)length);
   s->names[s->name_bytes + (size_t)length] = 0;
   s->records[s->count] = (cli_record){s->name_bytes, r->lines.number};
@@ -137,10 +131,10 @@ static int take_letters(reader *r) {
   cli_sequences *s = r->to;
   int64_t *end = &s->offsets[s->count];
   const size_t room = (size_t)(*end + r->lines.length);
-  int code = grow((void **)&s->symbols, &s->symbol_room, room);
-  if (code == CLI_OK && r->keep)
-    code = grow((void **)&s->letters, &s->letter_room, room);
-  for (int64_t i = 0; code == CLI_OK && i < r->lines.length; i++) {
+  CLI_TRY(grow((void **)&s->symbols, &s->symbol_room, room));
+  if (r->keep)
+    CLI_TRY(grow((void **)&s->letters, &s->letter_room, room));
+  for (int64_t i = 0; i < r->lines.length; i++) {
     const unsigned char letter = (unsigned char)r->lines.text[i];
     if (letter == ' ' || letter == '\t')
       continue;
@@ -153,7 +147,7 @@ static int take_letters(reader *r) {
     s->symbols[(*end)++] = symbol;
     r->letters++;
   }
-  return code;
+  return CLI_OK;
 }
 
 static int check_not_empty(const reader *r) {
@@ -165,11 +159,12 @@ static int check_not_empty(const reader *r) {
 
 /* Reads lines of letters up to a line that begins with `mark`, or to the end. */
 static int read_letters(reader *r, char mark) {
-  int code;
-  while ((code = cli_lines_next(&r->lines)) == CLI_OK && !r->lines.end && r->lines.text[0] != mark)
-    if ((code = take_letters(r)) != CLI_OK)
-      return code;
-  return code == CLI_OK ? check_not_empty(r) : code;
+  CLI_TRY(cli_lines_next(&r->lines));
+  while (!r->lines.end && r->lines.text[0] != mark) {
+    CLI_TRY(take_letters(r));
+    CLI_TRY(cli_lines_next(&r->lines));
+  }
+  return check_not_empty(r);
 }
 
 static int count_qualities(const reader *r, int64_t *count) {
@@ -188,16 +183,12 @@ static int skip_qualities(reader *r) {
   if (r->lines.end)
     return cli_lines_fail(&r->lines, "record '" NAME "': expected a line with '+', found the end of the file",
                           name_of(r));
-  int code = cli_lines_check_text(&r->lines);
-  while (code == CLI_OK && count < r->letters) {
-    code = cli_lines_next(&r->lines);
-    if (code == CLI_OK && !r->lines.end)
-      code = count_qualities(r, &count);
-    if (r->lines.end)
-      break;
+  CLI_TRY(cli_lines_check_text(&r->lines));
+  while (count < r->letters && !r->lines.end) {
+    CLI_TRY(cli_lines_next(&r->lines));
+    if (!r->lines.end)
+      CLI_TRY(count_qualities(r, &count));
   }
-  if (code != CLI_OK)
-    return code;
   return count == r->letters
              ? CLI_OK
              : cli_lines_fail(&r->lines,
@@ -225,14 +216,12 @@ static int read_record(reader *r, char mark) {
                           "record %" PRId64
                           ": expected lines that end with a line feed, found a carriage return alone",
                           r->to->count + 1);
-  int code = begin_record(r);
-  if (code == CLI_OK)
-    code = read_letters(r, mark == '>' ? '>' : '+');
-  if (code == CLI_OK && mark == '@')
-    code = skip_qualities(r);
-  if (code == CLI_OK && mark == '@')
-    code = skip_blank(r);
-  return code;
+  CLI_TRY(begin_record(r));
+  CLI_TRY(read_letters(r, mark == '>' ? '>' : '+'));
+  if (mark == '>')
+    return CLI_OK;
+  CLI_TRY(skip_qualities(r));
+  return skip_blank(r);
 }
 
 /* ---- names ---- */
@@ -285,17 +274,15 @@ int cli_sequences_check_distinct(const cli_sequences *s) {
 
 static int read_all(reader *r) {
   r->lines.most = FIRST_LINE;
-  int code = skip_blank(r);
+  CLI_TRY(skip_blank(r));
   r->lines.most = 0;
-  if (code != CLI_OK)
-    return code;
   const char mark = r->lines.end ? 0 : r->lines.text[0];
   if (mark != '>' && mark != '@')
     return cli_lines_fail(&r->lines, "expected '>' (FASTA) or '@' (FASTQ), found %s",
                           cli_kind_of(r->lines.text, r->lines.end ? 0 : (size_t)r->lines.length));
-  while (code == CLI_OK && !r->lines.end)
-    code = read_record(r, mark);
-  return code;
+  while (!r->lines.end)
+    CLI_TRY(read_record(r, mark));
+  return CLI_OK;
 }
 
 int cli_sequences_read(const char *path, const davit_align_matrix *alphabet, bool keep,

@@ -56,4 +56,8 @@ void cli_sequences_free(cli_sequences *sequences);
 
 const char *cli_sequences_name(const cli_sequences *sequences, int64_t index);
 
+static inline int64_t cli_sequences_length(const cli_sequences *sequences, int64_t index) {
+  return sequences->offsets[index + 1] - sequences->offsets[index];
+}
+
 #endif

@@ -33,18 +33,15 @@ enum {
  * file is read. */
 static int open_array(cli_frames *f) {
   cli_array *a = &f->array;
-  int code = cli_npy_open(&f->input, a);
-  if (code != CLI_OK)
-    return code;
-  if ((code = cli_check_floating(f->name, a)) != CLI_OK)
-    return code;
+  CLI_TRY(cli_npy_open(&f->input, a));
+  CLI_TRY(cli_check_floating(f->name, a));
   if (a->ndim != 2 || a->shape[0] < 1 || a->shape[1] < 1 || a->shape[1] > 1 << 20)
     return cli_shape_fail(f->name, a, "frames x features, at least 1 x 1");
   f->width = (int)a->shape[1];
   if (!a->fortran)
     return CLI_OK;
-  code = cli_file_elements(&f->input, a);
-  return code == CLI_OK ? cli_array_to_c(a) : code;
+  CLI_TRY(cli_file_elements(&f->input, a));
+  return cli_array_to_c(a);
 }
 
 /* ---- opening: sound ---- */
@@ -62,31 +59,17 @@ static int make_blocks(cli_frames *f) {
              : cli_fail(CLI_DEVICE, "not enough memory for frames of %" PRId64 " samples", f->options.frame);
 }
 
-static int open_frames(const char *path, const davit_features_options *options, bool live, cli_frames *f) {
+int cli_frames_open(const char *path, const davit_features_options *options, bool live, cli_frames *f) {
   *f = (cli_frames){.options = *options};
-  int code = cli_input_open(path, &f->input);
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(cli_input_open(path, &f->input));
   f->name = f->input.name;
   if (cli_input_peek(&f->input) == CLI_NPY_FIRST_BYTE) {
     f->options.frame = options->frame > 0 ? options->frame : DAVIT_FEATURES_FRAME;
     return open_array(f);
   }
-  code = cli_sound_open(&f->input, options->rate, live, &f->sound);
+  CLI_TRY(cli_sound_open(&f->input, options->rate, live, &f->sound));
   f->width = DAVIT_FEATURES_WIDTH;
-  return code == CLI_OK && options->frame > 0 ? make_blocks(f) : code;
-}
-
-int cli_frames_open(const char *path, const davit_features_options *options, cli_frames *f) {
-  return open_frames(path, options, false, f);
-}
-
-int cli_frames_open_live(const char *path, const davit_features_options *options, cli_frames *f) {
-  return open_frames(path, options, true, f);
-}
-
-bool cli_frames_are_live(const cli_frames *f) {
-  return f->sound && cli_sound_is_live(f->sound);
+  return options->frame > 0 ? make_blocks(f) : CLI_OK;
 }
 
 int64_t cli_frames_suited(const cli_frames *f) {
@@ -170,14 +153,10 @@ static int read_sound(cli_frames *f, int64_t count, float *features, int64_t *go
   *got = 0;
   if (f->ended)
     return CLI_OK;
-  int code = cli_sound_read(f->sound, (count + 1) * frame - f->kept, f->samples + f->kept, &samples);
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(cli_sound_read(f->sound, (count + 1) * frame - f->kept, f->samples + f->kept, &samples));
   const int64_t frames = (f->kept + samples) / frame;
   f->ended = frames <= count;
-  code = analyse(f, frames);
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(analyse(f, frames));
   *got = f->ended ? frames : count;
   f->kept = f->ended ? 0 : frame;
   memcpy(features, f->block, (size_t)*got * DAVIT_FEATURES_WIDTH * sizeof *features);
@@ -200,9 +179,7 @@ static int take_floats(cli_frames *f, int64_t first, size_t count, float *featur
     return take_elements(f, first, count, features);
   for (size_t done = 0; done < count;) {
     const size_t left = count - done, most = WIDE_ELEMENTS, part = left < most ? left : most;
-    const int code = take_elements(f, first + (int64_t)done, part, wide);
-    if (code != CLI_OK)
-      return code;
+    CLI_TRY(take_elements(f, first + (int64_t)done, part, wide));
     for (size_t i = 0; i < part; i++)
       features[done + i] = (float)wide[i];
     done += part;
@@ -222,10 +199,10 @@ static int check_finite(const cli_frames *f, int64_t frames, const float *featur
 static int read_array(cli_frames *f, int64_t count, float *features, int64_t *got) {
   const int64_t left = f->array.shape[0] - f->at;
   *got = left < count ? left : count;
-  int code = take_floats(f, f->at * f->width, (size_t)(*got * f->width), features);
-  if (code == CLI_OK && *got == left && !f->array.data)
-    code = cli_file_end(&f->input);
-  return code == CLI_OK ? check_finite(f, *got, features) : code;
+  CLI_TRY(take_floats(f, f->at * f->width, (size_t)(*got * f->width), features));
+  if (*got == left && !f->array.data)
+    CLI_TRY(cli_file_end(&f->input));
+  return check_finite(f, *got, features);
 }
 
 static int read_part(cli_frames *f, int64_t count, float *features, int64_t *got) {
@@ -238,9 +215,7 @@ int cli_frames_read(cli_frames *f, int64_t count, float *features, int64_t *got)
   *got = 0;
   while (*got < count) {
     int64_t more = 0;
-    const int code = read_part(f, count - *got, features + *got * f->width, &more);
-    if (code != CLI_OK)
-      return code;
+    CLI_TRY(read_part(f, count - *got, features + *got * f->width, &more));
     if (more == 0)
       break;
     f->at += more;
@@ -266,17 +241,13 @@ int cli_frames_append(cli_frames *f, cli_array *array, int64_t *got) {
   const int64_t fitting = dvt_at_most(PART_FRAMES, PART_BYTES / (int64_t)bytes),
                 part = dvt_at_least(dvt_at_most(cli_frames_most(f), fitting), 1);
   const size_t room = (size_t)part * bytes;
-  int code = CLI_OK;
   if (!array->ndim)
     *array = (cli_array){.type = CLI_F4, .ndim = 2, .shape = {0, f->width}};
   if (array->bytes == 0)
-    code = cli_array_reserve(array, 0, stated_frames(f) * bytes + room);
+    CLI_TRY(cli_array_reserve(array, 0, stated_frames(f) * bytes + room));
   else if (array->bytes + room > array->capacity)
-    code = cli_array_reserve(array, array->bytes, 2 * array->bytes + room);
-  if (code == CLI_OK)
-    code = cli_frames_read(f, part, (float *)array->data + array->shape[0] * f->width, got);
-  if (code != CLI_OK)
-    return code;
+    CLI_TRY(cli_array_reserve(array, array->bytes, 2 * array->bytes + room));
+  CLI_TRY(cli_frames_read(f, part, (float *)array->data + array->shape[0] * f->width, got));
   array->shape[0] += *got;
   array->bytes += (size_t)*got * bytes;
   return CLI_OK;

@@ -31,14 +31,10 @@ typedef struct cli_frames {
 } cli_frames;
 
 /* cli_frames_close() must be called whatever is returned. Sound opened with a frame of 0 needs
- * cli_frames_set_frame() before it is read; feature vectors take the default frame, for their times. */
-int cli_frames_open(const char *path, const davit_features_options *options, cli_frames *frames);
+ * cli_frames_set_frame() before it is read; feature vectors take the default frame, for their times. If `live`, a pipe
+ * is read as it comes if it can be (sound.h): no frame waits for more than the samples of the next one. */
+int cli_frames_open(const char *path, const davit_features_options *options, bool live, cli_frames *frames);
 void cli_frames_close(cli_frames *frames);
-
-/* The same, but a pipe is read as it comes if it can be (sound.h): no frame waits for more than the samples of
- * the next one. */
-int cli_frames_open_live(const char *path, const davit_features_options *options, cli_frames *frames);
-bool cli_frames_are_live(const cli_frames *frames);
 
 /* A frame for a sound that is to be found in others: DAVIT_FEATURES_FRAME samples, halved until the sound has
  * CLI_FRAMES_SUITED frames by the length that its file states, at least CLI_FRAMES_SHORTEST. */

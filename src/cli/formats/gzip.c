@@ -38,10 +38,14 @@ static bool fill(packed *p) {
   return p->z.avail_in > 0;
 }
 
-static ssize_t damaged(const packed *p) {
+static ssize_t fail(const packed *p, int error) {
   if (!ferror(p->file))
-    errno = EBADMSG;
+    errno = error;
   return -1;
+}
+
+static ssize_t damaged(const packed *p) {
+  return fail(p, EBADMSG);
 }
 
 /* zlib fills in the header of the member that begins. */
@@ -59,7 +63,7 @@ static void end_member(packed *p) {
 
 static ssize_t end(packed *p) {
   p->ended = !ferror(p->file) && p->between && !p->open;
-  return p->ended ? 0 : damaged(p);
+  return p->ended ? 0 : fail(p, p->between ? ENODATA : EBADMSG);
 }
 
 /* Nothing but zero bytes up to the end. */

@@ -12,8 +12,8 @@
 bool cli_gzip_begins(const unsigned char *bytes, size_t count);
 
 /* A stream of what `packed` contains, which begins with the `count` bytes of `head` and goes on in the file.
- * Closing it closes `packed`, but not standard input. Damage is a read error with EBADMSG. NULL when memory
- * is short. */
+ * Closing it closes `packed`, but not standard input. Damage is a read error with EBADMSG, and
+ * with ENODATA if what bgzip has compressed lacks the last block, which is empty. NULL when memory is short. */
 FILE *cli_gzip_open(FILE *packed, const unsigned char *head, size_t count);
 
 #endif

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Input files. */
 #include "src/cli/formats/input.h"
 
 #include <ctype.h>
@@ -29,12 +28,14 @@ int cli_standard_input(const char *path, bool *standard, const char **name) {
   return taken ? CLI_OK : CLI_USAGE;
 }
 
+int cli_input_unreadable(const char *name, int error) {
+  return cli_fail(CLI_INPUT, "%s: expected a readable file: %s", name, strerror(error));
+}
+
 int cli_input_open(const char *path, cli_input *input) {
   bool standard;
   *input = (cli_input){.start = -1};
-  const int code = cli_standard_input(path, &standard, &input->name);
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(cli_standard_input(path, &standard, &input->name));
   if (!standard && cli_archive_named(path)) {
     input->sized = true;
     return cli_archive_open(path, &input->file, &input->size);
@@ -45,7 +46,7 @@ int cli_input_open(const char *path, cli_input *input) {
   if (!found || S_ISDIR(status.st_mode)) {
     const int why = found ? EISDIR : errno;
     cli_input_close(input);
-    return cli_fail(CLI_INPUT, "%s: expected a readable file: %s", input->name, strerror(why));
+    return cli_input_unreadable(input->name, why);
   }
   const off_t start = S_ISREG(status.st_mode) ? ftello(input->file) : -1;
   if (start >= 0 && start <= status.st_size) {
@@ -76,7 +77,7 @@ void cli_input_look(cli_input *input) {
   }
 }
 
-int cli_input_unpack(cli_input *input) {
+static int unpack(cli_input *input) {
   FILE *unpacked = cli_gzip_open(input->file, input->head, input->head_count);
   if (!unpacked)
     return cli_fail(CLI_DEVICE, "not enough memory for a compressed file");
@@ -86,6 +87,12 @@ int cli_input_unpack(cli_input *input) {
   input->start = -1;
   input->head_count = 0;
   return CLI_OK;
+}
+
+int cli_input_open_packed(const char *path, cli_input *input) {
+  CLI_TRY(cli_input_open(path, input));
+  cli_input_look(input);
+  return cli_gzip_begins(input->head, input->head_count) ? unpack(input) : CLI_OK;
 }
 
 /* ---- reading ---- */
@@ -109,28 +116,30 @@ int cli_input_fail(cli_input *input, const char *format, ...) {
   if (ferror(input->file))
     return cli_fail(CLI_INPUT, "%s: offset %llu: expected more data, but reading failed: %s", input->name,
                     (unsigned long long)input->offset,
-                    errno == EBADMSG ? "the compressed data are truncated or damaged" : strerror(errno));
+                    errno == EBADMSG || errno == ENODATA ? "the compressed data are truncated or damaged"
+                                                         : strerror(errno));
   char text[1024];
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
+  CLI_FORMAT(text, format);
   return cli_fail(CLI_INPUT, "%s: offset %llu: %s", input->name, (unsigned long long)input->offset, text);
 }
 
-int cli_input_read(cli_input *input, void *bytes, size_t count, const char *what) {
+size_t cli_input_take(cli_input *input, void *bytes, size_t count) {
   const size_t ahead = input->head_count - input->head_at, taken = count < ahead ? count : ahead;
   size_t got = taken;
   if (taken)
     memcpy(bytes, input->head + input->head_at, taken);
   input->head_at += taken;
-  if (got < count)
+  if (got < count && !feof(input->file)) /* a terminal would be asked for more */
     got += fread((char *)bytes + taken, 1, count - taken, input->file);
   input->offset += got;
-  if (got == count)
-    return CLI_OK;
-  return cli_input_fail(input, "expected %zu more byte%s of %s, found the end of the file", count - got,
-                        CLI_PLURAL(count - got), what);
+  return got;
+}
+
+int cli_input_read(cli_input *input, void *bytes, size_t count, const char *what) {
+  const size_t got = cli_input_take(input, bytes, count);
+  return got == count ? CLI_OK
+                      : cli_input_fail(input, "expected %zu more byte%s of %s, found the end of the file",
+                                       count - got, CLI_PLURAL(count - got), what);
 }
 
 size_t cli_input_room(const cli_input *input, size_t used, size_t total) {

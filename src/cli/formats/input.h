@@ -31,14 +31,13 @@ int cli_standard_input(const char *path, bool *standard, const char **name);
 int cli_input_open(const char *path, cli_input *input);
 void cli_input_close(cli_input *input);
 
+/* The same, and what is in the file if gzip or bgzip has compressed it; the length is then not known. */
+int cli_input_open_packed(const char *path, cli_input *input);
+
 /* Reads ahead, without taking anything: of a file CLI_INPUT_HEAD bytes, of a pipe no more than its first
  * line of text that is not blank, as no more may come. Afterwards only the functions of this file know where reading
  * is. */
 void cli_input_look(cli_input *input);
-
-/* Has a file that was compressed by gzip, which cli_input_look() has read the beginning of, read without the
- * compression. Its length is then not known. */
-int cli_input_unpack(cli_input *input);
 
 /* Goes on at this offset. Only where `start` is not -1. */
 int cli_input_seek(cli_input *input, uint64_t offset);
@@ -46,7 +45,10 @@ int cli_input_seek(cli_input *input, uint64_t offset);
 /* The next byte, which stays the next one, or EOF. */
 int cli_input_peek(cli_input *input);
 
-/* Reads exactly `bytes` bytes, or reports that `what` was expected. */
+/* Reads at most `count` bytes, fewer at the end and on a read error. */
+size_t cli_input_take(cli_input *input, void *bytes, size_t count);
+
+/* Reads exactly `count` bytes, or reports that `what` was expected. */
 int cli_input_read(cli_input *input, void *bytes, size_t count, const char *what);
 
 /* The next byte, or EOF at the end and on a read error. */
@@ -62,6 +64,9 @@ static inline size_t cli_mark_length(const char *text, size_t length) {
   static const char mark[] = {'\xEF', '\xBB', '\xBF'};
   return length >= sizeof mark && !memcmp(text, mark, sizeof mark) ? sizeof mark : 0;
 }
+
+/* CLI_INPUT, after a message that the file cannot be read, and why: an error number. */
+int cli_input_unreadable(const char *name, int error);
 
 /* CLI_INPUT, after "NAME: offset N: …" with the present offset. A read error takes precedence. */
 int cli_input_fail(cli_input *input, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -20,9 +20,7 @@ static const struct {
     {"PK\3\4", 4, "a zip archive, such as .npz"},
     {"\x1f\x8b", 2, "a file compressed by gzip"},
     {"BZh", 3, "a file compressed by bzip2"},
-    {"\xfd"
-     "7zXZ",
-     5, "a file compressed by xz"},
+    {"\3757zXZ", 5, "a file compressed by xz"},
     {"\x28\xb5\x2f\xfd", 4, "a file compressed by zstd"},
     {"RIFF????WAVE", 12, "a sound (WAV)"},
     {"RIFX????WAVE", 12, "a sound (WAV)"},
@@ -38,9 +36,7 @@ static const struct {
     {"\x89PNG", 4, "a picture (PNG)"},
     {"\xff\xd8\xff", 3, "a picture (JPEG)"},
     {"%PDF", 4, "a PDF document"},
-    {"\x7f"
-     "ELF",
-     4, "a program"},
+    {"\177ELF", 4, "a program"},
 };
 
 static bool is_text(const char *bytes, size_t count) {

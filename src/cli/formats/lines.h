@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text read line by line, compressed by gzip or bgzip or not at all: blocks of htslib's reader, with lines that are
- * counted.
+/* Text read line by line, of a file that may be compressed by gzip or bgzip, with lines that are counted.
  *
  * A byte order mark before UTF-8 is skipped. A compressed file that ends too early is an error, also if it was cut
- * between two blocks of bgzip. Zero bytes behind the last member are padding (gzip.h). A line with a zero byte ends
- * with the block that has it, because /dev/zero and the holes of sparse files have no line ends; readers refuse such
- * a line. A carriage return at the end of a line belongs to the end, but not in an input of the formats of arrays. */
+ * between two blocks of bgzip (gzip.h). A line with a zero byte ends with the block that has it, because /dev/zero and
+ * the holes of sparse files have no line ends; readers refuse it. A carriage return at the end of a line belongs to the
+ * end, but not in an input of the formats of arrays. */
 #ifndef DAVIT_SRC_CLI_FORMATS_LINES_H
 #define DAVIT_SRC_CLI_FORMATS_LINES_H
 
-#include <htslib/bgzf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,12 +20,10 @@
 enum { CLI_LINE = DVT_BUFFER(1 << 24, 4096) - 1 };
 
 typedef struct cli_lines {
-  const char *name; /* for messages */
-  cli_input *input; /* of the formats of arrays, which is another's; NULL: */
-  BGZF *file;       /* text and what bgzip has compressed; NULL: */
-  FILE *unpacked;   /* what gzip has */
-  bool padded;      /* bgzip's last block was read, and the padding behind it */
-  char block[4096]; /* of what gzip has, and how much of it there is and was read; of an input */
+  const char *name;    /* for messages */
+  cli_input *input;    /* of the formats of arrays, which is another's; NULL: */
+  cli_input file;      /* of its own */
+  char block[1 << 14]; /* of either, and how much of it there is and was read */
   size_t block_bytes, block_used;
   char *buffer;
   size_t room, used; /* bytes of the buffer, and of the line in it */

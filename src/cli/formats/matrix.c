@@ -53,12 +53,10 @@ static int next_word(const char **at, const char **word) {
 
 /* Reads on to the next line that is neither blank nor a comment, or to the end. */
 static int next_row(cli_lines *lines) {
-  int code;
   do
-    code = cli_lines_next(lines);
-  while (code == CLI_OK && !lines->end && !lines->zero &&
-         (lines->text[0] == '#' || !lines->text[strspn(lines->text, " \t")]));
-  return code == CLI_OK ? cli_lines_check_text(lines) : code;
+    CLI_TRY(cli_lines_next(lines));
+  while (!lines->end && !lines->zero && (lines->text[0] == '#' || !lines->text[strspn(lines->text, " \t")]));
+  return cli_lines_check_text(lines);
 }
 
 static int read_letters(cli_lines *lines, davit_align_matrix *m) {
@@ -105,9 +103,7 @@ static int read_row(cli_lines *lines, davit_align_matrix *m, bool *seen) {
   for (int t = 0; t < m->symbols; t++) {
     if (!(length = next_word(&at, &word)))
       return cli_lines_fail(lines, "expected %d score%s, found %d", m->symbols, CLI_PLURAL(m->symbols), t);
-    const int code = read_score(lines, word, length, &m->scores[q + t * m->symbols]);
-    if (code != CLI_OK)
-      return code;
+    CLI_TRY(read_score(lines, word, length, &m->scores[q + t * m->symbols]));
   }
   return next_word(&at, &word)
              ? cli_lines_fail(lines, "expected %d score%s, found more", m->symbols, CLI_PLURAL(m->symbols))
@@ -117,19 +113,16 @@ static int read_row(cli_lines *lines, davit_align_matrix *m, bool *seen) {
 static int read_rows(cli_lines *lines, davit_align_matrix *m) {
   bool seen[DAVIT_ALIGN_SYMBOLS_MAXIMUM] = {false};
   for (int row = 0; row < m->symbols; row++) {
-    int code = next_row(lines);
-    if (code == CLI_OK && lines->end)
-      code = cli_lines_fail(lines, "expected %d row%s, found the end of the file after %d", m->symbols,
+    CLI_TRY(next_row(lines));
+    if (lines->end)
+      return cli_lines_fail(lines, "expected %d row%s, found the end of the file after %d", m->symbols,
                             CLI_PLURAL(m->symbols), row);
-    if (code == CLI_OK)
-      code = read_row(lines, m, seen);
-    if (code != CLI_OK)
-      return code;
+    CLI_TRY(read_row(lines, m, seen));
   }
-  const int code = next_row(lines);
-  return code == CLI_OK && !lines->end ? cli_lines_fail(lines, "expected the end of the file after %d row%s",
-                                                        m->symbols, CLI_PLURAL(m->symbols))
-                                       : code;
+  CLI_TRY(next_row(lines));
+  return lines->end ? CLI_OK
+                    : cli_lines_fail(lines, "expected the end of the file after %d row%s", m->symbols,
+                                     CLI_PLURAL(m->symbols));
 }
 
 int cli_matrix_read(const char *path, davit_align_matrix *matrix) {

@@ -7,7 +7,6 @@
  *
  * real gives float64, integer int64, complex complex128. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -41,9 +40,7 @@ static int read_banner(cli_lines *lines, cli_array *array, symmetry *form) {
   static const cli_type types[] = {CLI_F8, CLI_I8, CLI_C16};
   char words[5][24];
   int used = 0;
-  const int code = cli_lines_next(lines);
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(cli_lines_next(lines));
   const int found = sscanf(lines->text, "%23s %23s %23s %23s %23s %n", words[0], words[1], words[2], words[3],
                            words[4], &used);
   if (found < 5 || !is_blank(lines->text + used) || strcasecmp(words[0], "%%MatrixMarket"))
@@ -77,9 +74,7 @@ static int read_size(cli_lines *lines, cli_array *array, symmetry form) {
   int64_t *shape = array->shape;
   array->ndim = 2;
   array->fortran = true;
-  const int code = read_content(lines);
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(read_content(lines));
   if (lines->end || !parse_int(lines->text, &rest, &shape[0]) || !parse_int(rest, &rest, &shape[1]) ||
       !is_blank(rest) || shape[0] < 0 || shape[1] < 0)
     return cli_lines_expected(lines, "the size 'rows columns'", "");
@@ -124,20 +119,16 @@ static int parse_element(cli_lines *lines, cli_array *array, int64_t index) {
 }
 
 static int read_elements(cli_lines *lines, cli_array *array, int64_t listed) {
-  int code = CLI_OK;
   const size_t bytes = cli_type_bytes(array->type), total = (size_t)listed * bytes;
-  for (int64_t i = 0; i < listed && code == CLI_OK; i++) {
+  for (int64_t i = 0; i < listed; i++) {
     const size_t used = (size_t)i * bytes;
     if (used == array->capacity)
-      code = cli_array_reserve(array, used, cli_input_room(lines->input, used, total));
-    if (code == CLI_OK)
-      code = read_content(lines);
-    if (code == CLI_OK)
-      code = lines->end ? cli_lines_expected(lines, "a further element", "") : parse_element(lines, array, i);
+      CLI_TRY(cli_array_reserve(array, used, cli_input_room(lines->input, used, total)));
+    CLI_TRY(read_content(lines));
+    CLI_TRY(lines->end ? cli_lines_expected(lines, "a further element", "") : parse_element(lines, array, i));
   }
-  if (code == CLI_OK)
-    code = read_content(lines);
-  return code == CLI_OK && !lines->end ? cli_lines_expected(lines, "the end of the file", "") : code;
+  CLI_TRY(read_content(lines));
+  return lines->end ? CLI_OK : cli_lines_expected(lines, "the end of the file", "");
 }
 
 /* Expands the packed lower triangle over the whole matrix. */
@@ -145,9 +136,7 @@ static int expand(cli_array *packed, symmetry form) {
   const int64_t n = packed->shape[0];
   const size_t bytes = cli_type_bytes(packed->type);
   cli_array full;
-  const int code = cli_array_create(packed->type, 2, n, n, packed->wanted, &full);
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(cli_array_create(packed->type, 2, n, n, packed->wanted, &full));
   const char *from = packed->data;
   char *to = full.data;
   for (int64_t j = 0; j < n; j++)
@@ -158,8 +147,7 @@ static int expand(cli_array *packed, symmetry form) {
         ((double *)mirrored)[1] = -((double *)mirrored)[1];
       memcpy(to + (size_t)(i + j * n) * bytes, from, bytes);
     }
-  cli_array_free(packed);
-  *packed = full;
+  cli_array_replace(packed, &full);
   return CLI_OK;
 }
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names from outside. */
 #include "src/cli/formats/names.h"
 
 #include <stdbool.h>
@@ -62,10 +61,9 @@ const char *cli_name_refused(cli_name_format format, const char *name) {
                               : "a name that SAM can hold, of at most 254 characters from '!' to '~' without "
                                 "'@', and not '*'";
   case CLI_NAME_SAM_TARGET:
-    return is_sam_target(name)
-               ? NULL
-               : "a name that SAM can hold, of letters, digits and !#$%&*+./:;=?@^_|~-, which does "
-                 "not begin with '*' or '='";
+    return is_sam_target(name) ? NULL
+                               : "a name that SAM can hold, of letters, digits and !#$%&*+./:;=?@^_|~-, "
+                                 "which does not begin with '*' or '='";
   case CLI_NAME_JSON:
     return is_utf8(name) ? NULL : "a name in UTF-8, as JSON needs";
   default:
@@ -100,11 +98,6 @@ void cli_write_plain(FILE *file, const char *text) {
   }
 }
 
-/* The number of a control character, whose last byte is its code. */
-static unsigned code_of(const char *control, size_t bytes) {
-  return (unsigned char)control[bytes - 1];
-}
-
 void cli_write_quoted(FILE *file, const char *text) {
   putc('"', file);
   while (*text) {
@@ -112,7 +105,7 @@ void cli_write_quoted(FILE *file, const char *text) {
     if (*text == '"' || *text == '\\')
       fprintf(file, "\\%c", *text);
     else if (dvt_is_control(text))
-      fprintf(file, "\\u%04x", code_of(text, bytes));
+      fprintf(file, "\\u%04x", (unsigned char)text[bytes - 1]); /* the last byte is its code */
     else if (bytes)
       fwrite(text, 1, bytes, file);
     else

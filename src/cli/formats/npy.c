@@ -5,8 +5,6 @@
  * Read are the types of dtype.h in up to CLI_DIMS dimensions; everything else is refused with its offset.
  * Written is version 1. */
 #include <ctype.h>
-#include <inttypes.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -165,9 +163,7 @@ static int parse_shape(header *h, cli_array *array) {
       return header_fail(h, "',' or ')'");
     if (array->ndim == CLI_DIMS)
       return header_fail(h, "at most 32 dimensions");
-    const int code = parse_dimension(h, &array->shape[array->ndim]);
-    if (code != CLI_OK)
-      return code;
+    CLI_TRY(parse_dimension(h, &array->shape[array->ndim]));
     comma = accept(h, ',');
   }
   /* Python reads (3) as a number; only (3,) is a tuple. */
@@ -197,9 +193,7 @@ static int parse_header(header *h, cli_array *array) {
       return header_fail(h, expected);
     }
     seen |= 1U << which;
-    const int code = accept(h, ':') ? keys[which].parse(h, array) : header_fail(h, "':'");
-    if (code != CLI_OK)
-      return code;
+    CLI_TRY(accept(h, ':') ? keys[which].parse(h, array) : header_fail(h, "':'"));
     comma = accept(h, ',');
   }
   next_character(h);
@@ -215,9 +209,7 @@ static int read_preamble(cli_input *input, size_t *length) {
   /* NumPy's own headers of plain arrays have less than 200 bytes. */
   enum { MOST = 65535 };
   unsigned char bytes[8], size[4] = {0};
-  int code = cli_input_read(input, bytes, sizeof bytes, "magic and version");
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(cli_input_read(input, bytes, sizeof bytes, "magic and version"));
   if (memcmp(bytes, magic, sizeof magic)) {
     input->offset = 0;
     return cli_input_fail(input, "expected the magic \\x93NUMPY");
@@ -226,7 +218,7 @@ static int read_preamble(cli_input *input, size_t *length) {
     input->offset = sizeof magic;
     return cli_input_fail(input, "expected format version 1.0, 2.0 or 3.0, found %d.%d", bytes[6], bytes[7]);
   }
-  code = cli_input_read(input, size, bytes[6] == 1 ? 2 : 4, "header length");
+  int code = cli_input_read(input, size, bytes[6] == 1 ? 2 : 4, "header length");
   *length = size[0] | (size_t)size[1] << 8 | (size_t)size[2] << 16 | (size_t)size[3] << 24;
   if (code == CLI_OK && *length > MOST) {
     input->offset = sizeof bytes;
@@ -237,14 +229,12 @@ static int read_preamble(cli_input *input, size_t *length) {
 
 static int read_header(cli_input *input, cli_array *array) {
   header h = {.input = input};
-  int code = read_preamble(input, &h.length);
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(read_preamble(input, &h.length));
   h.base = input->offset;
   h.text = dvt_allocate(h.length + 1, 1);
   if (!h.text)
     return cli_fail(CLI_DEVICE, "not enough memory for a header");
-  code = cli_input_read(input, h.text, h.length, "header");
+  int code = cli_input_read(input, h.text, h.length, "header");
   if (code == CLI_OK)
     code = parse_header(&h, array);
   free(h.text);
@@ -252,8 +242,8 @@ static int read_header(cli_input *input, cli_array *array) {
 }
 
 int cli_npy_open(cli_input *input, cli_array *array) {
-  const int code = read_header(input, array);
-  return code == CLI_OK ? cli_file_check(input, array) : code;
+  CLI_TRY(read_header(input, array));
+  return cli_file_check(input, array);
 }
 
 /* ---- writing ---- */

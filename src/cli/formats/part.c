@@ -62,15 +62,14 @@ static runs cut(const cli_part *part, cli_array *array) {
 static int read_runs(cli_input *input, const runs *r, cli_array *array) {
   const size_t bytes = cli_type_bytes(array->type);
   const uint64_t offset = input->offset;
-  int code = cli_array_reserve(array, 0, array->bytes);
-  for (int64_t i = 0; i < r->count && r->length > 0 && code == CLI_OK; i++) {
+  CLI_TRY(cli_array_reserve(array, 0, array->bytes));
+  for (int64_t i = 0; i < r->count && r->length > 0; i++) {
     const uint64_t skipped = (uint64_t)(r->start + i * r->stride) * array->file->bytes;
-    code = cli_input_seek(input, offset + skipped);
-    if (code == CLI_OK)
-      code = cli_elements_read(input, array, (size_t)r->length,
-                               (char *)array->data + (size_t)(i * r->length) * bytes);
+    CLI_TRY(cli_input_seek(input, offset + skipped));
+    CLI_TRY(cli_elements_read(input, array, (size_t)r->length,
+                              (char *)array->data + (size_t)(i * r->length) * bytes));
   }
-  return code;
+  return CLI_OK;
 }
 
 int cli_part_elements(cli_input *input, cli_part *part, cli_array *array) {
@@ -78,8 +77,8 @@ int cli_part_elements(cli_input *input, cli_part *part, cli_array *array) {
   if (is_whole(part, array))
     return cli_file_elements(input, array);
   if (input->start < 0) {
-    const int code = cli_file_elements(input, array);
-    return code == CLI_OK ? cli_part_take(part, array) : code;
+    CLI_TRY(cli_file_elements(input, array));
+    return cli_part_take(part, array);
   }
   const runs r = cut(part, array);
   return cli_array_size(array) ? read_runs(input, &r, array) : cli_status(DAVIT_OUT_OF_HOST_MEMORY);
@@ -90,16 +89,13 @@ int cli_part_take(cli_part *part, cli_array *array) {
   if (is_whole(part, array))
     return CLI_OK;
   const size_t bytes = cli_type_bytes(array->type);
-  cli_array taken = *array;
-  taken.data = NULL;
-  taken.capacity = 0;
-  const runs r = cut(part, &taken);
-  const int code = cli_array_size(&taken) ? cli_array_reserve(&taken, 0, taken.bytes)
-                                          : cli_status(DAVIT_OUT_OF_HOST_MEMORY);
-  for (int64_t i = 0; i < r.count && r.length > 0 && code == CLI_OK; i++)
+  cli_array like = *array, taken;
+  const runs r = cut(part, &like);
+  CLI_TRY(cli_array_create_like(array->type, &like, array->wanted, &taken));
+  for (int64_t i = 0; i < r.count && r.length > 0; i++)
     memcpy((char *)taken.data + (size_t)(i * r.length) * bytes,
            (const char *)array->data + (size_t)(r.start + i * r.stride) * bytes, (size_t)r.length * bytes);
-  cli_array_free(array);
-  *array = taken;
-  return code;
+  taken.file = array->file;
+  cli_array_replace(array, &taken);
+  return CLI_OK;
 }

@@ -65,10 +65,6 @@ static void restore(streams usual) {
 
 /* ---- a descriptor that can be read here and there ---- */
 
-static int system_fail(const char *name) {
-  return cli_fail(CLI_INPUT, "%s: expected a readable file: %s", name, strerror(errno));
-}
-
 static bool are_zero(const void *bytes, size_t count) {
   for (size_t i = 0; i < count; i++)
     if (((const char *)bytes)[i])
@@ -105,7 +101,7 @@ static int spool(const cli_input *input, const cli_sound_file *first, int *descr
     fclose(copy);
   if (code != CLI_OK)
     return code;
-  return lseek(*descriptor, 0, SEEK_SET) < 0 ? system_fail(input->name) : CLI_OK;
+  return lseek(*descriptor, 0, SEEK_SET) < 0 ? cli_input_unreadable(input->name, errno) : CLI_OK;
 }
 
 static int descriptor_of(const cli_input *input, const cli_sound_file *first, int *descriptor) {
@@ -113,8 +109,9 @@ static int descriptor_of(const cli_input *input, const cli_sound_file *first, in
     return spool(input, first, descriptor);
   *descriptor = dup(fileno(input->file));
   const off_t size = *descriptor < 0 ? -1 : lseek(*descriptor, 0, SEEK_END);
-  return size < 0 || lseek(*descriptor, size - (off_t)input->size, SEEK_SET) < 0 ? system_fail(input->name)
-                                                                                 : CLI_OK;
+  return size < 0 || lseek(*descriptor, size - (off_t)input->size, SEEK_SET) < 0
+             ? cli_input_unreadable(input->name, errno)
+             : CLI_OK;
 }
 
 /* ---- what libsndfile reads through ---- */
@@ -174,14 +171,12 @@ static int open_bytes(const cli_input *input, bool live, cli_sound *s) {
 
 static int open_file(const cli_input *input, bool live, cli_sound *s) {
   static SF_VIRTUAL_IO calls = {.get_filelen = size_of, .seek = seek, .read = read_bytes, .tell = tell};
-  const int code = open_bytes(input, live, s);
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(open_bytes(input, live, s));
   const streams usual = silence();
   s->file = sf_open_virtual(&calls, SFM_READ, &s->info, &s->bytes);
   restore(usual);
   if (s->bytes.error)
-    return cli_fail(CLI_INPUT, "%s: expected a readable file: %s", s->name, strerror(s->bytes.error));
+    return cli_input_unreadable(s->name, s->bytes.error);
   if (!s->file)
     return cli_fail(CLI_INPUT, "%s: expected sound that libsndfile reads: %s", s->name, sf_strerror(NULL));
   s->info.frames = s->bytes.open ? SF_COUNT_MAX : s->info.frames;
@@ -339,12 +334,10 @@ int cli_sound_read(cli_sound *s, int64_t count, float *samples, int64_t *got) {
   *got = 0;
   while (*got < count) {
     int64_t more = 0;
-    int code = s->used == s->ready && !s->end ? refill(s) : CLI_OK;
+    if (s->used == s->ready && !s->end)
+      CLI_TRY(refill(s));
     const bool last = s->end && s->used == s->ready;
-    if (code == CLI_OK)
-      code = (s->resampler ? resample : copy)(s, count - *got, samples + *got, &more);
-    if (code != CLI_OK)
-      return code;
+    CLI_TRY((s->resampler ? resample : copy)(s, count - *got, samples + *got, &more));
     *got += more;
     if (last && more == 0)
       break;

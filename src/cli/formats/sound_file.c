@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sound files that were cut, or whose header leaves sizes open. */
 #include "src/cli/formats/sound_file.h"
 
 #include <errno.h>
@@ -12,6 +11,7 @@
 #include "src/base/allocate.h"
 #include "src/base/buffer.h"
 #include "src/cli/fail.h"
+#include "src/cli/formats/input.h"
 
 /* Of a pipe: its header, with tags, must fit, to be read as it comes. */
 enum { PIPE_HEAD = DVT_BUFFER(1 << 16, 4096) };
@@ -38,10 +38,6 @@ typedef struct chunk {
   uint64_t size; /* without these */
   bool open;     /* the header leaves it open */
 } chunk;
-
-static int system_fail(const char *name) {
-  return cli_fail(CLI_INPUT, "%s: expected a readable file: %s", name, strerror(errno));
-}
 
 /* From the pipe, no more than is asked for: the next bytes may take long to come. */
 static int64_t take(cli_sound_file *f, void *bytes, int64_t count) {
@@ -253,17 +249,15 @@ int cli_sound_file_open(const char *name, int descriptor, cli_sound_file *f) {
   const off_t start = lseek(descriptor, 0, SEEK_CUR), end = lseek(descriptor, 0, SEEK_END);
   *f = (cli_sound_file){.descriptor = descriptor, .start = start, .size = end - start};
   if (start < 0 || end < 0)
-    return system_fail(name);
+    return cli_input_unreadable(name, errno);
   if (f->size < 1)
     return cli_fail(CLI_INPUT, "%s: expected sound, found an empty file", name);
   if (bytes_at(f, 0, head, sizeof head) < 0)
-    return system_fail(name);
-  int code = check_size(name, f, head);
-  if (code == CLI_OK)
-    code = check_samples(name, f, head);
-  if (code == CLI_OK)
-    code = check_ogg(name, f, head);
-  return code == CLI_OK ? check_mpeg(name, f, head) : code;
+    return cli_input_unreadable(name, errno);
+  CLI_TRY(check_size(name, f, head));
+  CLI_TRY(check_samples(name, f, head));
+  CLI_TRY(check_ogg(name, f, head));
+  return check_mpeg(name, f, head);
 }
 
 /* A WAV file's size goes up to 4 GiB, and one that is left open becomes about that. */

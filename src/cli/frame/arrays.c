@@ -8,16 +8,12 @@
 #include "src/cli/formats/array_file.h"
 #include "src/cli/ranks.h"
 
-static void *member(cli_job *job, size_t at) {
-  return (char *)job + at;
-}
-
 static const char *path_of(cli_job *job, const cli_array_row *row) {
-  return row->path ? *(const char **)member(job, row->path) : NULL;
+  return row->path ? *(const char **)cli_member(job, row->path) : NULL;
 }
 
 static int trans_of(cli_job *job, const cli_array_row *row) {
-  return row->trans ? *(int *)member(job, row->trans) : CLI_NOT_TRANSPOSED;
+  return row->trans ? *(int *)cli_member(job, row->trans) : CLI_NOT_TRANSPOSED;
 }
 
 static bool is_matrix(const cli_array_row *row) {
@@ -65,18 +61,17 @@ static void forget_sizes(cli_job *job) {
 
 /* The sizes to cut, as far as the files say them at their beginnings; else 1. */
 static int peek_sizes(cli_job *job) {
-  int code = CLI_OK;
-  for (const cli_array_row *row = job->command->arrays; row->at && code == CLI_OK; row++)
-    for (int i = 0; path_of(job, row) && row->shape[i] && code == CLI_OK; i++) {
+  for (const cli_array_row *row = job->command->arrays; row->at; row++)
+    for (int i = 0; path_of(job, row) && row->shape[i]; i++) {
       cli_size *size = size_at(job, row, i);
       cli_array x;
       bool known = false;
       if (!strchr(job->command->cut, row->shape[i]) || size->whole != UNKNOWN)
         continue;
-      code = cli_array_peek(path_of(job, row), &job->common.reading, &x, &known);
+      CLI_TRY(cli_array_peek(path_of(job, row), &job->common.reading, &x, &known));
       size->whole = known ? x.shape[in_file(job, row, i)] : 1;
     }
-  return code;
+  return CLI_OK;
 }
 
 /* The grid for which ranks read least. */
@@ -95,16 +90,15 @@ static void choose_grid(cli_size *rows, cli_size *cols) {
 
 static int cut_sizes(cli_job *job) {
   const char *cut = job->command->cut;
-  int code = CLI_OK;
   bool cuts = cut && cli_ranks_several();
   forget_sizes(job);
   if (cuts && job->command->cuts)
-    code = job->command->cuts(job, &cuts);
+    CLI_TRY(job->command->cuts(job, &cuts));
   cli_ranks_note(cuts);
-  if (!cuts || code != CLI_OK)
-    return code;
+  if (!cuts)
+    return CLI_OK;
   if (cut[1]) {
-    code = peek_sizes(job);
+    CLI_TRY(peek_sizes(job));
     choose_grid(size_of(job, cut[0]), size_of(job, cut[1]));
   } else {
     size_of(job, *cut)->count = cli_ranks_count();
@@ -115,7 +109,7 @@ static int cut_sizes(cli_job *job) {
     size->index = place_of(job, size, cli_ranks_rank());
     cli_ranks_note(size->count);
   }
-  return code;
+  return CLI_OK;
 }
 
 /* ---- operands ---- */
@@ -170,69 +164,64 @@ static int take_shape(cli_job *job, const cli_array_row *row, const cli_array *a
 }
 
 static int check_factors(cli_job *job, cli_type type) {
-  int code = CLI_OK;
-  for (const cli_option *row = job->command->options; row && row->name && code == CLI_OK; row++)
+  for (const cli_option *row = job->command->options; row && row->name; row++)
     if (row->kind == CLI_COMPLEX)
-      code = cli_check_scalar(row->name + 2, *(double _Complex *)member(job, row->at), type);
-  return code;
+      CLI_TRY(cli_check_scalar(row->name + 2, *(double _Complex *)cli_member(job, row->at), type));
+  return CLI_OK;
 }
 
 /* What is read in two dimensions of its own is cut in the second here. */
 static int finish_operand(cli_job *job, const cli_array_row *row, cli_array *array) {
-  int code = CLI_OK;
   if (is_cut(job, row, 0) && is_cut(job, row, 1)) {
     cli_part part = part_of(job, row, 1);
-    code = cli_part_take(&part, array);
+    CLI_TRY(cli_part_take(&part, array));
   }
-  if (code == CLI_OK && row->at == job->command->initial)
-    code = cli_array_to_fortran(array);
-  if (code == CLI_OK && trans_of(job, row) == CLI_CONJUGATED)
+  if (row->at == job->command->initial)
+    CLI_TRY(cli_array_to_fortran(array));
+  if (trans_of(job, row) == CLI_CONJUGATED)
     cli_array_conjugate(array);
-  return code;
+  return CLI_OK;
 }
 
 static int read_operand(cli_job *job, const cli_array_row *row) {
-  cli_array *array = member(job, row->at), *first = member(job, job->command->arrays->at);
+  cli_array *array = cli_member(job, row->at), *first = cli_member(job, job->command->arrays->at);
   const cli_reading other = cli_reading_of_other(&job->common.reading);
   const bool plain = row->at == job->command->initial || row->scratch;
   const cli_memory memory = plain ? CLI_MEMORY_PLAIN : job->memory;
   cli_part part = part_of(job, row, is_cut(job, row, 1) && !is_cut(job, row, 0));
   const int dimensions = row->numbers == CLI_NUMBERS_ANY || row->vector ? 0 : (int)strlen(row->shape);
-  int code = cli_operand_read(row->numbers, dimensions, path_of(job, row),
-                              array == first ? &job->common.reading : &other, memory,
-                              array == first ? NULL : first, &part, array);
-  if (code == CLI_OK && array == first) {
+  CLI_TRY(cli_operand_read(row->numbers, dimensions, path_of(job, row),
+                           array == first ? &job->common.reading : &other, memory,
+                           array == first ? NULL : first, &part, array));
+  if (array == first) {
     job->first = part.all;
-    code = check_factors(job, array->type);
+    CLI_TRY(check_factors(job, array->type));
   }
-  if (code != CLI_OK)
-    return code;
   cli_part_note(&part);
   job->bytes += (double)cli_array_count(&part.all) * (double)cli_type_bytes(array->type);
-  code = take_shape(job, row, &part.all);
-  return code == CLI_OK ? finish_operand(job, row, array) : code;
+  CLI_TRY(take_shape(job, row, &part.all));
+  return finish_operand(job, row, array);
 }
 
 static int read_operands(cli_job *job) {
-  int code = CLI_OK;
   job->bytes = 0;
-  for (const cli_array_row *row = job->command->arrays; row->at && code == CLI_OK; row++)
+  for (const cli_array_row *row = job->command->arrays; row->at; row++)
     if (path_of(job, row))
-      code = read_operand(job, row);
+      CLI_TRY(read_operand(job, row));
     else if (row->factor)
-      *(double _Complex *)member(job, row->factor) = 0;
-  return code;
+      *(double _Complex *)cli_member(job, row->factor) = 0;
+  return CLI_OK;
 }
 
 /* ---- results ---- */
 
 static int create(cli_job *job, const cli_array_row *row) {
-  const cli_array *first = member(job, job->command->arrays->at);
+  const cli_array *first = cli_member(job, job->command->arrays->at);
   return row->path || !row->shape
              ? CLI_OK
              : cli_array_create(first->type, (int)strlen(row->shape), size_at(job, row, 0)->here,
                                 size_at(job, row, 1)->here, row->scratch ? CLI_MEMORY_PLAIN : job->memory,
-                                member(job, row->at));
+                                cli_member(job, row->at));
 }
 
 static const cli_array_row *result_row(const cli_job *job) {
@@ -246,7 +235,7 @@ static const cli_array_row *result_row(const cli_job *job) {
  * the result. */
 static void set_rate(cli_job *job) {
   const cli_array_row *result = result_row(job);
-  const cli_type type = ((const cli_array *)member(job, job->command->arrays->at))->type;
+  const cli_type type = ((const cli_array *)cli_member(job, job->command->arrays->at))->type;
   double flops = cli_flops(type), bytes = job->bytes;
   for (int i = 0; i <= CLI_SIZES; i++)
     flops *= (double)job->sizes[i].whole;
@@ -257,22 +246,19 @@ static void set_rate(cli_job *job) {
 }
 
 static int prepare(cli_job *job) {
-  const int code = read_operands(job);
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(read_operands(job));
   set_rate(job);
   return job->command->prepare ? job->command->prepare(job) : CLI_OK;
 }
 
 int cli_arrays_read(cli_job *job) {
-  int code = cut_sizes(job);
+  CLI_TRY(cut_sizes(job));
   if (job->command->ranks_on_host && job->sizes->count > 1)
     cli_job_on_host(job);
-  if (code == CLI_OK)
-    code = prepare(job);
-  for (const cli_array_row *row = job->command->arrays; row->at && code == CLI_OK; row++)
-    code = create(job, row);
-  return code == CLI_OK && job->command->create ? job->command->create(job) : code;
+  CLI_TRY(prepare(job));
+  for (const cli_array_row *row = job->command->arrays; row->at; row++)
+    CLI_TRY(create(job, row));
+  return job->command->create ? job->command->create(job) : CLI_OK;
 }
 
 /* ---- several ranks ---- */
@@ -284,7 +270,7 @@ typedef struct block {
 } block;
 
 static block block_of(cli_job *job, const cli_array_row *row, int rank) {
-  const cli_array *own = member(job, row->at);
+  const cli_array *own = cli_member(job, row->at);
   block b;
   for (int i = 0; i < 2; i++) {
     const cli_size *size = size_at(job, row, i);
@@ -309,35 +295,35 @@ static void receive_blocks(cli_job *job, const cli_array_row *row, char *room, c
     const block b = block_of(job, row, rank);
     if (rank > 0)
       cli_ranks_receive(rank, b.bytes, room);
-    put_block(&b, rank > 0 ? room : ((const cli_array *)member(job, row->at))->data, whole);
+    put_block(&b, rank > 0 ? room : ((const cli_array *)cli_member(job, row->at))->data, whole);
   }
 }
 
 /* On rank 0: an array for the result, and a block for the largest part of another rank. */
 static int make_room(cli_job *job, const cli_array_row *row, cli_array *whole, cli_array *room) {
-  const cli_array *own = member(job, row->at);
+  const cli_array *own = cli_member(job, row->at);
   size_t most = 0;
   for (int rank = 1; rank < cli_ranks_count(); rank++) {
     const size_t bytes = block_of(job, row, rank).bytes;
     most = bytes > most ? bytes : most;
   }
-  const int code = cli_array_create(own->type, own->ndim, size_at(job, row, 0)->whole,
-                                    size_at(job, row, 1)->whole, CLI_MEMORY_PLAIN, whole);
-  return code == CLI_OK ? cli_array_create(CLI_U1, 1, (int64_t)most, 1, CLI_MEMORY_PLAIN, room) : code;
+  CLI_TRY(cli_array_create(own->type, own->ndim, size_at(job, row, 0)->whole, size_at(job, row, 1)->whole,
+                           CLI_MEMORY_PLAIN, whole));
+  return cli_array_create(CLI_U1, 1, (int64_t)most, 1, CLI_MEMORY_PLAIN, room);
 }
 
 static int collect(cli_job *job, const cli_array_row *row) {
-  cli_array whole = {0}, room = {0}, *own = member(job, row->at);
+  cli_array whole = {0}, room = {0}, *own = cli_member(job, row->at);
   const int code = cli_ranks_agree(cli_ranks_lead() ? make_room(job, row, &whole, &room) : CLI_OK);
-  const bool receives = code == CLI_OK && cli_ranks_lead();
-  if (receives)
+  if (code != CLI_OK) {
+    cli_array_free(&whole);
+  } else if (cli_ranks_lead()) {
     receive_blocks(job, row, room.data, &whole);
-  else if (code == CLI_OK)
+    cli_array_replace(own, &whole);
+  } else {
     cli_ranks_send(own->bytes, own->data);
+  }
   cli_array_free(&room);
-  cli_array_free(receives ? own : &whole);
-  if (receives)
-    *own = whole;
   return code;
 }
 
@@ -345,7 +331,7 @@ static int read_whole(cli_job *job) {
   forget_sizes(job);
   for (const cli_array_row *row = job->command->arrays; row->at; row++)
     if (row->at != job->command->result)
-      cli_array_free(member(job, row->at));
+      cli_array_free(cli_member(job, row->at));
   return prepare(job);
 }
 
@@ -353,6 +339,7 @@ int cli_arrays_gather(cli_job *job) {
   const cli_array_row *row = result_row(job);
   if (job->sizes[0].count * job->sizes[1].count == 1)
     return CLI_OK; /* every rank has done all of it */
-  const int code = row->shape ? collect(job, row) : CLI_OK;
-  return code == CLI_OK && cli_ranks_lead() && job->common.check ? read_whole(job) : code;
+  if (row->shape)
+    CLI_TRY(collect(job, row));
+  return cli_ranks_lead() && job->common.check ? read_whole(job) : CLI_OK;
 }

@@ -240,7 +240,7 @@ struct cli_command {
   const cli_place *operands;
   const cli_option *options;
   unsigned common; /* bits of cli_common_option */
-  /* Operands of at most so many bytes in all are left to the CPU (small.h); 0: never. Not where one of the options
+  /* Operands of at most so many bytes in all are left to the CPU (device_set.h); 0: never. Not where one of the options
    * `of_devices` is given, whose names end with NULL. */
   int64_t small_bytes;
   const char *const *of_devices;

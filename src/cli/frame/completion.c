@@ -3,7 +3,7 @@
  * their rows; numbers have none. */
 #include <string.h>
 
-#include "src/cli/frame/man.h"
+#include "src/cli/frame/help.h"
 
 /* Whether the value is a file's name. */
 static bool takes_file(const cli_option *option) {
@@ -80,8 +80,7 @@ void cli_complete_bash(cli_commands commands) {
   for (cli_commands command = commands; *command; command++)
     printf("%s%s", command == commands ? "" : " ", (*command)->name);
   printf("'\n%s\n# Sets `options`, `operands` and `values` of the function above: 'file', 'operand' for what "
-         "follows no "
-         "option, or words.\n_davit_values() {\n  values=operand\n  case $command in\n",
+         "follows no option, or words.\n_davit_values() {\n  values=operand\n  case $command in\n",
          bash_end);
   for (cli_commands command = commands; *command; command++)
     print_bash_command(*command);

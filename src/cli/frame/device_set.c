@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The devices that --devices names. */
 #include "src/cli/frame/device_set.h"
 
 #include <davit/device.h>
@@ -7,13 +6,14 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "src/cli/frame/command.h"
+#include "src/base/environment.h"
+#include "src/cli/ranks.h"
 
 static int parse_default(cli_device_set *set) {
-  const davit_status status = davit_device_defaults(CLI_MAX_DEVICES, set->ids, &set->count);
-  if (status != DAVIT_SUCCESS)
-    return cli_status(status);
+  CLI_TRY(cli_status(davit_device_defaults(CLI_MAX_DEVICES, set->ids, &set->count)));
   if (set->count > CLI_MAX_DEVICES)
     set->count = CLI_MAX_DEVICES;
   return CLI_OK;
@@ -22,15 +22,13 @@ static int parse_default(cli_device_set *set) {
 /* All host-offload devices of the runtime, or all others. */
 static int parse_kind(bool host, cli_device_set *set) {
   int count;
-  davit_status status = davit_device_count(&count);
-  for (int device = 0; status == DAVIT_SUCCESS && device < count && set->count < CLI_MAX_DEVICES; device++) {
+  CLI_TRY(cli_status(davit_device_count(&count)));
+  for (int device = 0; device < count && set->count < CLI_MAX_DEVICES; device++) {
     davit_device_info info;
-    status = davit_device_describe(device, &info);
-    if (status == DAVIT_SUCCESS && (info.kind == DAVIT_DEVICE_HOST_OFFLOAD) == host)
+    CLI_TRY(cli_status(davit_device_describe(device, &info)));
+    if ((info.kind == DAVIT_DEVICE_HOST_OFFLOAD) == host)
       set->ids[set->count++] = device;
   }
-  if (status != DAVIT_SUCCESS)
-    return cli_status(status);
   if (!set->count && !host)
     return cli_fail(CLI_USAGE, "--devices gpu: there is no GPU; 'davit devices' says why");
   if (!set->count)
@@ -45,9 +43,7 @@ static int add_device(long device, cli_device_set *set) {
   if (set->count == CLI_MAX_DEVICES)
     return cli_fail(CLI_USAGE, "--devices takes at most %d devices", CLI_MAX_DEVICES);
   davit_device_info info;
-  const davit_status status = davit_device_describe((int)device, &info);
-  if (status != DAVIT_SUCCESS)
-    return cli_status(status);
+  CLI_TRY(cli_status(davit_device_describe((int)device, &info)));
   set->ids[set->count++] = (int)device;
   return CLI_OK;
 }
@@ -81,8 +77,7 @@ int cli_device_set_parse(const char *text, cli_device_set *set) {
   return parse_numbers(text, set);
 }
 
-/* How many devices from the first on are host-offload ones with numbers that follow each other; at least 1. */
-static int run_of(const cli_device_set *set, int first) {
+int cli_devices_alike(const cli_device_set *set, int first) {
   int length = 0;
   davit_device_info info;
   while (first + length < set->count && set->ids[first + length] == set->ids[first] + length &&
@@ -95,7 +90,7 @@ static int run_of(const cli_device_set *set, int first) {
 void cli_devices_print(const cli_device_set *set, FILE *file, const char *margin) {
   for (int i = 0, length; i < set->count; i += length) {
     davit_device_info info;
-    length = run_of(set, i);
+    length = cli_devices_alike(set, i);
     if (davit_device_describe(set->ids[i], &info) != DAVIT_SUCCESS)
       continue;
     if (length > 1)
@@ -105,4 +100,44 @@ void cli_devices_print(const cli_device_set *set, FILE *file, const char *margin
       fprintf(file, "%sdevice %d: %s, %s\n", margin, info.device, davit_device_kind_string(info.kind),
               info.name);
   }
+}
+
+/* ---- work for the CPU alone ---- */
+
+/* By the files through which drivers are reached: NVIDIA's, AMD's, and that of Linux on Windows. Devices that pose as
+ * GPUs count. */
+static bool may_have_gpu(void) {
+  const char *simulated = dvt_environment("DAVIT_SIMULATE");
+  return access("/dev/nvidiactl", F_OK) == 0 || access("/dev/kfd", F_OK) == 0 ||
+         access("/dev/dxg", F_OK) == 0 || (simulated && *simulated);
+}
+
+static bool asks_for_devices(const cli_command *command, const cli_common *common) {
+  bool asks = common->trace || cli_is_given(command, common, "--devices") ||
+              cli_is_given(command, common, "--repeat");
+  for (const char *const *name = command->of_devices; name && *name && !asks; name++)
+    asks = cli_is_given(command, common, *name);
+  return asks;
+}
+
+/* What a compressed file holds is not known: arrays and sequences rarely shrink by more. */
+static int64_t weight(const char *path) {
+  enum { SHRINKS_BY = 32 };
+  const size_t length = strlen(path);
+  return length > 0 && path[length - 1] == 'z' ? SHRINKS_BY : 1;
+}
+
+bool cli_is_small(const cli_command *command, const cli_common *state) {
+  int64_t left = command->small_bytes;
+  if (left == 0 || cli_ranks_several() || asks_for_devices(command, state) || !may_have_gpu())
+    return false;
+  for (const cli_place *place = command->operands; place->name && left >= 0; place++) {
+    const char *path = *(const char *const *)((const char *)state + place->at);
+    struct stat file;
+    if (place->many || (path && (stat(path, &file) != 0 || !S_ISREG(file.st_mode))))
+      return false;
+    const int64_t bytes = path ? (int64_t)file.st_size : 0;
+    left = bytes > left ? -1 : left - bytes * weight(path ? path : "");
+  }
+  return left >= 0;
 }

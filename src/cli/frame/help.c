@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Help texts. */
 #include "src/cli/frame/help.h"
 
 #include <string.h>
 
 const char cli_help_arrays[] =
-    "Arrays are NumPy .npy files or dense Matrix Market .mtx files; '-' is standard input "
-    "or output.";
+    "Arrays are NumPy .npy files or dense Matrix Market .mtx files; '-' is standard input or output.";
 const cli_help_exit cli_help_exits[] = {{CLI_OK, "done"},
                                         {CLI_FAILED, "check or computation failed"},
                                         {CLI_USAGE, "usage"},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Help texts, written from the rows of the commands. */
+/* Help texts, manual pages and completion, written from the rows of the commands. */
 #ifndef DAVIT_SRC_CLI_FRAME_HELP_H
 #define DAVIT_SRC_CLI_FRAME_HELP_H
 
@@ -15,7 +15,19 @@ void cli_help_overview(cli_commands commands);
  * defaults, and examples. */
 void cli_help_print(const cli_command *command);
 
-/* ---- parts of the texts, for manual pages ---- */
+/* ---- manual pages in the language of man(7), and completion for shells ---- */
+
+/* The page davit(1). */
+void cli_man_overview(cli_commands commands);
+
+/* The page davit-NAME(1). */
+void cli_man_print(const cli_command *command);
+
+/* The function that bash, or zsh, calls to complete a command line of davit's. */
+void cli_complete_bash(cli_commands commands);
+void cli_complete_zsh(cli_commands commands);
+
+/* ---- parts of the texts ---- */
 
 enum { CLI_HELP_TEXT = 4 * CLI_OPTION_TEXT };
 

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The driver of all commands. */
 #include "src/cli/frame/job.h"
 
 #include <davit/device.h>
 #include <davit/trace.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +14,6 @@
 #include "src/cli/formats/compare.h"
 #include "src/cli/frame/arrays.h"
 #include "src/cli/frame/same.h"
-#include "src/cli/frame/small.h"
 #include "src/cli/ranks.h"
 
 /* ---- the state ---- */
@@ -25,12 +22,8 @@
 _Static_assert(offsetof(cli_job, common) == 0,
                "the parser finds the common options at the state's beginning");
 
-static void *member(cli_job *job, size_t at) {
-  return (char *)job + at;
-}
-
 static cli_array *array_at(cli_job *job, size_t at) {
-  return at ? member(job, at) : NULL;
+  return at ? cli_member(job, at) : NULL;
 }
 
 /* The command's result, or NULL. */
@@ -68,7 +61,7 @@ void *cli_job_memory(cli_job *job, size_t count, size_t size) {
 static void free_state(cli_job *job) {
   const cli_command *command = job->command;
   for (const cli_option *row = NULL; (row = next_output(job, row));)
-    cli_output_discard(member(job, row->at));
+    cli_output_discard(cli_member(job, row->at));
   if (command->release)
     command->release(job);
   for (const cli_array_row *row = command->arrays; row && row->at; row++)
@@ -121,14 +114,14 @@ static bool is_array(const cli_job *job, const cli_option *row) {
 }
 
 static int check_output(cli_job *job, const cli_option *row) {
-  const cli_output *output = member(job, row->at);
+  const cli_output *output = cli_member(job, row->at);
   if (!output->path)
     return CLI_OK;
   if (is_array(job, row) && !cli_writer_of(output->path))
     return cli_fail(CLI_USAGE, "%s %s: expected a name that ends in one of " CLI_WRITTEN, row->name,
                     output->path);
   for (const cli_option *other = NULL; (other = next_output(job, other)) != row;) {
-    const cli_output *earlier = member(job, other->at);
+    const cli_output *earlier = cli_member(job, other->at);
     if (earlier->path && !strcmp(output->path, earlier->path))
       return cli_fail(CLI_USAGE, "%s and %s both want '%s'", other->name, row->name, output->path);
   }
@@ -142,18 +135,16 @@ static int check_output(cli_job *job, const cli_option *row) {
 }
 
 static int open_outputs(cli_job *job) {
-  int code = CLI_OK;
-  for (const cli_option *row = NULL; code == CLI_OK && (row = next_output(job, row));) {
-    cli_output *output = member(job, row->at);
+  for (const cli_option *row = NULL; (row = next_output(job, row));) {
+    cli_output *output = cli_member(job, row->at);
     if (!cli_ranks_lead())
       *output = (cli_output){0};
     else if (!output->path && !job->common.json)
       output->path = row->value;
-    code = check_output(job, row);
-    if (code == CLI_OK)
-      code = cli_output_open(output);
+    CLI_TRY(check_output(job, row));
+    CLI_TRY(cli_output_open(output));
   }
-  return code == CLI_OK && cli_ranks_lead() ? cli_output_check_other("--trace", job->common.trace) : code;
+  return cli_ranks_lead() ? cli_output_check_other("--trace", job->common.trace) : CLI_OK;
 }
 
 /* ---- run ---- */
@@ -162,9 +153,7 @@ static int open_outputs(cli_job *job) {
  * all ranks. */
 static int read_operands(cli_job *job) {
   const int64_t repeat = job->common.repeat ? job->common.repeat : 1;
-  job->run_seconds = cli_job_memory(job, (size_t)repeat, sizeof *job->run_seconds);
-  if (!job->run_seconds)
-    return CLI_DEVICE;
+  CLI_ROOM(job, job->run_seconds, repeat);
   if (job->command->read)
     return job->command->read(job);
   return job->command->arrays ? cli_arrays_read(job) : CLI_OK;
@@ -200,19 +189,17 @@ int cli_job_measure(cli_job *job) {
   const int64_t repeat = job->common.repeat ? job->common.repeat : 1, all = repeat + job->common.warmup;
   cli_array *result = array_at(job, job->command->result);
   double *seconds = job->run_seconds;
-  davit_status status = DAVIT_SUCCESS;
-  for (int64_t i = 0; i < all && status == DAVIT_SUCCESS; i++) {
+  for (int64_t i = 0; i < all; i++) {
     if (all > 1 && !job->command->run)
       cli_progress_at(&job->progress, (double)i, (double)all, "runs");
     restore(job, result);
     const double start = cli_now();
-    status = job->command->work(job, result, job->devices.reference);
+    CLI_TRY(cli_status(job->command->work(job, result, job->devices.reference)));
     if (i >= job->common.warmup)
       seconds[i - job->common.warmup] = cli_now() - start;
   }
-  if (status == DAVIT_SUCCESS)
-    add_times(&job->seconds, seconds, (size_t)repeat);
-  return cli_status(status);
+  add_times(&job->seconds, seconds, (size_t)repeat);
+  return CLI_OK;
 }
 
 static bool is_traced(const cli_job *job) {
@@ -253,17 +240,14 @@ double cli_job_distance(const void *job) {
 int cli_job_compare(cli_job *job, cli_check *check) {
   const cli_command *command = job->command;
   const cli_array *result = result_of(job);
-  int code = cli_array_create_like(result->type, result, CLI_MEMORY_PLAIN, &job->reference);
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(cli_array_create_like(result->type, result, CLI_MEMORY_PLAIN, &job->reference));
   restore(job, &job->reference);
-  code = cli_status(command->work(job, &job->reference, true));
-  if (code == CLI_OK)
-    *check = (cli_check){.measure = command->measure,
-                         .error = command->error ? command->error(job)
-                                                 : (double)cli_differences(result, &job->reference),
-                         .bound = command->bound ? command->bound(job) : 0};
-  return code;
+  CLI_TRY(cli_status(command->work(job, &job->reference, true)));
+  *check = (cli_check){.measure = command->measure,
+                       .error = command->error ? command->error(job)
+                                               : (double)cli_differences(result, &job->reference),
+                       .bound = command->bound ? command->bound(job) : 0};
+  return CLI_OK;
 }
 
 /* An error that is NaN does not hold. */
@@ -331,19 +315,18 @@ static int finish(cli_job *job) {
 }
 
 static int write_output(cli_job *job, const cli_option *row) {
-  cli_output *output = member(job, row->at);
+  cli_output *output = cli_member(job, row->at);
   const cli_array *array = array_at(job, row->array ? row->array : job->command->result);
   return array ? cli_output_write(output, array)
                : cli_output_write_text(output, row->write ? row->write : job->command->write, job);
 }
 
 static int write_outputs(cli_job *job) {
-  int code = CLI_OK;
   if (!check_holds(job))
-    return code;
-  for (const cli_option *row = NULL; code == CLI_OK && (row = next_output(job, row));)
-    code = write_output(job, row);
-  return code == CLI_OK ? cli_outputs_commit() : code;
+    return CLI_OK;
+  for (const cli_option *row = NULL; (row = next_output(job, row));)
+    CLI_TRY(write_output(job, row));
+  return cli_outputs_commit();
 }
 
 /* ---- report ---- */
@@ -377,10 +360,14 @@ void cli_job_report_sizes(cli_json *json, const cli_job *job) {
     cli_json_integer(json, job->command->sizes[i], job->sizes[i].whole);
 }
 
+static const struct {
+  const char *key, *name;
+} units[] = {[CLI_GFLOPS] = {"gflops", "GFLOP/s"},
+             [CLI_GBYTES] = {"gbytes_per_s", "GB/s"},
+             [CLI_GCUPS] = {"gcups", "GCUPS"}};
+
 /* Members that have the same form in JSON and for people. */
 static void report_figures(cli_json *json, const cli_job *job) {
-  static const char *const names[] = {
-      [CLI_GFLOPS] = "gflops", [CLI_GBYTES] = "gbytes_per_s", [CLI_GCUPS] = "gcups"};
   cli_json_real(json, "seconds", job->seconds.median);
   if (job->common.repeat > 1) {
     cli_json_real(json, "seconds_minimum", job->seconds.minimum);
@@ -388,7 +375,7 @@ static void report_figures(cli_json *json, const cli_job *job) {
     cli_json_real(json, "seconds_deviation", job->seconds.deviation);
   }
   if (job->rate.unit)
-    cli_json_real(json, names[job->rate.unit], 1e-9 * job->rate.amount / job->seconds.median);
+    cli_json_real(json, units[job->rate.unit].key, 1e-9 * job->rate.amount / job->seconds.median);
   if (result_of(job))
     cli_json_string(json, "type", cli_type_name(result_of(job)->type));
   if (job->command->report)
@@ -428,7 +415,6 @@ static void print_time(double seconds, double scale) {
 
 /* "median 252 ms (168 … 382), 13.7 GFLOP/s" */
 static void print_repeated(const cli_job *job) {
-  static const char *const units[] = {[CLI_GFLOPS] = "GFLOP/s", [CLI_GBYTES] = "GB/s", [CLI_GCUPS] = "GCUPS"};
   const cli_times *times = &job->seconds;
   const double scale = times->median < 1e-3 ? 1e6 : times->median < 1 ? 1e3 : 1;
   fprintf(stderr, "median ");
@@ -439,7 +425,7 @@ static void print_repeated(const cli_job *job) {
   print_time(times->maximum, scale);
   fprintf(stderr, ")");
   if (job->rate.unit)
-    fprintf(stderr, ", %.3g %s", 1e-9 * job->rate.amount / times->median, units[job->rate.unit]);
+    fprintf(stderr, ", %.3g %s", 1e-9 * job->rate.amount / times->median, units[job->rate.unit].name);
   fprintf(stderr, "\n");
 }
 
@@ -458,12 +444,11 @@ static void print_details(const cli_job *job) {
 /* Work whose result is not kept anywhere is rarely meant. */
 static void remark_lost_result(const cli_job *job) {
   const cli_option *first = next_output(job, NULL);
-  bool kept = !first || (job->command->print && !job->command->print_is_aside) || job->common.quiet;
+  bool kept = !first || (job->command->print && !job->command->print_is_aside);
   for (const cli_option *row = NULL; (row = next_output(job, row));)
-    kept |= cli_is_given(job->command, &job->common, row->name) || row->value;
+    kept |= cli_job_given(job, row->name) || row->value;
   if (!kept)
-    fprintf(stderr, "davit %s: the result was not kept; %s %s writes it\n", job->command->name, first->name,
-            first->argument);
+    cli_remark("the result was not kept; %s %s writes it", first->name, first->argument);
 }
 
 static void print_output(const cli_job *job, bool holds) {
@@ -535,9 +520,7 @@ static int share_out(cli_job *job, bool *takes_part) {
   if (!cli_ranks_lead())
     be_quiet(&job->common);
   bool divided = false;
-  const int code = cli_ranks_agree(job->command->divides ? job->command->divides(job, &divided) : CLI_OK);
-  if (code != CLI_OK)
-    return code;
+  CLI_TRY(cli_ranks_agree(job->command->divides ? job->command->divides(job, &divided) : CLI_OK));
   cli_ranks_share(sizeof divided, &divided);
   *takes_part = divided || cli_ranks_alone();
   return CLI_OK;

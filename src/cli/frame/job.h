@@ -13,6 +13,19 @@ int cli_job_run(const cli_command *command, int argc, char **argv);
 /* Memory of zeros that the driver frees, count × size bytes; NULL, after a message, when memory is short. */
 void *cli_job_memory(cli_job *job, size_t count, size_t size);
 
+/* Makes a pointer point to such memory of `count` elements, or returns CLI_DEVICE from the function. */
+#define CLI_ROOM(job, pointer, count)                                                                        \
+  do {                                                                                                       \
+    (pointer) = cli_job_memory(job, (size_t)(count), sizeof *(pointer));                                     \
+    if (!(pointer))                                                                                          \
+      return CLI_DEVICE;                                                                                     \
+  } while (0)
+
+/* Whether the command line has this option. */
+static inline bool cli_job_given(const cli_job *job, const char *option) {
+  return cli_is_given(job->command, &job->common, option);
+}
+
 /* Runs the command's `work` warmup + repeat times, each time with the result as it was before the first run,
  * and adds the times to job->seconds. `run` of commands without one of their own. */
 int cli_job_measure(cli_job *job);

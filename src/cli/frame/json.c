@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A JSON writer. */
 #include "src/cli/frame/json.h"
 
 #include <ctype.h>
@@ -97,11 +96,6 @@ void cli_json_real(cli_json *json, const char *key, double value) {
   else
     fputs("null", json->file);
   write_unit(json, key);
-}
-
-void cli_json_null(cli_json *json, const char *key) {
-  begin_value(json, key);
-  fputs("null", json->file);
 }
 
 void cli_json_bool(cli_json *json, const char *key, bool value) {

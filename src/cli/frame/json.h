@@ -27,7 +27,6 @@ void cli_json_string(cli_json *json, const char *key, const char *value);
 void cli_json_integer(cli_json *json, const char *key, int64_t value);
 void cli_json_real(cli_json *json, const char *key, double value);
 void cli_json_bool(cli_json *json, const char *key, bool value);
-void cli_json_null(cli_json *json, const char *key);
 
 /* Whether the contents of a file look like one object; and its contents as a value. */
 bool cli_json_is_object(FILE *file);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Manual pages. */
-#include "src/cli/frame/man.h"
+#include "src/cli/frame/help.h"
 
 #include <davit/version.h>
 #include <string.h>
@@ -43,17 +42,19 @@ static void print_paragraphs(const char *text) {
   }
 }
 
-/* Bold, as part of a line that has begun. */
-static void print_bold(const char *text) {
-  printf("\\fB");
+/* Bold ('B') or italic ('I'), as part of a line that has begun. */
+static void print_font(char font, const char *text) {
+  printf("\\f%c", font);
   print_escaped(text, strlen(text), true, false);
   printf("\\fR");
 }
 
-static void print_italic(const char *text) {
-  printf("\\fI");
-  print_escaped(text, strlen(text), true, false);
-  printf("\\fR");
+/* A name, and its meaning. */
+static void print_row(char font, const char *name, const char *text) {
+  printf(".TP\n");
+  print_font(font, name);
+  putchar('\n');
+  print_line(text);
 }
 
 static void begin(const char *command, const char *summary) {
@@ -80,26 +81,26 @@ static void end(const char *others) {
 static void print_option_name(const cli_option *option) {
   char argument[CLI_OPTION_TEXT];
   cli_help_argument(option, argument);
-  print_bold(option->name);
+  print_font('B', option->name);
   if (option->also) {
     printf(", ");
-    print_bold(option->also);
+    print_font('B', option->also);
   }
   if (*argument) {
     putchar(' ');
-    print_italic(argument);
+    print_font('I', argument);
   }
 }
 
 static void print_synopsis(const cli_command *command) {
   const cli_option *option;
   printf(".SH SYNOPSIS\n");
-  print_bold("davit ");
-  print_bold(command->name);
+  print_font('B', "davit ");
+  print_font('B', command->name);
   for (const cli_place *place = command->operands; place && place->name; place++) {
     const bool bracket = place->many || place->optional;
     printf(bracket ? " [" : " ");
-    print_italic(place->name);
+    print_font('I', place->name);
     printf("%s%s", place->many ? " ..." : "", bracket ? "]" : "");
   }
   for (int i = 0; (option = cli_option_row(command, i)); i++)
@@ -121,12 +122,8 @@ static void print_option(const cli_command *command, const cli_option *option) {
   if (!cli_help_has_choices(option))
     return;
   printf(".RS\n");
-  for (const cli_choice *choice = option->choices; choice->name; choice++) {
-    printf(".TP\n");
-    print_bold(choice->name);
-    putchar('\n');
-    print_line(choice->help);
-  }
+  for (const cli_choice *choice = option->choices; choice->name; choice++)
+    print_row('B', choice->name, choice->help);
   printf(".RE\n");
 }
 
@@ -138,12 +135,8 @@ void cli_man_print(const cli_command *command) {
   print_paragraphs(command->description);
   if (command->operands)
     printf(".SH OPERANDS\n");
-  for (const cli_place *place = command->operands; place && place->name; place++) {
-    printf(".TP\n");
-    print_italic(place->name);
-    putchar('\n');
-    print_line(place->help);
-  }
+  for (const cli_place *place = command->operands; place && place->name; place++)
+    print_row('I', place->name, place->help);
   printf(".SH OPTIONS\n");
   for (int i = 0; (option = cli_option_row(command, i)); i++)
     print_option(command, option);
@@ -155,38 +148,30 @@ void cli_man_print(const cli_command *command) {
 
 /* ---- the tool ---- */
 
-/* A name in bold, and its meaning. */
-static void print_row(const char *name, const char *text) {
-  printf(".TP\n");
-  print_bold(name);
-  putchar('\n');
-  print_line(text);
-}
-
 void cli_man_overview(cli_commands commands) {
   begin(NULL, "matrix products, reductions, scans, alignment and more on several accelerators");
   printf(
       ".SH SYNOPSIS\n\\fBdavit\\fR \\fIcommand\\fR [\\fIoperands\\fR] [\\fIoptions\\fR]\n.SH DESCRIPTION\n");
-  print_line("Runs one of the commands below on all GPUs, or on the CPU where there is none. Each has a page "
-             "of its own, "
-             "named davit-COMMAND. Standard output is data; remarks and failures go to standard error.");
+  print_line(
+      "Runs one of the commands below on all GPUs, or on the CPU where there is none. Each has a page of its "
+      "own, named davit-COMMAND. Standard output is data; remarks and failures go to standard error.");
   printf(".PP\n");
   print_line(cli_help_arrays);
   printf(".SH COMMANDS\n");
   for (cli_commands command = commands; *command; command++)
-    print_row((*command)->name, (*command)->summary);
-  print_row("help", "the list of the commands, or what 'davit COMMAND --help' prints");
+    print_row('B', (*command)->name, (*command)->summary);
+  print_row('B', "help", "the list of the commands, or what 'davit COMMAND --help' prints");
   printf(".SH OPTIONS\n");
-  print_row("--version", "the same as 'davit version'");
-  print_row("--man", "write this page, or that of the command that follows, in the language of man(7)");
-  print_row("--completion", "write the completion of the shell that follows, bash or zsh");
+  print_row('B', "--version", "the same as 'davit version'");
+  print_row('B', "--man", "write this page, or that of the command that follows, in the language of man(7)");
+  print_row('B', "--completion", "write the completion of the shell that follows, bash or zsh");
   printf(".SH ENVIRONMENT\n");
-  print_row("DAVIT_THREADS, OMP_NUM_THREADS", "how many host threads davit computes on");
-  print_row("DAVIT_TUNING_FILE", "the tuning file; empty: none");
-  print_row("DAVIT_BACKEND", "what carries out commands: openmp, nowait or threads");
-  print_row("DAVIT_BLAS", "target: target regions in place of cuBLAS and BLIS");
+  print_row('B', "DAVIT_THREADS, OMP_NUM_THREADS", "how many host threads davit computes on");
+  print_row('B', "DAVIT_TUNING_FILE", "the tuning file; empty: none");
+  print_row('B', "DAVIT_BACKEND", "what carries out commands: openmp, nowait or threads");
+  print_row('B', "DAVIT_BLAS", "target: target regions in place of cuBLAS and BLIS");
   printf(".SH FILES\n");
-  print_row("~/.config/davit/tuning.tsv", "what 'davit tune' has measured");
+  print_row('B', "~/.config/davit/tuning.tsv", "what 'davit tune' has measured");
   end("");
   for (cli_commands command = commands; *command; command++)
     printf(".BR davit\\-%s (1)%s\n", (*command)->name, command[1] ? "," : "");

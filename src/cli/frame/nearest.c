@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The name nearest to a misspelt one. */
 #include "src/cli/frame/nearest.h"
 
 #include <stdbool.h>

@@ -23,27 +23,30 @@
  * needs 3 in all, and 8 more where nowait regions use all threads that they may have. */
 enum { SMALLEST_STACK = 256 << 10, LEAST_THREADS = 16 };
 
-/* `unit` is the number of bytes that a number without a letter counts. */
-typedef enum kind { THREADS, LIMIT, STACK } kind;
+/* A number, in bytes if `unit` is not 0: what a number without a letter counts. Or several with commas between them. */
 typedef struct variable {
   const char *name;
-  kind kind;
-  uint64_t unit;
+  uint64_t minimum, maximum, unit;
+  bool list;
+  const char *expected;
 } variable;
 
+#define LIMIT LEAST_THREADS, UINT64_MAX, 0, false, "a whole number of at least 16"
+#define STACK(unit)                                                                                          \
+  SMALLEST_STACK, UINT64_MAX, unit, false,                                                                   \
+      "a size from 256k up to what the machine's memory allows, such as 8M"
 static const variable variables[] = {
-    {"OMP_NUM_THREADS", THREADS, 0},   {"KMP_DEVICE_THREAD_LIMIT", LIMIT, 0},
-    {"KMP_ALL_THREADS", LIMIT, 0},     {"KMP_MAX_THREADS", LIMIT, 0},
-    {"OMP_STACKSIZE", STACK, 1 << 10}, {"GOMP_STACKSIZE", STACK, 1 << 10},
-    {"KMP_STACKSIZE", STACK, 1},
+    {"OMP_NUM_THREADS", 1, DVT_MAX_THREADS, 0, true,
+     "whole numbers from 1 to 1024, with commas between them"},
+    {"KMP_DEVICE_THREAD_LIMIT", LIMIT},
+    {"KMP_ALL_THREADS", LIMIT},
+    {"KMP_MAX_THREADS", LIMIT},
+    {"OMP_STACKSIZE", STACK(1 << 10)},
+    {"GOMP_STACKSIZE", STACK(1 << 10)},
+    {"KMP_STACKSIZE", STACK(1)},
 };
 enum { VARIABLES = sizeof variables / sizeof *variables };
 
-static const char *const expected[] = {
-    [THREADS] = "whole numbers from 1 to 1024, with commas between them",
-    [LIMIT] = "a whole number of at least 16",
-    [STACK] = "a size from 256k up to what the machine's memory allows, such as 8M",
-};
 _Static_assert(DVT_MAX_THREADS == 1024 && LEAST_THREADS == 16 && SMALLEST_STACK == 256 << 10,
                "the texts name these limits");
 
@@ -69,49 +72,35 @@ EARLY static const char *read_whole(const char *text, uint64_t *value) {
   return skip_blanks(text);
 }
 
-EARLY static bool is_list_of_threads(const char *text) {
-  for (;; text++) {
-    uint64_t threads;
-    text = read_whole(text, &threads);
-    if (!text || threads < 1 || threads > DVT_MAX_THREADS)
-      return false;
-    if (*text != ',')
-      return !*text;
-  }
-}
-
-EARLY static bool is_limit(const char *text) {
-  uint64_t threads;
-  text = read_whole(text, &threads);
-  return text && !*text && threads >= LEAST_THREADS;
-}
-
 /* Whether a mapping of that size, as a thread's stack is one, can be made. */
 EARLY static bool can_be_mapped(size_t bytes) {
   void *stack = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
   return stack != MAP_FAILED && munmap(stack, bytes) == 0;
 }
 
-EARLY static bool is_stack(const char *text, uint64_t unit) {
+/* The bytes that a number and the letter behind it, if there is one, stand for. */
+EARLY static const char *read_unit(const char *text, uint64_t unit, uint64_t *value) {
   static const char letters[] = "bkmgt";
-  uint64_t bytes;
-  text = read_whole(text, &bytes);
-  if (!text)
-    return false;
   for (int i = 0; letters[i]; i++)
     if ((*text | 0x20) == letters[i]) {
       unit = UINT64_C(1) << 10 * i;
       text = skip_blanks(text + 1);
       break;
     }
-  return !*text && !__builtin_mul_overflow(bytes, unit, &bytes) && bytes >= SMALLEST_STACK &&
-         can_be_mapped(bytes);
+  return __builtin_mul_overflow(*value, unit, value) ? NULL : text;
 }
 
 EARLY static bool is_good(const variable *v, const char *text) {
-  return v->kind == THREADS ? is_list_of_threads(text)
-         : v->kind == LIMIT ? is_limit(text)
-                            : is_stack(text, v->unit);
+  uint64_t value;
+  for (;; text++) {
+    text = read_whole(text, &value);
+    if (text && v->unit)
+      text = read_unit(text, v->unit, &value);
+    if (!text || value < v->minimum || value > v->maximum)
+      return false;
+    if (!v->list || *text != ',')
+      return !*text && (!v->unit || can_be_mapped(value));
+  }
 }
 
 /* ---- the environment ---- */
@@ -153,6 +142,6 @@ void cli_openmp_environment_report(void) {
       snprintf(value, sizeof value, "%s", refused[i]);
       dvt_make_printable(value);
       fprintf(stderr, "davit: %s is \"%s\", not %s: it is ignored\n", variables[i].name, value,
-              expected[variables[i].kind]);
+              variables[i].expected);
     }
 }

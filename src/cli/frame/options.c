@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command line, read by a command's rows. */
 #include "src/cli/frame/options.h"
 
 #include <ctype.h>
@@ -28,24 +27,21 @@ static const struct {
   cli_option row;
 } common_rows[] = {
     {CLI_COMMON_RAW,
-     CLI_OPTION(
-         TEXT, cli_common, reading.dtype, "--dtype", "T",
-         .words = "f2 f4 f8 c8 c16 i1 i2 i4 i8 u1 u2 u4 u8 b1",
-         .help =
-             "the first operand has no header: elements of this type alone, in C order; f2 f4 f8 c8 c16 i1 "
-             "i2 i4 i8 u1 u2 u4 u8 b1, after > in the other byte order")},
+     CLI_OPTION(TEXT, cli_common, reading.dtype, "--dtype", "T",
+                .words = "f2 f4 f8 c8 c16 i1 i2 i4 i8 u1 u2 u4 u8 b1",
+                .help = "the first operand has no header: elements of this type alone, in C order; f2 f4 f8 "
+                        "c8 c16 i1 i2 i4 i8 u1 u2 u4 u8 b1, after > in the other byte order")},
     {CLI_COMMON_RAW,
      CLI_OPTION(TEXT, cli_common, reading.shape, "--shape", "SHAPE", .words = "", .needs = "--dtype",
                 .otherwise = "a vector of all that the file has", .help = "its shape, such as 1000x3")},
     {CLI_COMMON_TABLE,
      CLI_OPTION(CHOICE, cli_common, reading.decimal, "--decimal", "MARK", .choices = decimals, .value = ".",
-                .help = "the decimal mark of numbers in CSV; with a comma the fields are "
-                        "separated by semicolons, tabs or blanks")},
-    {CLI_COMMON_TABLE,
-     CLI_OPTION(
-         CHOICE, cli_common, reading.missing, "--missing", "HOW", .choices = missings, .value = "refuse",
-         .help = "what to do with a line of CSV in which a number is missing: an empty field, NA, N/A, "
-                 "NULL, None, ?, - or .; for skip also NaN")},
+                .help = "the decimal mark of numbers in CSV; with a comma the fields are separated by "
+                        "semicolons, tabs or blanks")},
+    {CLI_COMMON_TABLE, CLI_OPTION(CHOICE, cli_common, reading.missing, "--missing", "HOW",
+                                  .choices = missings, .value = "refuse",
+                                  .help = "what to do with a line of CSV in which a number is missing: an "
+                                          "empty field, NA, N/A, NULL, None, ?, - or .; for skip also NaN")},
     {CLI_COMMON_DEVICES,
      CLI_OPTION(TEXT, cli_common, devices, "--devices", "LIST", .value = "all", .words = "all gpu host cpu",
                 .otherwise = "all, and the CPU alone for small files on a machine with GPUs",
@@ -225,26 +221,14 @@ static int set_real(const cli_option *option, void *member, const char *text) {
   return CLI_OK;
 }
 
-/* One of the parts, which ends in a sign, in j or with the text. */
-static bool parse_part(const char *text, char **end, double *value) {
-  errno = 0;
-  *value = strtod(text, end);
-  return *end != text && !isspace((unsigned char)*text) && !(errno == ERANGE && (*value > 1 || *value < -1));
-}
-
 /* As Python writes complex numbers, without brackets. */
 static int set_complex(const cli_option *option, double _Complex *member, const char *text) {
   double parts[2] = {0};
-  char *end;
-  bool good = parse_part(text, &end, &parts[0]);
-  if (good && *end == 'j') {
-    parts[1] = parts[0];
-    parts[0] = 0;
-  } else if (good && *end) {
-    good = (*end == '+' || *end == '-') && parse_part(end, &end, &parts[1]) && *end == 'j';
-  }
-  if (!good || (*end && end[1]))
-    return bad_value(option, text);
+  errno = 0;
+  const bool good = !isspace((unsigned char)*text) && cli_parse_complex(text, parts);
+  for (int k = 0; k < 2; k++)
+    if (!good || (errno == ERANGE && isinf(parts[k])))
+      return bad_value(option, text);
   memcpy(member, parts, sizeof *member);
   return CLI_OK;
 }
@@ -421,10 +405,9 @@ int cli_options_parse(const cli_command *command, int argc, char **argv, void *s
               .argv = argv,
               .argc = argc,
               .place = command->operands};
-  int code = set_defaults(command, argc, state);
-  if (code == CLI_OK)
-    code = read_arguments(&p);
-  return code == CLI_OK ? check_rows(&p) : code;
+  CLI_TRY(set_defaults(command, argc, state));
+  CLI_TRY(read_arguments(&p));
+  return check_rows(&p);
 }
 
 /* The default that the library sets, as it would be written; "0" for kinds without one. */

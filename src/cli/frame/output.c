@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Output files, written whole or not at all. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -9,7 +8,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "src/cli/fail.h"
 #include "src/cli/formats/array_file.h"
@@ -149,8 +147,7 @@ int cli_output_write(cli_output *output, const cli_array *array) {
   cli_array_writer *write = cli_writer_of(output->path);
   if (write == cli_csv_write && !cli_array_count(array))
     return empty_fail(output, array);
-  const bool written = write(output->file, array) && close_file(output);
-  return written ? CLI_OK : end_fail(output);
+  return write(output->file, array) && close_file(output) ? CLI_OK : end_fail(output);
 }
 
 int cli_output_write_text(cli_output *output, bool (*write)(FILE *file, const void *state),

@@ -7,8 +7,6 @@
 #include "src/cli/frame/output.h"
 #include "src/cli/ranks.h"
 
-enum { ROWS = 96 }; /* of options and operands together; bits of cli_common.given bound the options */
-
 static uint64_t add_text(uint64_t digest, const char *text) {
   return text ? cli_ranks_digest(digest, strlen(text) + 1, text) : digest;
 }
@@ -69,24 +67,15 @@ static uint64_t digest_operand(const cli_place *place, const void *state) {
 
 int cli_options_compare(const cli_command *command, const void *state) {
   const cli_common *common = state;
-  uint64_t own[ROWS] = {0}, first[ROWS];
-  const char *names[ROWS];
+  const char *other = NULL; /* the first that differs; all ranks compare all of them */
   const cli_option *row;
-  int count = 0;
   if (!cli_ranks_several())
     return CLI_OK;
-  for (int i = 0; count < ROWS && (row = cli_option_row(command, i)); i++, count++) {
-    names[count] = row->name;
-    own[count] = digest_option(row, state, common->given >> i & 1);
-  }
-  for (const cli_place *place = command->operands; count < ROWS && place && place->name; place++, count++) {
-    names[count] = place->name;
-    own[count] = digest_operand(place, state);
-  }
-  memcpy(first, own, sizeof first);
-  cli_ranks_share(sizeof first, first);
-  for (int i = 0; i < count; i++)
-    if (own[i] != first[i])
-      return cli_fail(CLI_USAGE, "its %s is not that of rank 0", names[i]);
-  return CLI_OK;
+  for (int i = 0; (row = cli_option_row(command, i)); i++)
+    if (!cli_ranks_same(digest_option(row, state, common->given >> i & 1)) && !other)
+      other = row->name;
+  for (const cli_place *place = command->operands; place && place->name; place++)
+    if (!cli_ranks_same(digest_operand(place, state)) && !other)
+      other = place->name;
+  return other ? cli_fail(CLI_USAGE, "its %s is not that of rank 0", other) : CLI_OK;
 }

@@ -51,6 +51,11 @@ typedef struct cli_job {
 /* The members of an options struct of the library that name the devices; `state` is a pointer. */
 #define CLI_DEVICES(state) .devices = (state)->job.devices.ids, .device_count = (state)->job.devices.count
 
+/* The member of a state at this place. */
+static inline void *cli_member(cli_job *job, size_t at) {
+  return (char *)job + at;
+}
+
 /* The work is done in host memory, whatever the devices are. */
 static inline void cli_job_on_host(cli_job *job) {
   job->devices = (cli_device_set){.count = 1, .ids = {DAVIT_HOST}};

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How davit align scores: what the options say, and where they are silent, what the letters say. Functions
- * that return an exit code print what is wrong first. */
-#ifndef DAVIT_SRC_CLI_ALIGN_SCHEME_H
-#define DAVIT_SRC_CLI_ALIGN_SCHEME_H
+/* What the sources of davit align share: how it scores (align_scheme.c), the rows that it collects, and how several
+ * ranks share them (align_list.c), and the formats in which it writes them (align_rows.c). */
+#ifndef DAVIT_SRC_CLI_ALIGN_H
+#define DAVIT_SRC_CLI_ALIGN_H
 
 #include <davit/align.h>
+#include <stdio.h>
 
 #include "src/cli/formats/fasta.h"
+
+/* ---- scores ----
+ *
+ * What the options say, and where they are silent, what the letters say. Functions that return an exit code print what
+ * is wrong first. */
 
 typedef struct align_sentence {
   char text[320];
@@ -65,5 +71,65 @@ void align_statistics_missing(const align_scheme *scheme, align_sentence *senten
 double align_expect(const align_statistics *statistics, int32_t score, int64_t m, int64_t n);
 
 double align_bits(const align_statistics *statistics, int32_t score);
+
+/* ---- formats ---- */
+
+typedef enum align_strand { ALIGN_PLUS, ALIGN_MINUS, ALIGN_STRANDS } align_strand;
+
+typedef struct align_hit {
+  davit_align_hit hit;
+  align_strand strand; /* minus: of the query's reverse complement */
+} align_hit;
+
+/* A line of the result. The alignment's places in the query are those of the strand. */
+typedef struct align_row {
+  int64_t query;
+  align_hit found;
+  davit_align_result alignment;
+  char *cigar;         /* NULL where nobody wants it */
+  davit_status status; /* of the trace */
+} align_row;
+
+typedef enum align_format { ALIGN_TSV, ALIGN_JSON, ALIGN_SAM, ALIGN_PAF, ALIGN_BLAST6 } align_format;
+
+typedef struct align_table {
+  const cli_sequences *query, *target; /* for SAM, the query with its letters */
+  align_statistics statistics;
+  const align_row *rows; /* query after query, the best first */
+  int64_t count;
+  bool cigar; /* the column of TSV is filled */
+} align_table;
+
+/* false on a write error. */
+bool align_write(FILE *file, align_format format, const align_table *table);
+
+/* ---- rows ---- */
+
+/* Rows without alignments, until they are traced. */
+typedef struct align_list {
+  align_row *at;
+  int64_t count, room;
+} align_list;
+
+/* Rows of a query behind those of the queries before. */
+davit_status align_list_add(align_list *list, int64_t query, int64_t count, const align_hit *found);
+
+/* {0} is allowed. */
+void align_list_free(align_list *list);
+
+/* For qsort(). The order of align_hit: the best first, and of equals the first target, and the plus strand; and of
+ * align_row: query after query. */
+int align_compare_hits(const void *a, const void *b);
+int align_compare_rows(const void *a, const void *b);
+
+/* ---- collective ----
+ *
+ * On one rank nothing happens. Where a rank has another code than CLI_OK, all return the first such code. */
+
+/* Gives all ranks the rows of all of them, and of these the best `top` of each query. */
+int align_list_share(int code, align_list *list, int64_t top);
+
+/* Brings to rank 0 the alignments that the others have traced; row k is rank k mod count's. */
+int align_list_gather(align_list *list);
 
 #endif
