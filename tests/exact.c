@@ -3,12 +3,12 @@
 
 typedef __float128 quad;
 
-int devices[MAX_PLACES], spread;
+int exact_devices[MAX_PLACES], exact_spread;
 
-int find_devices(void **state) {
+int find_exact_devices(void **state) {
   (void)state;
-  spread = spread_devices(devices);
-  spread = spread < MOST_DEVICES ? spread : MOST_DEVICES;
+  exact_spread = spread_devices(exact_devices);
+  exact_spread = exact_spread < MOST_DEVICES ? exact_spread : MOST_DEVICES;
   return 0;
 }
 
@@ -35,7 +35,7 @@ trial trial_new(davit_type type, int64_t m, int64_t n, int64_t k) {
   for (int s = 0; s < 2; s++)
     t.x[s] = kept_zeros((size_t)(trial_vectors(&t, s) * k * 2 + 1) * sizeof(double));
   t.options = (davit_level3_options){
-      .devices = devices, .device_count = 1, .arithmetic = DAVIT_ARITHMETIC_EXACT, .exact_bits = true};
+      .devices = exact_devices, .device_count = 1, .arithmetic = DAVIT_ARITHMETIC_EXACT, .exact_bits = true};
   return t;
 }
 

@@ -6,10 +6,10 @@
 
 #include "tests/problem.h"
 
-/* Those that plain forms use by default, of which there are `spread`; for run_cases(). */
+/* Those that plain forms use by default, of which there are `exact_spread`; for run_cases(). */
 enum { MOST_DEVICES = 4 };
-extern int devices[MAX_PLACES], spread;
-int find_devices(void **state);
+extern int exact_devices[MAX_PLACES], exact_spread;
+int find_exact_devices(void **state);
 
 /* op(A) and op(B) are vectors of length k: part p of element h of vector i is x[side][(i k + h) 2 + p]. */
 typedef struct trial {

@@ -256,5 +256,5 @@ CASE(test_hilbert) {
 }
 
 int main(void) {
-  return run_cases(find_devices, finalize);
+  return run_cases(find_exact_devices, finalize);
 }

@@ -35,10 +35,10 @@ static dense computed(const trial *t, const way *w) {
 }
 
 static way random_way(size_t least, uint64_t *seed) {
-  way w = {.count = 1 + random_below(seed, spread + 1), .separate = random_below(seed, 3)};
-  w.count = w.count < spread ? w.count : spread;
-  for (int d = 0, first = random_below(seed, spread); d < w.count; d++)
-    w.list[d] = devices[(first + d * (spread > 2 ? spread - 1 : 1)) % spread];
+  way w = {.count = 1 + random_below(seed, exact_spread + 1), .separate = random_below(seed, 3)};
+  w.count = w.count < exact_spread ? w.count : exact_spread;
+  for (int d = 0, first = random_below(seed, exact_spread); d < w.count; d++)
+    w.list[d] = exact_devices[(first + d * (exact_spread > 2 ? exact_spread - 1 : 1)) % exact_spread];
   w.bytes = random_below(seed, 3) ? least << random_below(seed, 6) : 0;
   return w;
 }
@@ -125,9 +125,9 @@ static uint64_t hash_of_products(const way *w) {
 }
 
 PROBE(same_hash) {
-  find_devices(NULL);
-  way w = {.count = spread};
-  memcpy(w.list, devices, sizeof w.list);
+  find_exact_devices(NULL);
+  way w = {.count = exact_spread};
+  memcpy(w.list, exact_devices, sizeof w.list);
   assert_true(hash_of_products(&w) == strtoull(probe_argument, NULL, 16));
 }
 
@@ -163,7 +163,7 @@ CASE(test_not_finite) {
       const int side = random_below(&seed, 2), part = random_below(&seed, trial_parts(&t));
       const int64_t i = random_below(&seed, 2) ? 0 : trial_vectors(&t, side) - 1;
       t.beta = random_below(&seed, 2);
-      t.options.device_count = 1 + random_below(&seed, spread);
+      t.options.device_count = 1 + random_below(&seed, exact_spread);
       t.options.separate_memory = random_below(&seed, 2);
       t.options.cache_bytes = random_below(&seed, 2) ? 1 << 19 : 0;
       trial_set_layout(&t, &seed);
@@ -182,7 +182,7 @@ CASE(test_too_far_apart) {
     SCOPE;
     trial t = trial_new(DAVIT_DOUBLE, 40, 30, 40);
     t.beta = turn % 2;
-    t.options.device_count = 1 + random_below(&seed, spread);
+    t.options.device_count = 1 + random_below(&seed, exact_spread);
     fill_uneven(&t, 400, &seed);
     trial_lay_out(&t, pageable, &seed);
     trial_run(&t);
@@ -202,7 +202,7 @@ CASE(test_native_for_other_reasons) {
   if (status == DAVIT_SUCCESS) /* else the native product has too little memory, too */
     expect_why(&t, "too little memory");
   t.options = (davit_level3_options){
-      .devices = devices, .device_count = 1, .arithmetic = DAVIT_ARITHMETIC_EXACT, .report = &t.report};
+      .devices = exact_devices, .device_count = 1, .arithmetic = DAVIT_ARITHMETIC_EXACT, .report = &t.report};
   t.alpha = 0;
   trial_run(&t);
   expect_why(&t, "nothing is multiplied");
@@ -242,7 +242,7 @@ static void note_progress(void *context, int64_t done, int64_t all) {
 
 CASE(test_report) {
   uint64_t seed = 17;
-  for (int count = 1; count <= spread; count++)
+  for (int count = 1; count <= exact_spread; count++)
     for (int least = 0; least <= 18; least += 9) {
       SCOPE;
       trial t = trial_new(DAVIT_DOUBLE, 200, 48, 30);
@@ -262,7 +262,7 @@ CASE(test_report) {
       assert_true(r->moduli >= least && r->moduli <= 20);
       assert_int_equal(r->device_count, count);
       for (int d = 0; d < count; d++)
-        assert_int_equal(r->devices[d].device, devices[d]);
+        assert_int_equal(r->devices[d].device, exact_devices[d]);
       assert_int_equal(r->bytes_from_host, (200 + 48 * count) * 30 * (int64_t)sizeof(double));
       assert_int_equal(r->bytes_to_host, 200 * 48 * (int64_t)sizeof(double));
     }
@@ -297,7 +297,7 @@ static void try_failures(int inside, double beta, size_t bytes, uint64_t *seed) 
   SCOPE;
   trial t = trial_new(DAVIT_DOUBLE, 50, 20, 9);
   t.beta = beta;
-  t.options.device_count = spread < 2 ? spread : 2;
+  t.options.device_count = exact_spread < 2 ? exact_spread : 2;
   t.options.separate_memory = true;
   t.options.cache_bytes = bytes;
   fill_uneven(&t, inside, seed);
@@ -314,5 +314,5 @@ CASE(test_failures) {
 }
 
 int main(int argc, char **argv) {
-  return run_case_or_probe(argc, argv, find_devices, finalize);
+  return run_case_or_probe(argc, argv, find_exact_devices, finalize);
 }
