@@ -119,8 +119,10 @@ static davit_status run_in_arithmetic(const dvt_level3 *g, const davit_level3_op
   if (status == DAVIT_SUCCESS && report.why_native) {
     const char *const why = report.why_native;
     status = dvt_level3_run(g, options, any_device);
-    if (options->report)
+    if (options->report) {
       options->report->why_native = why;
+      options->report->written |= report.written;
+    }
     return status;
   }
   if (options->report)

@@ -241,6 +241,8 @@ DVT_INLINE void dvt_copies_done_but_2(void) {
 /* ---- memory ---- */
 
 DVT_INLINE void dvt_load_constant_16(const void *at, void *value) {
+  if ((uintptr_t)at % 16)
+    abort();
   memcpy(value, at, 16);
 }
 
