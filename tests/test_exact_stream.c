@@ -12,6 +12,7 @@ static davit_status enqueued_launch_grid(dvt_kernel *kernel, dvt_stream *stream,
 #define dvt_exact_measure_stream emulated_measure
 #define dvt_exact_cut_stream emulated_cut
 #define dvt_exact_multiply_stream emulated_multiply
+#define dvt_exact_mirror_stream emulated_mirror
 #define dvt_exact_sum_bytes emulated_sum_bytes
 #include "offload/exact.c"
 #include "src/exact/rows.c"
@@ -41,7 +42,12 @@ static davit_status enqueued_launch_grid(dvt_kernel *kernel, dvt_stream *stream,
     T##_join_##kind(POINTER(0), INTEGER(1), INTEGER(2), INTEGER(3), INTEGER(4), INTEGER(5), POINTER(6),      \
                     POINTER(7), SMALL(8), SMALL(9), SMALL(10), emulator_double(a + 11),                      \
                     emulator_double(a + 12), emulator_double(a + 13), emulator_double(a + 14), POINTER(15),  \
-                    INTEGER(16));                                                                            \
+                    INTEGER(16), SMALL(17), SMALL(18), INTEGER(19));                                         \
+  }
+#define MIRROR(T)                                                                                            \
+  static void run_##T##_mirror(void *arguments) {                                                            \
+    const dvt_argument *a = arguments;                                                                       \
+    T##_mirror(POINTER(0), INTEGER(1), INTEGER(2), SMALL(3), SMALL(4), SMALL(5), POINTER(6));                \
   }
 #define EACH_KERNEL(T)                                                                                       \
   MEASURE(T, real)                                                                                           \
@@ -55,22 +61,25 @@ static davit_status enqueued_launch_grid(dvt_kernel *kernel, dvt_stream *stream,
   JOIN(T, real_4)                                                                                            \
   JOIN(T, complex_2)                                                                                         \
   JOIN(T, complex_3)                                                                                         \
-  JOIN(T, complex_4)
+  JOIN(T, complex_4)                                                                                         \
+  MIRROR(T)
 EACH_KERNEL(float)
 EACH_KERNEL(double)
 #undef MEASURE
 #undef CUT
 #undef JOIN
+#undef MIRROR
 
 static void run_growth(void *arguments) {
   const dvt_argument *a = arguments;
   find_growth(POINTER(0), INTEGER(1), SMALL(2), INTEGER(3), INTEGER(4), INTEGER(5), INTEGER(6), POINTER(7),
-              POINTER(8), POINTER(9));
+              POINTER(8), POINTER(9), SMALL(10), INTEGER(11));
 }
 
 #define MEASURE(T, kind) {"exact_" #T "_measure_" #kind "_region", run_##T##_measure_##kind},
 #define CUT(T, kind) {"exact_" #T "_cut_" #kind "_region", run_##T##_cut_##kind},
 #define JOIN(T, kind) {"exact_" #T "_join_" #kind "_region", run_##T##_join_##kind},
+#define MIRROR(T) {"exact_" #T "_mirror_region", run_##T##_mirror},
 const emulator_kernel emulator_kernels[] = {EACH_KERNEL(float)
                                                 EACH_KERNEL(double){"dvt_exact_growth_region", run_growth}};
 
