@@ -6,6 +6,7 @@
 #include "offload/factored.h"
 #include "ref/exact.h"
 #include "src/exact/exact.h"
+#include "src/exact/processes.h"
 #include "src/level3/run.h"
 
 /* The first member that a queue does not read and that is set, if there is one. */
@@ -112,10 +113,17 @@ static davit_status check_prediction(davit_level3_options *options) {
 static davit_status run_in_arithmetic(const dvt_level3 *g, const davit_level3_options *options,
                                       bool any_device) {
   davit_level3_report report = {0};
-  if (options->arithmetic == DAVIT_ARITHMETIC_NATIVE || options->predict_threads > 0 || g->m == 0 ||
-      g->n == 0)
+  const bool empty = g->m == 0 || g->n == 0;
+  if (options->arithmetic == DAVIT_ARITHMETIC_NATIVE || options->predict_threads > 0)
     return dvt_level3_run(g, options, any_device);
-  davit_status status = dvt_exact_run(g, options, &report);
+  davit_status status = empty ? DAVIT_SUCCESS : dvt_exact_run(g, options, &report);
+  const dvt_exact_end end = dvt_exact_leave(options->processes, status != DAVIT_SUCCESS ? DVT_EXACT_FAILED
+                                                                : report.why_native     ? DVT_EXACT_NATIVE
+                                                                                        : DVT_EXACT_DONE);
+  if (status == DAVIT_SUCCESS && end == DVT_EXACT_NATIVE && !report.why_native)
+    report.why_native = "another process has to multiply natively";
+  if (empty)
+    return dvt_level3_run(g, options, any_device);
   if (status == DAVIT_SUCCESS && report.why_native) {
     const char *const why = report.why_native;
     status = dvt_level3_run(g, options, any_device);
@@ -132,7 +140,7 @@ static davit_status run_in_arithmetic(const dvt_level3 *g, const davit_level3_op
   return status;
 }
 
-davit_status dvt_level3_call_plain(dvt_level3 *g, const davit_level3_options *given) {
+static davit_status call_plain(dvt_level3 *g, const davit_level3_options *given, bool *met) {
   static const davit_level3_options defaults;
   davit_level3_options options = given ? *given : defaults;
   if (options.report)
@@ -150,7 +158,17 @@ davit_status dvt_level3_call_plain(dvt_level3 *g, const davit_level3_options *gi
     DVT_TRY(dvt_operation_use_mapped(&dvt_level3_operations[g->routine], g, devices[0]));
   options.devices = devices;
   describe_sums(g);
+  *met = true;
   return run_in_arithmetic(g, &options, any_device);
+}
+
+/* What fails before the processes have met does not leave the others waiting. */
+davit_status dvt_level3_call_plain(dvt_level3 *g, const davit_level3_options *options) {
+  bool met = false;
+  const davit_status status = call_plain(g, options, &met);
+  if (!met && options && options->arithmetic == DAVIT_ARITHMETIC_EXACT && options->predict_threads <= 0)
+    dvt_exact_leave(options->processes, DVT_EXACT_FAILED);
+  return status;
 }
 
 /* ---- the calls ---- */

@@ -46,8 +46,8 @@ static int to[RANKS]; /* sockets: of rank 0 to all, of others to[0] */
 /* ---- the table ---- */
 
 /* What a rank calls, as it is sent to rank 0; data follow. */
-typedef enum kind { CALL_AGREE, CALL_SHARE, CALL_SEND, CALL_REDUCE, CALL_SCAN, CALL_CLOSE } kind;
-static const char *const kind_names[] = {"agree", "share", "send", "reduce", "scan", "close"};
+typedef enum kind { CALL_AGREE, CALL_SHARE, CALL_SEND, CALL_REDUCE, CALL_SCAN, CALL_MAXIMA, CALL_CLOSE } kind;
+static const char *const kind_names[] = {"agree", "share", "send", "reduce", "scan", "maxima", "close"};
 
 typedef struct message {
   kind call;
@@ -242,10 +242,27 @@ static davit_status scan(davit_operator op, davit_type type, davit_scan_kind how
   return m.status == DAVIT_SUCCESS ? m.status : davit_fail(m.status, "%s", m.text);
 }
 
+static void maxima(int count, double *values) {
+  double others[16];
+  if (me > 0) {
+    give(0, &(message){.call = CALL_MAXIMA, .length = count}, sizeof(message));
+    give(0, values, (size_t)count * sizeof *values);
+    take(0, values, (size_t)count * sizeof *values);
+  }
+  for (int rank = 1; rank < RANKS && me == 0; rank++) {
+    (void)take_call(rank, CALL_MAXIMA);
+    take(rank, others, (size_t)count * sizeof *values);
+    for (int i = 0; i < count; i++)
+      values[i] = others[i] > values[i] ? others[i] : values[i];
+  }
+  for (int rank = 1; rank < RANKS && me == 0; rank++)
+    give(rank, values, (size_t)count * sizeof *values);
+}
+
 /* Exported, because the tool looks it up by its name. */
 extern const cli_ranks_table cli_ranks_mpi;
 __attribute__((visibility("default"))) const cli_ranks_table cli_ranks_mpi = {
-    DAVIT_VERSION, open_ranks, close_ranks, agree, share, send_data, receive_data, reduce, scan};
+    DAVIT_VERSION, open_ranks, close_ranks, agree, share, send_data, receive_data, reduce, scan, maxima};
 
 /* The linker puts these in place of dlopen() in what this program is linked of. */
 static bool without_table;
@@ -303,6 +320,7 @@ static void write_inputs(void) {
   write_npy("in/x.npy", "<f8", "(600,)", x, sizeof x);
   write_npy("in/a.npy", "<f8", "(30, 20)", x, sizeof x);
   write_npy("in/b.npy", "<f8", "(20, 30)", x, sizeof x);
+  write_npy("in/c.npy", "<f8", "(30, 30)", s, 900 * sizeof *x);
   write_npy("in/i.npy", "<i8", "(600,)", i, sizeof i);
   write_npy("in/f.npy", "|u1", "(600,)", f, sizeof f);
   write_npy("in/s.npy", "<f4", "(600, 4)", s, sizeof s);
@@ -458,6 +476,7 @@ static const char *const commands[] = {
     "reduce ../in/x.npy --op argmax --check --quiet",
     "scan ../in/i.npy --flags ../in/f.npy -o o --check --quiet",
     "gemm ../in/a.npy ../in/b.npy -o o --check --quiet --trace trace",
+    "gemm ../in/a.npy ../in/b.npy -o o --arithmetic exact --c0 ../in/c.npy --beta 2 --check --quiet",
     "align ../in/q.fa ../in/t.fa -o o --dna --cigar --check --quiet",
     "detect ../in/s.npy --effect ../in/e.npy ../in/g.npy --permutations 20 -o o --check --quiet",
 };

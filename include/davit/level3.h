@@ -43,6 +43,15 @@ typedef struct davit_level3_explanation davit_level3_explanation;
  * must call nothing of davit or of a device's runtime; and it must return. */
 typedef void (*davit_level3_progress)(void *context, int64_t done, int64_t all);
 
+/* Several processes that compute parts of the same product, each by a call of its own with the same type, k, alpha and
+ * beta. With EXACT they choose as one process would that computes the whole, so the parts have its bits. */
+typedef struct davit_level3_processes {
+  /* Replaces the values by their maxima over all processes. Called by the thread of the davit call, equally often in
+   * all of them, whatever happens; it must return. */
+  void (*maxima)(void *context, int count, double *values);
+  void *context;
+} davit_level3_processes;
+
 typedef struct davit_level3_options {
   const int *devices; /* device numbers, DAVIT_HOST allowed; NULL: davit_device_defaults() */
   int device_count;   /* 0 with devices = NULL */
@@ -59,9 +68,11 @@ typedef struct davit_level3_options {
   int predict_threads; /* > 0: nothing is computed; the explanation says how long it would take, and how long BLIS
                            would on so many threads of the host */
   davit_arithmetic arithmetic; /* of gemm: NATIVE, or EXACT where that is faster (docs/exact.md) */
-  int moduli;                  /* with EXACT: at least so many, and numbers that fit are rounded like others; 0: as needed */
-  bool exact_bits;             /* with EXACT: also where it is slower, for the same bits everywhere */
-  uint64_t reserved[1];        /* 0 */
+  int moduli; /* with EXACT: at least so many, and numbers that fit are rounded like others; 0: as needed */
+  bool exact_bits; /* with EXACT: also where it is slower, for the same bits everywhere */
+  const davit_level3_processes
+      *processes;       /* with EXACT: who computes the other parts; NULL: there are none */
+  uint64_t reserved[1]; /* 0 */
 } davit_level3_options;
 
 /* What a call was predicted to take, in seconds, and what else was considered. */

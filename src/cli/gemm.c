@@ -3,6 +3,7 @@
 #include <complex.h>
 #include <davit/level3.h>
 #include <inttypes.h>
+#include <math.h>
 
 #include "ref/blas.h"
 #include "src/base/arithmetic.h"
@@ -10,8 +11,9 @@
 #include "src/cli/formats/compare.h"
 #include "src/cli/frame/arrays.h"
 #include "src/cli/frame/job.h"
+#include "src/cli/ranks.h"
 
-typedef enum arithmetic { ARITHMETIC_NATIVE, ARITHMETIC_EMULATED } arithmetic;
+typedef enum arithmetic { ARITHMETIC_NATIVE, ARITHMETIC_EXACT, ARITHMETIC_EMULATED } arithmetic;
 
 typedef struct product {
   cli_job job;
@@ -42,9 +44,11 @@ static void show_progress(void *state, int64_t done, int64_t all) {
   cli_progress_at(&p->job.progress, (double)done, (double)all, "products of tiles");
 }
 
-/* Of several runs the runs are counted. */
+/* Of several runs the runs are counted. Exact sums are no reference, but the CPU has them too. */
 static davit_status work(void *state, cli_array *c, bool reference) {
   product *p = state;
+  static const davit_level3_processes ranks = {.maxima = cli_ranks_maxima};
+  const bool exact = p->arithmetic == ARITHMETIC_EXACT && c != &p->job.reference;
   const bool once = p->job.common.repeat <= 1 && !p->job.common.warmup;
   const cli_operand a = cli_operand_of(&p->a, p->transa), b = cli_operand_of(&p->b, p->transb);
   const dvt_level3 g = {.type = cli_number_type(p->a.type),
@@ -66,12 +70,16 @@ static davit_status work(void *state, cli_array *c, bool reference) {
                                         .report = &p->report,
                                         .explanation = p->explain ? &p->explanation : NULL,
                                         .progress = once && p->job.progress.running ? show_progress : NULL,
-                                        .progress_context = p};
+                                        .progress_context = p,
+                                        .arithmetic =
+                                            exact ? DAVIT_ARITHMETIC_EXACT : DAVIT_ARITHMETIC_NATIVE,
+                                        .exact_bits = exact,
+                                        .processes = exact && cli_ranks_several() ? &ranks : NULL};
 #define MULTIPLY(l, T)                                                                                       \
   davit_##l##gemm(g.transa, g.transb, g.m, g.n, g.k, (T)g.alpha, g.a, g.lda, g.b, g.ldb, (T)g.beta, g.c,     \
                   g.ldc, &options)
-  return reference ? dvt_level3_host(&(dvt_site){.threads = dvt_threads()}, &g)
-                   : CLI_OF_FIELD(c->type, MULTIPLY);
+  return reference && !exact ? dvt_level3_host(&(dvt_site){.threads = dvt_threads()}, &g)
+                             : CLI_OF_FIELD(c->type, MULTIPLY);
 }
 
 static int divides(const void *state, bool *divided) {
@@ -81,10 +89,43 @@ static int divides(const void *state, bool *divided) {
   return code;
 }
 
-/* SLATE's bound for gemm (Gates et al., SLATE Users' Guide; test/test_gemm.cc). */
+static bool is_exact(const product *p) {
+  return p->report.arithmetic == DAVIT_ARITHMETIC_EXACT;
+}
+
+/* SLATE's bound for gemm (Gates et al., SLATE Users' Guide; test/test_gemm.cc), and what an exact product may differ by. */
 static double bound(const void *state) {
   const product *p = state;
-  return cli_product_bound(p->job.sizes[K].whole, cabs(p->alpha), &p->a, &p->b, cabs(p->beta), &p->c0);
+  const int64_t k = p->job.sizes[K].whole, most = 64;
+  const double of_reference = cli_product_bound(k, cabs(p->alpha), &p->a, &p->b, cabs(p->beta), &p->c0);
+  return is_exact(p)
+             ? of_reference + (double)dvt_at_most(k, most) * cli_rounding(p->a.type) * cabs(p->alpha) *
+                                  cli_norm(&p->a, CLI_NONFINITE_FAILS) * cli_norm(&p->b, CLI_NONFINITE_FAILS)
+             : of_reference;
+}
+
+static int check(void *state, cli_check *check) {
+  product *p = state;
+  const int code = cli_job_compare(&p->job, check);
+  if (code == CLI_OK && is_exact(p))
+    check->measure =
+        "||C - C_ref||_F <= eps ((3 sqrt(k + 2) + min(k, 64)) |alpha| ||A||_F ||B||_F + 6 |beta| "
+        "||C0||_F)";
+  return code;
+}
+
+static void report_arithmetic(cli_json *json, const product *p) {
+  cli_json_string(json, "arithmetic", is_exact(p) ? "exact" : "native");
+  if (is_exact(p))
+    cli_json_integer(json, "moduli", p->report.moduli);
+  if (p->report.why_native)
+    cli_json_string(json, "why_native", p->report.why_native);
+}
+
+static void remark(const void *state) {
+  const product *p = state;
+  if (p->report.why_native)
+    cli_remark("multiplied natively: %s", p->report.why_native);
 }
 
 /* For people in words, as one number does not describe tiles that are no squares. */
@@ -105,6 +146,7 @@ static void report_tiles(cli_json *json, const davit_level3_report *report) {
 static void report(cli_json *json, const void *state) {
   const product *p = state;
   const davit_level3_report *report = &p->report;
+  report_arithmetic(json, p);
   report_tiles(json, report);
   cli_job_report_sizes(json, &p->job);
   cli_json_integer(json, "products", report->products);
@@ -143,6 +185,10 @@ static void print(const void *state) {
     printf("chosen\tthe CPU reference, which is not planned\n");
     return;
   }
+  if (is_exact(p)) {
+    printf("chosen\texact sums in %d moduli, which are not planned\n", p->report.moduli);
+    return;
+  }
   printf("predicted\t%.3f ms\narithmetic\t%.3f ms\nload\t%.3f ms\npeer\t%.3f ms\nstore\t%.3f ms\n",
          1e3 * e->seconds, 1e3 * e->arithmetic, 1e3 * e->load, 1e3 * e->peer, 1e3 * e->store);
   printf("floor of arithmetic\t%.3f ms\nfloor of the link\t%.3f ms\n", 1e3 * e->floor_arithmetic,
@@ -163,6 +209,9 @@ static void print(const void *state) {
 
 static const cli_choice arithmetics[] = {
     {"native", ARITHMETIC_NATIVE, "that of the element type"},
+    {"exact", ARITHMETIC_EXACT,
+     "by exact sums of integers: the same bits on all devices and any number of ranks, and on many GPUs "
+     "faster"},
     {"emulated", ARITHMETIC_EMULATED, "refused: cuBLAS has variables for it, which work here too"},
     {0}};
 
@@ -211,6 +260,8 @@ const cli_command cli_command_gemm = {
     .measure = "||C - C_ref||_F <= 3 eps (sqrt(k + 2) |alpha| ||A||_F ||B||_F + 2 |beta| ||C0||_F)",
     .error = cli_job_distance,
     .bound = bound,
+    .check = check,
+    .remark = remark,
     .report = report,
     .print = print,
     .print_is_aside = true,

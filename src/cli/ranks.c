@@ -241,6 +241,11 @@ davit_status cli_ranks_reduce(davit_operator op, davit_type type, int64_t n, con
   return mpi->reduce(op, type, n, x, result);
 }
 
+void cli_ranks_maxima(void *context, int count, double *values) {
+  (void)context;
+  mpi->maxima(count, values);
+}
+
 davit_status cli_ranks_scan(davit_operator op, davit_type type, davit_scan_kind kind, int64_t n,
                             const void *x, const uint8_t *flags, void *y) {
   return mpi->scan(op, type, kind, n, x, flags, y);

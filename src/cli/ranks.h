@@ -83,6 +83,9 @@ davit_status cli_ranks_reduce(davit_operator op, davit_type type, int64_t n, con
 davit_status cli_ranks_scan(davit_operator op, davit_type type, davit_scan_kind kind, int64_t n,
                             const void *x, const uint8_t *flags, void *y);
 
+/* `maxima` of davit_level3_processes. */
+void cli_ranks_maxima(void *context, int count, double *values);
+
 /* ---- in pairs ---- */
 
 /* To rank 0, and there from `rank`, with as many bytes. */

@@ -24,6 +24,9 @@ typedef struct cli_ranks_table {
   davit_status (*reduce)(davit_operator op, davit_type type, int64_t n, const void *x, void *result);
   davit_status (*scan)(davit_operator op, davit_type type, davit_scan_kind kind, int64_t n, const void *x,
                        const uint8_t *flags, void *y);
+
+  /* Of all ranks' values; waits as agree() does. */
+  void (*maxima)(int count, double *values);
 } cli_ranks_table;
 
 #define CLI_RANKS_LIBRARY "libdavit_ranks.so"

@@ -27,8 +27,8 @@ static char sentence_of_start[SENTENCE];
 
 /* ---- whether there can be any ---- */
 
-static const char *named; /* DAVIT_BLAS_DEVICES */
-static bool likely;
+static const char *named;      /* DAVIT_BLAS_DEVICES */
+static bool likely, only_host; /* which is started for exact bits alone */
 
 /* A look at the drivers' files, because loading libdavit takes tens of milliseconds and of mebibytes. */
 static bool has_gpu(void) {
@@ -49,7 +49,7 @@ bool dvt_dropin_devices_likely(const char **why) {
   pthread_once(&once, look);
   const int now = __atomic_load_n(&state, __ATOMIC_ACQUIRE);
   *why = now == ABSENT ? absent : named ? "DAVIT_BLAS_DEVICES names none" : "no GPU";
-  return now == STARTED || (now == NOT_STARTED && likely);
+  return (now == STARTED && !only_host) || (now == NOT_STARTED && likely);
 }
 
 bool dvt_dropin_devices_started(void) {
@@ -129,7 +129,10 @@ static const char *start(void) {
   if (!wrong && dvt_library.davit_device_count(&known) != DAVIT_SUCCESS) /* starts it, with its handlers */
     wrong = dvt_library.davit_last_error();
   dvt_barrier_watch_all();
-  if (!wrong)
+  only_host = !wrong && !likely && dvt_dropin_products() == DVT_EXACT_BITS;
+  if (only_host)
+    devices[count++] = DAVIT_HOST;
+  else if (!wrong)
     wrong = named ? choose_named(named, known) : choose_gpus();
   atexit(end);
   dvt_starting_asks(false);
@@ -198,13 +201,21 @@ static bool beta_is_zero(const dvt_call *c) {
   return true;
 }
 
-dvt_outcome dvt_dropin_devices_run(const dvt_call *call, const char **sentence) {
+dvt_outcome dvt_dropin_devices_run(const dvt_call *call, dvt_ran *ran) {
   davit_level3_report report = {.written = true};
-  const davit_level3_options options = {.devices = devices, .device_count = count, .report = &report};
+  const bool exact = call->routine == DVT_GEMM && dvt_dropin_products() != DVT_NATIVE_PRODUCTS;
+  const davit_level3_options options = {.devices = devices,
+                                        .device_count = count,
+                                        .report = &report,
+                                        .arithmetic =
+                                            exact ? DAVIT_ARITHMETIC_EXACT : DAVIT_ARITHMETIC_NATIVE,
+                                        .exact_bits = exact && dvt_dropin_products() == DVT_EXACT_BITS};
   const davit_status status = dvt_library_call(call, &options);
+  ran->moduli = report.moduli;
+  ran->why_native = report.why_native;
   if (status == DAVIT_SUCCESS)
     return DVT_DONE;
-  *sentence = dvt_library.davit_last_error();
+  ran->sentence = dvt_library.davit_last_error();
   if (!report.written)
     return DVT_UNTOUCHED;
   return call->beta && beta_is_zero(call) ? DVT_UNTOUCHED : DVT_BROKEN;

@@ -263,7 +263,7 @@ typedef struct dvt_decision {
   bool devices;
   double host, device; /* seconds that are predicted; 0: none are */
   int64_t given_ns;    /* what the host has had to do, with this call */
-  const char *why;     /* of calls that stay on the host */
+  const char *why;     /* of calls that stay on the host, or for which there is no prediction */
 } dvt_decision;
 
 dvt_decision dvt_decide(const dvt_work *work);
@@ -364,6 +364,14 @@ bool dvt_dropin_devices_started(void);
 /* Once they are started: how many of them are GPUs. Others are the CPU itself, and never sooner than BLIS. */
 int dvt_dropin_devices_gpus(void);
 
+/* DAVIT_BLAS_ARITHMETIC: how libdavit multiplies in gemm. */
+typedef enum dvt_products {
+  DVT_NATIVE_PRODUCTS,
+  DVT_EXACT_PRODUCTS, /* where a call goes there anyway, and exact sums pay */
+  DVT_EXACT_BITS      /* always, as every gemm goes there */
+} dvt_products;
+dvt_products dvt_dropin_products(void);
+
 /* Whether the devices are predicted to do the calls sooner than BLIS, and the seconds of both. Else *why says
  * why not. */
 bool dvt_dropin_devices_are_faster(const dvt_work *work, double *host, double *device, const char **why);
@@ -374,8 +382,12 @@ typedef enum dvt_outcome {
   DVT_BROKEN     /* failed, and the output may be half written */
 } dvt_outcome;
 
-/* *sentence: of a failure, valid until the thread's next one. */
-dvt_outcome dvt_dropin_devices_run(const dvt_call *call, const char **sentence);
+typedef struct dvt_ran {
+  const char *sentence;   /* of a failure, valid until the thread's next one */
+  int moduli;             /* of an exact product; 0: it was native, and */
+  const char *why_native; /* why, if exact sums were asked for */
+} dvt_ran;
+dvt_outcome dvt_dropin_devices_run(const dvt_call *call, dvt_ran *ran);
 
 /* ---- floating-point environment ---- */
 

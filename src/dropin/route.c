@@ -21,13 +21,35 @@ static const double call_seconds = 1e-3; /* a call on devices takes about that, 
 static const double start_seconds = 0.5; /* until the devices compute the first product */
 
 double dvt_dropin_least = -INFINITY;
-static double from;      /* DAVIT_BLAS_FROM cubed; 0: not set */
+static double from; /* DAVIT_BLAS_FROM cubed; 0: not set */
+static dvt_products products;
 static int64_t given_ns; /* that BLIS needs for the calls so far */
 
 /* ---- the decision ---- */
 
+static void read_products(void) {
+  static bool said;
+  static const char *const names[] = {"native", "exact", "exact-bits"};
+  const char *text = dvt_environment("DAVIT_BLAS_ARITHMETIC");
+  int i = 0;
+  if (!text || !*text)
+    return;
+  while (i <= DVT_EXACT_BITS && strcmp(text, names[i]) != 0)
+    i++;
+  if (i <= DVT_EXACT_BITS)
+    products = (dvt_products)i;
+  else
+    dvt_complain(&said, "DAVIT_BLAS_ARITHMETIC=%s is not native, exact or exact-bits; it is ignored", text);
+}
+
+dvt_products dvt_dropin_products(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, read_products);
+  return products;
+}
+
 static void set_least(double least) {
-  if (dvt_log_on())
+  if (dvt_log_on() || dvt_dropin_products() == DVT_EXACT_BITS)
     least = -INFINITY;
   double is;
   __atomic_load(&dvt_dropin_least, &is, __ATOMIC_RELAXED);
@@ -108,11 +130,26 @@ dvt_decision dvt_decide(const dvt_work *work) {
   dvt_dropin_devices(&numbers, &d.why); /* now that they are started, what they are is known */
   if (prepare(&d.why))
     d.devices = from > 0 || dvt_dropin_devices_are_faster(work, &d.host, &d.device, &d.why);
+  if (d.devices && from > 0)
+    d.why = "DAVIT_BLAS_FROM";
+  return d;
+}
+
+/* For exact bits the CPU will do where there is no GPU. */
+static dvt_decision decide_on_exact(void) {
+  dvt_decision d = {0};
+  const int *numbers;
+  set_least(-INFINITY);
+  d.devices = dvt_dropin_devices(&numbers, &d.why) > 0;
+  if (d.devices)
+    d.why = "DAVIT_BLAS_ARITHMETIC";
   return d;
 }
 
 /* Of a right call that may be worth devices. */
 static dvt_decision decide(const dvt_call *call) {
+  if (dvt_dropin_products() == DVT_EXACT_BITS && call->routine == DVT_GEMM)
+    return decide_on_exact();
   return dvt_decide(&(dvt_work){.calls = call,
                                 .count = 1,
                                 .product = (double)call->m * (double)call->n * (double)call->k,
@@ -152,7 +189,7 @@ bool dvt_is_right(const dvt_call *g) {
 
 /* ---- carrying it out ---- */
 
-enum { TEXT = 128 };
+enum { TEXT = 256 };
 
 /* "dgemm NT 8192 8192 8192" */
 static const char *describe(const dvt_call *call, char *text, size_t size) {
@@ -207,8 +244,8 @@ void dvt_log_devices(const char *text, const dvt_decision *d, double seconds) {
   const int count = dvt_dropin_devices(&numbers, &why);
   for (int i = 0, length = 0; i < count && length < (int)sizeof list - 12; i++)
     length += snprintf(list + length, sizeof list - (size_t)length, i ? ",%d" : "%d", numbers[i]);
-  if (from > 0)
-    dvt_log("%s: devices %s, DAVIT_BLAS_FROM; %.3g ms", text, list, 1e3 * seconds);
+  if (d->host <= 0)
+    dvt_log("%s: devices %s, %s; %.3g ms", text, list, d->why, 1e3 * seconds);
   else
     dvt_log("%s: devices %s, sooner there; %.3g ms, predicted %.3g ms, host %.3g ms", text, list,
             1e3 * seconds, 1e3 * d->device, 1e3 * d->host);
@@ -267,17 +304,29 @@ void dvt_say_failed(const char *text, bool broken, const char *sentence) {
   abort();
 }
 
+static void describe_arithmetic(const dvt_ran *ran, char *text, size_t size) {
+  const size_t length = strlen(text);
+  if (ran->moduli)
+    snprintf(text + length, size - length, ", exact in %d moduli", ran->moduli);
+  else if (ran->why_native)
+    snprintf(text + length, size - length, ", native as %s", ran->why_native);
+}
+
 static bool run_on_devices(const dvt_call *call, const dvt_decision *d, const char **sentence) {
   char text[TEXT];
+  dvt_ran ran = {.moduli = 0};
   const int64_t begin_ns = dvt_now_ns();
   dvt_barrier_enter_devices();
-  const dvt_outcome outcome = dvt_dropin_devices_run(call, sentence);
+  const dvt_outcome outcome = dvt_dropin_devices_run(call, &ran);
   dvt_barrier_leave_devices();
   describe(call, text, sizeof text);
-  if (outcome != DVT_DONE)
-    dvt_say_failed(text, outcome == DVT_BROKEN, *sentence);
-  else if (dvt_log_on())
+  *sentence = ran.sentence;
+  if (outcome != DVT_DONE) {
+    dvt_say_failed(text, outcome == DVT_BROKEN, ran.sentence);
+  } else if (dvt_log_on()) {
+    describe_arithmetic(&ran, text, sizeof text);
     dvt_log_devices(text, d, seconds_since(begin_ns));
+  }
   return outcome == DVT_DONE;
 }
 

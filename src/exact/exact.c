@@ -19,6 +19,7 @@
 #include "src/base/arithmetic.h"
 #include "src/base/clock.h"
 #include "src/base/ending.h"
+#include "src/exact/processes.h"
 #include "src/exact/rows.h"
 #include "src/runtime/graph.h"
 #include "src/runtime/memory.h"
@@ -82,6 +83,8 @@ typedef struct product {
   dvt_exact_choice choice;
   bool looks, computes; /* at what is needed; the product */
   bool holds;           /* there is memory for the planes of the choice */
+  bool infinite;        /* a number is not finite */
+  bool follows;         /* another process has to multiply natively */
   int windows;
   dvt_graph graph;
   int32_t tasks;
@@ -345,7 +348,7 @@ static davit_status clear_need(product *p, int w) {
   return dvt_graph_copy(&p->graph, &new, &copy);
 }
 
-static dvt_exact_choice choose(const product *p, int first, int end) {
+static dvt_exact_need need_of(const product *p, int first, int end) {
   dvt_exact_need all = p->need[first];
   for (int w = first + 1; w < end; w++) {
     const dvt_exact_need *n = &p->need[w];
@@ -354,7 +357,11 @@ static dvt_exact_choice choose(const product *p, int first, int end) {
     for (int s = 0; s < 2; s++)
       all.bits[s] = n->bits[s] > all.bits[s] ? n->bits[s] : all.bits[s];
   }
-  return dvt_exact_choose(p->g->type, p->length, &all, p->windows, p->options->moduli);
+  return all;
+}
+
+static dvt_exact_choice choose(const product *p, const dvt_exact_need *need) {
+  return dvt_exact_choose(p->g->type, p->length, need, p->windows, p->options->moduli);
 }
 
 static int planes_of(const product *p, const worker *e, int s, const dvt_exact_choice *choice) {
@@ -376,7 +383,8 @@ static davit_status decide(product *p, int w) {
   DVT_TRY(look_at_tile(p, w, (range){0, e->arrived[0]}, (range){0, e->arrived[1]}));
   DVT_TRY(fetch_need(p, w, &task));
   DVT_TRY(dvt_graph_await(&p->graph, task));
-  set_choice(p, choose(p, w, w + 1));
+  const dvt_exact_need need = need_of(p, w, w + 1);
+  set_choice(p, choose(p, &need));
   return DAVIT_SUCCESS;
 }
 
@@ -644,11 +652,22 @@ static void free_memory(product *p) {
 
 /* ---- passes ---- */
 
-static bool is_finite(const product *p) {
-  for (int w = 0; w < p->workers; w++)
-    if (p->need[w].infinite)
-      return false;
-  return true;
+/* What all of C needs, that of other processes too. A first tile that asks for too much is enough. */
+static dvt_exact_choice choose_for_all(product *p) {
+  dvt_exact_need need = need_of(p, 0, p->workers);
+  p->follows = !dvt_exact_share(p->options->processes, &need);
+  p->infinite = need.infinite;
+  return p->follows ? (dvt_exact_choice){.moduli = 0} : choose(p, &need);
+}
+
+/* Where C is read, nobody computes before all have memory: else what is read would be lost. */
+static bool may_compute(product *p) {
+  dvt_exact_need nothing = {.infinite = 0};
+  p->follows =
+      p->computes && !p->looks && p->g->beta != 0 && !dvt_exact_share(p->options->processes, &nothing);
+  if (p->follows)
+    p->choice.moduli = 0;
+  return !p->follows;
 }
 
 /* Looks at C and computes it, in one pass where C is not read, until the choice is what all of C needs. Where one window
@@ -662,17 +681,19 @@ static davit_status run_passes(product *p, bool *fits) {
     DVT_TRY(find_memory(p, fits));
     if (!*fits)
       return DAVIT_SUCCESS;
+    if (!may_compute(p))
+      return DAVIT_SUCCESS;
     p->holds = true;
     DVT_TRY(pass(p));
-    if (p->holds) {
-      const dvt_exact_choice wanted = p->looks ? choose(p, 0, p->workers) : p->choice;
+    if (p->holds || p->choice.moduli == 0) {
+      const dvt_exact_choice wanted = p->looks ? choose_for_all(p) : p->choice;
       done = p->computes && is_same(&wanted, &p->choice);
       p->looks = false;
       p->computes = true;
       set_choice(p, wanted);
     }
     if (p->choice.moduli == 0) {
-      if (p->windows > 1 || !is_finite(p))
+      if (p->windows > 1 || p->infinite || p->follows)
         return DAVIT_SUCCESS;
       p->windows = DVT_EXACT_WINDOWS;
       p->looks = true;
@@ -827,7 +848,8 @@ static davit_status run(product *p) {
   p->report->arithmetic = p->choice.moduli ? DAVIT_ARITHMETIC_EXACT : DAVIT_ARITHMETIC_NATIVE;
   p->report->why_native = p->choice.moduli ? NULL
                           : !fits          ? "the devices have too little memory for it"
-                          : !is_finite(p)  ? "a number of an operand is not finite"
+                          : p->follows     ? "another process has to multiply natively"
+                          : p->infinite    ? "a number of an operand is not finite"
                                            : "the exponents of the operands are too far apart";
   free_memory(p);
   davit_free(pinned);

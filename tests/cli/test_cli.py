@@ -194,14 +194,35 @@ def test_gemm_explains():
 
 
 def test_gemm_arithmetic():
-    """Products are native; emulation is cuBLAS's own matter."""
-    a = save("a.npy", noise(np.random.default_rng(5), 20, 20))
+    """Products are native, or exact sums with the same bits wherever they are computed; emulation is cuBLAS's own matter."""
+    rng = np.random.default_rng(5)
+    a = save("a.npy", noise(rng, 20, 20))
     davit("gemm", a, a, "-o", "c.npy")
     davit("gemm", a, a, "--arithmetic", "native", "-o", "d.npy")
     expect(open("c.npy", "rb").read() == open("d.npy", "rb").read(), "native is what davit does")
     refuse(("gemm", a, a, "--arithmetic", "emulated", "-o", "e.npy"), "cuBLAS has variables for it, which work here too",
            "slower on the cards that were measured", code=2)
-    refuse(("gemm", a, a, "--arithmetic", "exact", "-o", "e.npy"), "--arithmetic", "native", code=2)
+    refuse(("gemm", a, a, "--arithmetic", "precise", "-o", "e.npy"), "--arithmetic", "native, exact or emulated", code=2)
+    for dtype in ("f8", "f4", "c16", "c8"):
+        b = save("b.npy", noise(rng, 70, 130, dtype=dtype))
+        c = save("c0.npy", noise(rng, 130, 130, dtype=dtype), order="F")
+        options = ("--transa", "--c0", c, "--alpha", "0.7", "--beta", "-1", "--arithmetic", "exact", "--check")
+        files = set()
+        for devices in ("host", "cpu", "-1"):
+            report = run_json("gemm", b, b, "--devices", devices, *options, "-o", "e.npy")
+            expect(report["arithmetic"] == "exact" and 4 < report["moduli"] < 20 and "why_native" not in report, str(report))
+            expect("min(k, 64)" in report["check"] and report["error"] <= report["bound"], str(report))
+            files.add(open("e.npy", "rb").read())
+        expect(len(files) == 1, f"{dtype}: the same bits everywhere")
+    error = davit("gemm", b, b, *options, "-v", "--explain")
+    expect("arithmetic: exact" in error.err and "moduli: " in error.err, error.err)
+    expect(b"exact sums in" in error.out, f"--explain: {error}")
+    nan = save("nan.npy", np.full((9, 9), np.nan))
+    result = davit("gemm", nan, nan, "--arithmetic", "exact", "-o", "e.npy")
+    expect("multiplied natively: a number of an operand is not finite" in result.err, result.err)
+    report = run_json("gemm", nan, nan, "--arithmetic", "exact", "-o", "e.npy")
+    expect(report["arithmetic"] == "native" and "not finite" in report["why_native"], str(report))
+    expect(run_json("gemm", a, a, "-o", "e.npy")["arithmetic"] == "native", "as a rule")
 
 
 def test_gemm_edges():

@@ -135,6 +135,49 @@ class Programs:
         self.expect(log, "dgemm NN 1000 1000 40000: " + cpu, 3)
         self.expect(log, "dgemm NN 90 90 700: " + cpu)
 
+    def exact(self):
+        """Exact products: where calls go to devices anyway, or everywhere, then with the same bits on one device and the CPU."""
+        program = """
+            from hashlib import sha256
+            from scipy.linalg import blas
+            hash = sha256()
+            for dtype in "fdFD":
+                a, b = matrix(70, 50, dtype), matrix(50, 90, dtype)
+                x = a @ b
+                close(x, product(a, b))
+                y = a[:9] @ b[:, :7]
+                close(y, product(a[:9], b[:, :7]))
+                hash.update(x.tobytes() + y.tobytes())
+            a[3, 4] = np.nan
+            assert np.isnan((a @ b)[3]).all() and not np.isnan((a @ b)[:3]).any()
+            close(a[9:] @ a[9:].T, product(a[9:], a[9:].T))
+            print(hash.hexdigest())
+            """
+        exact, bits = ({"DAVIT_BLAS_ARITHMETIC": value} for value in ("exact", "exact-bits"))
+        native, log = self.python(program, self.preload, DEVICES, {"DAVIT_BLAS_ARITHMETIC": "native"})
+        if any("exact" in line for line in log):
+            raise Failed("native is the rule")
+        _, log = self.python(program, self.preload, DEVICES, exact)
+        self.expect(log, r": [sdcz]gemm NN 90 70 50, exact in \d+ moduli: devices 0,1, DAVIT_BLAS_FROM; [0-9.e-]+ ms$", 4)
+        self.expect(log, ": zgemm NN 90 70 50, native as a number of an operand is not finite: devices 0,1, DAVIT_BLAS_FROM")
+        self.expect(log, ": [sdcz]gemm NN 7 9 50: host, smaller than DAVIT_BLAS_FROM", 4)
+        found = set()
+        for devices, shown in (({"DAVIT_BLAS_DEVICES": "0,1"}, "0,1"), ({"DAVIT_BLAS_DEVICES": "1"}, "1"),
+                               ({"DAVIT_BLAS_DEVICES": "", "DAVIT_BLAS_FROM": "32"}, "-1"),
+                               ({"DAVIT_BLAS_DEVICES": "0", "DAVIT_BLAS_FROM": "1000"}, "0")):
+            output, log = self.python(program, self.preload, devices, bits)
+            found.add(output)
+            for size in "90 70 50", "7 9 50":
+                self.expect(log, rf": [sdcz]gemm NN {size}, exact in \d+ moduli: devices {shown}, DAVIT_BLAS_ARITHMETIC; ", 4)
+            if shown == "-1":
+                self.expect(log, r"zsyrk .. 61 50: host, DAVIT_BLAS_DEVICES names none")
+        if len(found) != 1 or native in found:
+            raise Failed(f"the same bits everywhere, other ones than native products: {found} {native}")
+        for first in "", "np.linalg.solve(np.eye(99), np.ones(99))\n":
+            quiet, _ = self.python(first + textwrap.dedent(program), self.preload, {"DAVIT_BLAS_DEVICES": "", "DAVIT_BLAS_LOG": ""}, bits)
+            if quiet not in found:
+                raise Failed("without a log small calls are exact, too")
+
     def wrong_environment(self):
         program = "a = matrix(40, 40)\nclose(a @ a, product(a, a))"
         for devices, sentence in (("0,77", "names a device that is not there"), ("0;1", "is no list of numbers"),
@@ -144,6 +187,10 @@ class Programs:
             self.expect(output.splitlines(), r"^libdavit_blas \d+: no devices: DAVIT_BLAS_DEVICES " + sentence)
         output, _ = self.python(program, self.preload, DEVICES, {"DAVIT_BLAS_FROM": "many"})
         self.expect(output.splitlines(), "DAVIT_BLAS_FROM=many is no size; it is ignored")
+        output, log = self.python(program + "\na @ a", self.preload, DEVICES, {"DAVIT_BLAS_ARITHMETIC": "precise"})
+        self.expect(log, "dgemm NN 40 40 40: devices 0,1, DAVIT_BLAS_FROM", 2)
+        if output.count("DAVIT_BLAS_ARITHMETIC=precise is not native, exact or exact-bits; it is ignored\n") != 1:
+            raise Failed(output)
         output, _ = self.python(program, self.preload, {"DAVIT_BLAS_LOG": "/nowhere/log"})
         self.expect(output.splitlines(), "DAVIT_BLAS_LOG: cannot write /nowhere/log: No such file")
         output, _ = self.python(program, self.preload, {"DAVIT_BLAS_LOG": "stderr"})
@@ -721,7 +768,7 @@ class Programs:
         self.expect(log, "dpotrf [LU] 80: devices 0,1")
 
 
-CASES = ["numpy", "small", "prediction", "wrong_environment", "predicted", "failures", "threads", "cores", "alone",
+CASES = ["numpy", "small", "exact", "prediction", "wrong_environment", "predicted", "failures", "threads", "cores", "alone",
          "not_a_number", "added", "fork", "processes", "log_files", "at_exit", "c", "gomp", "fortran", "ilp64", "lapack"]
 
 

@@ -194,6 +194,29 @@ def test_gemm():
     expect_same(["out.npy"], "gemm", "a.npy", "b.npy", "-o", "out.npy", "--devices", "cpu")
 
 
+def test_exact_gemm():
+    """Exact sums have the same bits on any number of ranks, also where the ranks' parts alone would need other moduli."""
+    rng = np.random.default_rng(12)
+    for dtype in ("f8", "f4", "c16", "c8"):
+        a, b = noise(rng, 200, 90, dtype=dtype), noise(rng, 90, 150, dtype=dtype)
+        save("plain.npy", a)
+        a[:64] = np.rint(1000 * a[:64])  # nothing of them would be rounded
+        save("a.npy", a, order="F")
+        save("b.npy", b)
+        save("c.npy", noise(rng, 200, 150, dtype=dtype))
+        for ranks, operands in (((3,), ["plain.npy", "b.npy"]),
+                                ((2, 6), ["a.npy", "b.npy", "--c0", "c.npy", "--alpha", "0.7", "--beta", "-1"])):
+            expect_same(["out.npy"], "gemm", *operands, "--arithmetic", "exact", "-o", "out.npy", ranks=ranks)
+    job = run(3, "gemm", "a.npy", "b.npy", "--arithmetic", "exact", "-o", "out.npy", "--check", "--json")
+    found = json.loads(job.out)
+    alone = json.loads(davit("gemm", "a.npy", "b.npy", "--arithmetic", "exact", "-o", "out.npy", "--json").out)
+    expect(found["arithmetic"] == "exact" and found["moduli"] == alone["moduli"] and found["error"] <= found["bound"], str(job))
+    a[150, 3] = np.inf
+    save("a.npy", a)
+    job = run(3, "gemm", "a.npy", "b.npy", "--arithmetic", "exact", "-o", "out.npy", "--json")
+    expect("not finite" in json.loads(job.out)["why_native"], f"native on all ranks: {job}")
+
+
 def test_json():
     save("x.npy", np.arange(1000.0))
     save("a.npy", np.eye(70))

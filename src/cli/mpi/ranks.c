@@ -79,6 +79,12 @@ static davit_status reduce(davit_operator op, davit_type type, int64_t n, const 
   return davit_mpi_reduce(MPI_COMM_WORLD, op, type, n, x, result);
 }
 
+static void maxima(int count, double *values) {
+  MPI_Request request;
+  MPI_Iallreduce(MPI_IN_PLACE, values, count, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD, &request);
+  wait_for(&request);
+}
+
 static davit_status scan(davit_operator op, davit_type type, davit_scan_kind kind, int64_t n, const void *x,
                          const uint8_t *flags, void *y) {
   return flags ? davit_mpi_segmented_scan(MPI_COMM_WORLD, op, type, kind, n, x, flags, y)
@@ -96,4 +102,5 @@ __attribute__((visibility("default"))) const cli_ranks_table cli_ranks_mpi = {
     .receive = receive,
     .reduce = reduce,
     .scan = scan,
+    .maxima = maxima,
 };
