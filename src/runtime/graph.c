@@ -58,7 +58,9 @@ davit_status dvt_graph_wait(dvt_graph *g, davit_status status) {
 void dvt_graph_close(dvt_graph *g) {
   for (int64_t i = 0; g->record && i < g->tasks; i++)
     dvt_record_drop(g->record[i]);
-  for (int i = 0; g->lane && i < g->lanes; i++)
+  /* The next graph takes its streams in the opposite order: a kernel on a stream that has carried copies waits for what
+   * is queued on the copy engine, the copies of that graph. */
+  for (int i = g->lane ? g->lanes - 1 : -1; i >= 0; i--)
     if (g->lane[i])
       dvt_lane_release(g->lane[i]);
   free(g->record);
