@@ -183,6 +183,10 @@ davit_status dvt_stream_acquire(int device, dvt_stream **taken) {
   return DAVIT_SUCCESS;
 }
 
+davit_status dvt_stream_acquire_urgent(int device, dvt_stream **taken) {
+  return dvt_stream_acquire(device, taken);
+}
+
 void dvt_stream_release(dvt_stream *s) {
   s->adopted = NULL;
   pthread_mutex_lock(&streams_lock);

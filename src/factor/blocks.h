@@ -153,7 +153,9 @@ struct dvt_factor_rule {
   /* The host looks at a block when the next one is on its way to the devices (1), or at once, before others are updated
    * with it (0). */
   int settles_behind;
-  int64_t longest; /* columns (rows) of a block */
+  int64_t longest; /* columns (rows) of a block, */
+  int64_t count;   /* and blocks of a device, where they are not longer */
+  bool urgent;     /* its panels are many short kernels, which go before those of the updates */
   bool merges;     /* the blocks that a panel updates on a device are one matrix, not one after the other */
   /* Blocks that come to a device in the time that a panel takes; 0: a panel updates all blocks at once. */
   int64_t arrivals;

@@ -86,6 +86,7 @@ static davit_status solve(dvt_factoring *f) {
 
 const dvt_factor_rule dvt_cholesky_rule = {.name = "potrf",
                                            .longest = 1536,
+                                           .count = 12,
                                            .triangle = true,
                                            .settles_behind = 1,
                                            .factor = factor,

@@ -310,24 +310,22 @@ static davit_status catch_up(dvt_factoring *f, int64_t k, int64_t from, int64_t 
   if (from == end)
     return DAVIT_SUCCESS;
   const dvt_group g = dvt_group_of(f, &f->a, 0, from, end);
-  DVT_TRY(f->rule->exchange(f, 0, k, &g));
+  if (by_rows(f))
+    DVT_TRY(f->rule->exchange(f, 0, k, &g));
   for (int64_t panel = 0; panel <= k; panel++) {
     f->worker[0].panel = in_place(f, panel);
     DVT_TRY(update(f, panel, from, end, DVT_UPDATE));
   }
-  return store_rows(f, k, from, end, 0, final_rows(f, k));
+  return by_rows(f) ? store_rows(f, k, from, end, 0, final_rows(f, k)) : DAVIT_SUCCESS;
 }
 
-/* Panel k, which the devices have: the next block on a lane of its own, then the one behind it, which is wanted next. */
+/* With panel k, which the devices have: the next block on a lane of its own. */
 static davit_status update_all(dvt_factoring *f, int64_t k, int64_t end) {
-  const int64_t next = k + 1 < end ? k + 2 : end, soon = next + f->workers < end ? next + f->workers : end,
-                reach = reach_of(f, k, end);
+  const int64_t next = k + 1 < end ? k + 2 : end, reach = reach_of(f, k, end);
   DVT_TRY(update(f, k, k + 1, next, DVT_NEXT));
-  DVT_TRY(update(f, k, next, soon < reach ? soon : reach, DVT_UPDATE));
-  DVT_TRY(update(f, k, soon, reach, DVT_UPDATE));
-  if (!by_rows(f))
-    return DAVIT_SUCCESS;
-  DVT_TRY(pass(f, k, reach));
+  DVT_TRY(update(f, k, next, reach, DVT_UPDATE));
+  if (by_rows(f))
+    DVT_TRY(pass(f, k, reach));
   return catch_up(f, k, reach, reach_of(f, k + 1, end));
 }
 

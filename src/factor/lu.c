@@ -211,7 +211,9 @@ static davit_status finish(dvt_factoring *f) {
 }
 
 const dvt_factor_rule dvt_lu_rule = {.name = "getrf",
-                                     .longest = 1536,
+                                     .longest = 1024,
+                                     .count = 16,
+                                     .urgent = true,
                                      .merges = true,
                                      .arrivals = 3,
                                      .extra = extra,

@@ -132,11 +132,11 @@ static void free_memory(dvt_factoring *f) {
 
 /* ---- how long blocks are ---- */
 
-/* So long that products of blocks are fast, and so short that the first block does not keep all devices waiting: twelve
+/* So long that products of blocks are fast, and so short that the first block does not keep all devices waiting: as many
  * for each device, of the lengths that were the fastest on one card at 8192 and 20000 (docs/notes/solve.md). */
 static int64_t choose_width(const dvt_factor_rule *rule, int64_t n, int workers) {
   const int64_t shortest = 256;
-  const int64_t even = dvt_divide_up(n, 12 * (int64_t)workers);
+  const int64_t even = dvt_divide_up(n, rule->count * workers);
   const int64_t width = even < shortest ? shortest : even > rule->longest ? rule->longest : even;
   return (width + 63) / 64 * 64;
 }
@@ -265,7 +265,9 @@ static davit_status open_lanes(dvt_factoring *f) {
       if (!has_lane(f, w, role))
         continue;
       threads += !f->worker[w].streams;
-      DVT_TRY(dvt_graph_add_lane(&f->graph, w * DVT_FACTOR_ROLES + role, f->worker[w].device));
+      const bool urgent = role == DVT_NEXT && f->rule->urgent;
+      DVT_TRY((urgent ? dvt_graph_add_urgent_lane
+                      : dvt_graph_add_lane)(&f->graph, w * DVT_FACTOR_ROLES + role, f->worker[w].device));
     }
   if (f->rule->finish && f->call->work == DVT_FACTOR) {
     const int place = f->a.matrix.place;

@@ -169,6 +169,8 @@ static davit_status solve(dvt_factoring *f) {
 
 const dvt_factor_rule dvt_qr_rule = {.name = "geqrf",
                                      .longest = 512,
+                                     .count = 12,
+                                     .urgent = true,
                                      .extra = extra,
                                      .factor = factor,
                                      .store = store,

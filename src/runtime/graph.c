@@ -19,6 +19,12 @@ davit_status dvt_graph_add_lane(dvt_graph *g, int lane, int device) {
   return DAVIT_SUCCESS;
 }
 
+davit_status dvt_graph_add_urgent_lane(dvt_graph *g, int lane, int device) {
+  DVT_TRY(dvt_lane_open_urgent(device, &g->lane[lane]));
+  g->lane[lane]->company = &g->company;
+  return DAVIT_SUCCESS;
+}
+
 static davit_status begin(dvt_graph *g, const dvt_graph_task *task) {
   for (int i = 0; i < task->count; i++)
     DVT_TRY(dvt_lane_wait(g->lane[task->lane], g->record[task->follows[i]]));
