@@ -265,9 +265,15 @@ davit_status dvt_factor_sweep(dvt_factoring *f, bool descending, dvt_factor_step
 
 /* ---- factorisations ---- */
 
-/* Updates the blocks of A from `first` to `end` with panel k, where the rule says so those of a device as one. */
+/* Whether blocks that are on their way may be updated later: one device has all panels in place. */
+static bool catches_up(const dvt_factoring *f) {
+  return f->rule->arrivals > 0 && f->workers == 1 && f->whole;
+}
+
+/* Updates the blocks of A from `first` to `end` with panel k: where the rule says so those of a device as one, unless
+ * they are on their way. */
 static davit_status update(dvt_factoring *f, int64_t k, int64_t first, int64_t end, int role) {
-  if (!f->rule->merges)
+  if (!f->rule->merges || (k == 0 && !catches_up(f)))
     return each_alone(f, k, &f->a, first, end, f->rule->update, role);
   for (int w = 0; w < f->workers; w++) {
     const dvt_group g = dvt_group_of(f, &f->a, w, first, end);
@@ -286,23 +292,23 @@ static int64_t final_rows(const dvt_factoring *f, int64_t k) {
   return k + 1 < f->panels ? dvt_block_start(&f->a, k + 1) : dvt_blocks_length(&f->a);
 }
 
-/* The rows beside the diagonal of panel k, when it has updated the blocks below `end`; the others before it have theirs
- * exchanged. */
+/* The rows of panel k, when it has updated the blocks below `end`: those before it have their rows exchanged. The left
+ * part does not wait for the right one. */
 static davit_status pass(dvt_factoring *f, int64_t k, int64_t end) {
   for (int w = 0; w < f->workers; w++) {
     const dvt_group g = dvt_group_of(f, &f->a, w, 0, k);
     if (g.width > 0)
       DVT_TRY(f->rule->exchange(f, k, k, &g));
   }
-  return store_rows(f, k, 0, end, dvt_block_start(&f->a, k), final_rows(f, k));
+  const int64_t low = dvt_block_start(&f->a, k), high = final_rows(f, k);
+  DVT_TRY(store_rows(f, k, 0, k + 1, low, high));
+  return store_rows(f, k, k + 1, end, low, high);
 }
 
-/* While blocks are on their way, a panel updates no more of them than will have come: one device that has all panels in
- * place updates the others with them later. */
+/* A panel updates no more blocks than will have come. */
 static int64_t reach_of(const dvt_factoring *f, int64_t k, int64_t end) {
   const int64_t reach = k + 2 + (k + 1) * (f->rule->arrivals - 1);
-  return f->rule->arrivals == 0 || f->workers > 1 || !f->whole || k + 1 >= f->panels || reach > end ? end
-                                                                                                    : reach;
+  return !catches_up(f) || k + 1 >= f->panels || reach > end ? end : reach;
 }
 
 /* Updates the blocks from `from` to `end` with panels 0 to k, all in place. */
@@ -334,7 +340,7 @@ static davit_status update_slab(dvt_factoring *f, int64_t first, int64_t end) {
   for (int64_t k = 0; k < first && k < f->panels; k++) {
     const int64_t origin = f->rule->triangle ? dvt_block_start(&f->a, first) : dvt_block_start(&f->a, k);
     DVT_TRY(distribute(f, k, origin, first, end, false));
-    DVT_TRY(each_alone(f, k, &f->a, first, end, f->rule->update, DVT_UPDATE));
+    DVT_TRY(update(f, k, first, end, DVT_UPDATE));
   }
   return DAVIT_SUCCESS;
 }
