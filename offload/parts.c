@@ -8,7 +8,10 @@
 #include "offload/runtime/launch.h"
 #include "src/base/arithmetic.h"
 
-enum { TEAM = 256, COLUMNS = 8, MOST_TEAMS = 4096 };
+enum { TEAM = 256, COLUMNS = 8, MOST_TEAMS = 4096, SHORT = 12 * TEAM };
+
+/* Scratch memory for rows; of that size it stays in the caches of large GPUs. */
+enum { ROOM_BYTES = 32 << 20 };
 
 #define EACH "offload/parts.inc"
 #include "offload/each_blas.inc"
@@ -28,8 +31,19 @@ davit_status dvt_permute_device(const dvt_site *site, const void *permute) {
   void *room;
   if (p->count == 0 || p->n == 0)
     return DAVIT_SUCCESS;
-  DVT_TRY(site->workspace(site, (size_t)(p->count * p->n) * davit_type_bytes(p->type), &room));
-  return BY_TYPE(p->type, permute)(site, p, room);
+  if (p->count <= SHORT)
+    return BY_TYPE(p->type, permute_short)(site, p);
+  const size_t column = (size_t)p->count * davit_type_bytes(p->type);
+  const int64_t most = (int64_t)(ROOM_BYTES / column) / COLUMNS * COLUMNS,
+                columns = dvt_at_most(p->n, most > COLUMNS ? most : COLUMNS);
+  DVT_TRY(site->workspace(site, column * (size_t)columns, &room));
+  for (int64_t j = 0; j < p->n; j += columns) {
+    dvt_permute some = *p;
+    some.a = (char *)p->a + (size_t)(j * p->lda) * davit_type_bytes(p->type);
+    some.n = dvt_at_most(columns, p->n - j);
+    DVT_TRY(BY_TYPE(p->type, permute)(site, &some, room));
+  }
+  return DAVIT_SUCCESS;
 }
 
 davit_status dvt_unit_device(const dvt_site *site, const void *unit) {

@@ -7,6 +7,7 @@
 #define DAVIT_TESTS_STREAM_H
 
 #include <sched.h>
+#include <unistd.h>
 
 #include "offload/runtime/device.h"
 #include "offload/runtime/stream.h"
@@ -33,7 +34,7 @@ struct dvt_stream {
   pthread_mutex_t lock;
   pthread_cond_t changed;
   item *first, **end;
-  int unfinished;
+  int unfinished, number;
   dvt_stream *adopted; /* which it works on instead of itself */
   dvt_stream *side;    /* callbacks run here, held up by nothing behind their marks */
   dvt_stream *next;
@@ -51,6 +52,8 @@ static struct device_calls {
   atomic_int in_callbacks; /* where none is allowed */
   atomic_int until_lost;   /* counts down to the one that fails, once; 0: none does */
 } device_calls;
+
+static atomic_int lame; /* the number of a stream, from 1 on, whose items are all late; 0: of none */
 
 static _Thread_local bool in_callback;
 static pthread_mutex_t streams_lock = PTHREAD_MUTEX_INITIALIZER, marks_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -142,6 +145,8 @@ static void *run_stream(void *argument) {
     pthread_mutex_unlock(&s->lock);
     for (int i = random_below(&random, DELAYED_OF) ? 0 : random_below(&random, 20); i > 0; i--)
       sched_yield();
+    if (atomic_load(&lame) == s->number)
+      usleep(1000);
     run_item(one);
     pthread_mutex_lock(&s->lock);
     s->unfinished--;
@@ -152,7 +157,9 @@ static void *run_stream(void *argument) {
 }
 
 static dvt_stream *new_stream(void) {
+  static atomic_int count;
   dvt_stream *s = calloc(1, sizeof *s);
+  s->number = atomic_fetch_add(&count, 1) + 1;
   pthread_mutex_init(&s->lock, NULL);
   pthread_cond_init(&s->changed, NULL);
   s->end = &s->first;
@@ -174,6 +181,10 @@ davit_status dvt_stream_acquire(int device, dvt_stream **taken) {
   }
   *taken = s;
   return DAVIT_SUCCESS;
+}
+
+davit_status dvt_stream_acquire_urgent(int device, dvt_stream **taken) {
+  return dvt_stream_acquire(device, taken);
 }
 
 void dvt_stream_release(dvt_stream *s) {

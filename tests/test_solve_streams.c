@@ -7,6 +7,7 @@
 #include "offload/solve.h"
 #include "src/base/arithmetic.h"
 #include "src/base/inject.h"
+#include "src/factor/blocks.h"
 
 /* ---- stands in for what enqueues on a GPU: the host form, a little later ---- */
 
@@ -261,6 +262,28 @@ CASE(test_qr) {
 
 CASE(test_least_squares) {
   repeat(try_least_squares, 50);
+}
+
+/* Whichever stream is late, the others wait for it: LU over all devices, with streams enough for lanes and callbacks. */
+CASE(test_lame_streams) {
+  const int64_t n = 120, block = 8;
+  const size_t bytes = (size_t)n * sizeof(int);
+  for (int stream = 1; stream <= 2 * DVT_FACTOR_ROLES * spread; stream++) {
+    SCOPE;
+    uint64_t seed = (uint64_t)stream;
+    int *pivots = kept(bytes), *whole = kept(bytes), info;
+    const spreading s = {
+        .options = {.devices = devices, .device_count = spread, .block = block, .separate_memory = true}};
+    pair p = random_pair(&seed, n, n);
+    if (left_out())
+      continue;
+    CHECK(dvt_getrf_host(&host, &(dvt_getrf){DAVIT_DOUBLE, n, n, p.whole, p.ld, whole, &info, false}));
+    atomic_store(&lame, stream);
+    CHECK(davit_dgetrf(n, n, p.a, p.ld, pivots, &s.options));
+    atomic_store(&lame, 0);
+    assert_memory_equal(pivots, whole, bytes);
+    expect_as_whole("getrf", &p, &s, 1e-8);
+  }
 }
 
 /* ---- failures ---- */

@@ -35,6 +35,7 @@ struct dvt_stream {
   pthread_mutex_t side_lock;
   source *sources[DVT_MAX_ORDINALS]; /* made when they are needed, as are the next ones */
   void *cublas, *cusolver;
+  bool urgent;
   dvt_stream *next;
 };
 
@@ -51,7 +52,7 @@ typedef struct notifier {
 } notifier;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static dvt_stream *free_streams[DVT_MAX_ORDINALS];
+static dvt_stream *free_streams[DVT_MAX_ORDINALS][2];      /* common, urgent */
 static dvt_device_event *free_events[DVT_MAX_ORDINALS][2]; /* not timed, timed */
 
 static davit_status use(int ordinal) {
@@ -80,7 +81,14 @@ void *dvt_stream_interop(dvt_stream *stream) {
 /* The interop object's stream. LLVM 22's runtime hands the device's number to its plugin, which counts its
  * own devices only, and crashes where the two differ: davit is linked so that GPUs come first and they agree
  * (cmake/Offload.cmake). In a program that is linked otherwise the stream is CUDA's own. */
-static cudaStream_t new_stream(const dvt_device *device, omp_interop_t *made) {
+static cudaStream_t new_stream(const dvt_device *device, bool urgent, omp_interop_t *made) {
+  int least, greatest;
+  cudaStream_t stream = NULL;
+  if (urgent)
+    return dvt_cuda_ok(cudaDeviceGetStreamPriorityRange(&least, &greatest)) &&
+                   dvt_cuda_ok(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, greatest))
+               ? stream
+               : NULL;
   int number = device->info.device, result = 0;
   if (number == device->ordinal) {
     omp_interop_t interop = omp_interop_none;
@@ -88,17 +96,16 @@ static cudaStream_t new_stream(const dvt_device *device, omp_interop_t *made) {
     *made = interop;
     return interop == omp_interop_none ? NULL : omp_get_interop_ptr(interop, omp_ipr_targetsync, &result);
   }
-  cudaStream_t stream = NULL;
   return dvt_cuda_ok(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking)) ? stream : NULL;
 }
 
-static davit_status make(const dvt_device *device, dvt_stream **stream) {
+static davit_status make(const dvt_device *device, bool urgent, dvt_stream **stream) {
   dvt_stream *made = dvt_allocate(1, sizeof *made);
   if (!made)
     return DAVIT_OUT_OF_HOST_MEMORY;
   davit_status status = use(device->ordinal);
   if (status == DAVIT_SUCCESS) {
-    made->stream = made->own = new_stream(device, &made->own_interop);
+    made->stream = made->own = new_stream(device, urgent, &made->own_interop);
     made->interop = made->own_interop;
     if (!made->stream)
       status = davit_fail(DAVIT_DEVICE_ERROR, "device %d gives no stream to work on", device->info.device);
@@ -110,27 +117,36 @@ static davit_status make(const dvt_device *device, dvt_stream **stream) {
   pthread_mutex_init(&made->side_lock, NULL);
   made->device = device->info.device;
   made->ordinal = device->ordinal;
+  made->urgent = urgent;
   *stream = made;
   return DAVIT_SUCCESS;
 }
 
-davit_status dvt_stream_acquire(int device, dvt_stream **stream) {
+static davit_status acquire(int device, bool urgent, dvt_stream **stream) {
   const dvt_device *found = dvt_device_find(device);
   if (!found || found->ordinal < 0 || found->ordinal >= DVT_MAX_ORDINALS)
     return davit_fail(DAVIT_UNSUPPORTED, "device %d has no streams", device);
   pthread_mutex_lock(&lock);
-  dvt_stream *taken = free_streams[found->ordinal];
+  dvt_stream *taken = free_streams[found->ordinal][urgent];
   if (taken)
-    free_streams[found->ordinal] = taken->next;
+    free_streams[found->ordinal][urgent] = taken->next;
   pthread_mutex_unlock(&lock);
   if (!taken) {
     DVT_KEEP_CURRENT;
-    davit_status status = make(found, &taken);
+    davit_status status = make(found, urgent, &taken);
     if (status != DAVIT_SUCCESS)
       return status;
   }
   *stream = taken;
   return DAVIT_SUCCESS;
+}
+
+davit_status dvt_stream_acquire(int device, dvt_stream **stream) {
+  return acquire(device, false, stream);
+}
+
+davit_status dvt_stream_acquire_urgent(int device, dvt_stream **stream) {
+  return acquire(device, true, stream);
 }
 
 /* The handle of cuBLAS, if there is one, follows; or it is made anew when it is needed, as cuSOLVER's is. */
@@ -173,8 +189,8 @@ void dvt_stream_release(dvt_stream *stream) {
     work_on(stream, stream->own, stream->own_interop);
   }
   pthread_mutex_lock(&lock);
-  stream->next = free_streams[stream->ordinal];
-  free_streams[stream->ordinal] = stream;
+  stream->next = free_streams[stream->ordinal][stream->urgent];
+  free_streams[stream->ordinal][stream->urgent] = stream;
   pthread_mutex_unlock(&lock);
 }
 
@@ -433,6 +449,10 @@ static davit_status none(void) {
 davit_status dvt_stream_acquire(int device, dvt_stream **stream) {
   (void)device, (void)stream;
   return none();
+}
+
+davit_status dvt_stream_acquire_urgent(int device, dvt_stream **stream) {
+  return dvt_stream_acquire(device, stream);
 }
 
 void dvt_stream_release(dvt_stream *stream) {

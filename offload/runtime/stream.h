@@ -20,6 +20,9 @@ typedef struct dvt_device_event dvt_device_event;
 
 /* Takes a stream of the device from the pool, or makes one. Released streams must be idle. */
 davit_status dvt_stream_acquire(int device, dvt_stream **stream);
+
+/* One of those whose kernels go before the kernels of all others, as far as the device can. */
+davit_status dvt_stream_acquire_urgent(int device, dvt_stream **stream);
 void dvt_stream_release(dvt_stream *stream);
 int dvt_stream_device(const dvt_stream *stream);
 

@@ -50,7 +50,8 @@ typedef struct dvt_blocks {
   bool by_rows;  /* blocks are rows of the matrix, else columns */
   bool triangle; /* a block begins on the diagonal */
   int64_t width, count;
-  char **at;       /* where each block is on its device */
+  char **at;       /* where each block is on its device, */
+  char **beside;   /* and what its rule keeps beside it */
   int32_t *last;   /* task that has written it, */
   int32_t *stored; /* and task that has stored it */
 } dvt_blocks;
@@ -83,10 +84,19 @@ static inline int64_t dvt_block_ld(const dvt_blocks *b, int64_t k) {
   return b->by_rows ? dvt_block_width(b, k) : dvt_block_length(b, k);
 }
 
+/* Blocks of device w: `first` and those of its own below `end`. More than one have columns of the same length, and lie
+ * behind each other on the device, so that they are one matrix of `width` columns. */
+typedef struct dvt_group {
+  dvt_blocks *blocks;
+  int w;
+  int64_t first, end, width;
+} dvt_group;
+
 /* ---- the state of a run ---- */
 
-/* Lanes of a device. Loads alternate between two, and so do stores: one block of pageable memory is on its way while
- * the host is busy with the end of another. */
+/* Lanes of a device. Loads of pageable memory alternate between two, and so do stores: one block is on its way while the
+ * host is busy with the end of another. Other copies have one lane, for a GPU may begin what waits on another when
+ * the first is empty, so that block 1 would be the last but half. */
 enum { DVT_LOAD, DVT_LOAD_2, DVT_STORE, DVT_STORE_2, DVT_PEER, DVT_NEXT, DVT_UPDATE, DVT_FACTOR_ROLES };
 enum { DVT_SLOTS = 3, DVT_NOTHING = -1 };
 
@@ -95,7 +105,8 @@ enum { DVT_SLOTS = 3, DVT_NOTHING = -1 };
 typedef struct dvt_panel {
   char *pointer, *extra;
   int64_t ld, origin;
-  int32_t ready; /* task */
+  int32_t ready;     /* task */
+  int64_t exchanged; /* LU: rows that it exchanges in what it updates */
 } dvt_panel;
 
 typedef struct dvt_worker {
@@ -103,7 +114,7 @@ typedef struct dvt_worker {
   bool streams;
   size_t bytes;       /* that it may use, */
   size_t block_bytes; /* those for blocks, */
-  size_t side_bytes;  /* and those beside them: lists for the end, right-hand sides */
+  size_t side_bytes;  /* and those beside them: a list of rows, right-hand sides */
   char *memory, *slot[DVT_SLOTS];
   int32_t newest[DVT_FACTOR_ROLES];
   /* Newest tasks that read a slot: copies of other devices, NEXT, UPDATE. */
@@ -130,8 +141,8 @@ typedef struct dvt_factoring {
   int *pivots, *rows; /* LU: in pinned memory; its exchanges as lists of rows, as long as row_count says */
   int64_t *row_count;
   int *scratch;
-  bool whole;     /* all blocks are in place at once, and there is room for lists of the end */
-  int *last_rows; /* LU: lists of rows for the end, in pinned memory */
+  bool whole; /* all blocks are in place at once, and there is room for lists of rows */
+  int *lists; /* LU: of the rows that several panels exchange, in pinned memory */
   int failed;
 } dvt_factoring;
 
@@ -142,35 +153,59 @@ struct dvt_factor_rule {
   /* The host looks at a block when the next one is on its way to the devices (1), or at once, before others are updated
    * with it (0). */
   int settles_behind;
-  int64_t longest; /* columns (rows) of a block */
+  int64_t longest; /* columns (rows) of a block, */
+  int64_t count;   /* and blocks of a device, where they are not longer */
+  bool urgent;     /* its panels are many short kernels, which go before those of the updates */
+  bool merges;     /* the blocks that a panel updates on a device are one matrix, not one after the other */
+  /* Blocks that come to a device in the time that a panel takes; 0: a panel updates all blocks at once. */
+  int64_t arrivals;
   /* Bytes beside block k. */
   size_t (*extra)(const dvt_factoring *f, int64_t k);
-  /* Bytes on each device for the end of what is done as a whole. */
-  size_t (*end_bytes)(const dvt_factoring *f);
+  /* Bytes beside the blocks of a device where all stay on the devices. */
+  size_t (*whole_bytes)(const dvt_factoring *f);
   davit_status (*factor)(dvt_factoring *f, int64_t k);
   /* Looks at what block k has given: f->failed. */
   davit_status (*settle)(dvt_factoring *f, int64_t k);
-  /* How much of each column of block k is stored with it; the rest is stored by finish. NULL: all. */
-  int64_t (*settled)(const dvt_factoring *f, int64_t k);
   /* Behind the store of block k, by the tasks of the same lane. */
   davit_status (*store)(dvt_factoring *f, int64_t k, int role);
   /* Makes of a block that is loaded into a slot of its owner the panel that it was. */
   davit_status (*prepare)(dvt_factoring *f, int64_t k);
   /* Brings to device w what is beside panel k; the panel itself is there. */
   davit_status (*bring)(dvt_factoring *f, int64_t k, int w);
-  /* Block `to` of `blocks`, by the panel k that its device has. */
-  davit_status (*update)(dvt_factoring *f, int64_t k, dvt_blocks *blocks, int64_t to, int role);
+  /* A group, by the panel k that its device has. */
+  davit_status (*update)(dvt_factoring *f, int64_t k, const dvt_group *g, int role);
+  /* The rows of a group in the order that panels `from` to k give them: on the devices, where all blocks stay there. */
+  davit_status (*exchange)(dvt_factoring *f, int64_t from, int64_t k, const dvt_group *g);
   /* The systems with the factors, whose panels are in place. */
   davit_status (*solve)(dvt_factoring *f);
   /* Behind everything. */
   davit_status (*finish)(dvt_factoring *f);
 };
 
+static inline bool dvt_takes_turns(const dvt_blocks *b) {
+  return b->matrix.a && b->matrix.place == DAVIT_PAGEABLE;
+}
+
 static inline int dvt_owner(const dvt_factoring *f, int64_t k) {
   return (int)(k % f->workers);
 }
 
-/* Rows of block k that the panels behind it may exchange: two for each of their pivots, and no more than there are. */
+/* Those of device w from `first` to `end`: none where its own `first` is not below `end`. */
+static inline dvt_group dvt_group_of(const dvt_factoring *f, dvt_blocks *blocks, int w, int64_t first,
+                                     int64_t end) {
+  dvt_group g = {blocks, w, first + (w - dvt_owner(f, first) + f->workers) % f->workers, end, 0};
+  for (int64_t k = g.first; k < end; k += f->workers)
+    g.width += dvt_block_width(blocks, k);
+  return g;
+}
+
+/* Rows that panels 0 to k may exchange: two for each of their pivots, and no more than there are. */
+static inline int64_t dvt_first_rows(const dvt_factoring *f, int64_t k) {
+  const int64_t pivots = dvt_block_start(&f->a, k + 1), rows = dvt_blocks_length(&f->a);
+  return 2 * pivots < rows ? 2 * pivots : rows;
+}
+
+/* Rows of block k that the panels behind it may exchange. */
 static inline int64_t dvt_last_rows(const dvt_factoring *f, int64_t k) {
   const int64_t rest = dvt_blocks_length(&f->a) - dvt_block_start(&f->a, k + 1),
                 pivots = dvt_blocks_end(&f->a) - dvt_block_start(&f->a, k + 1), rows = rest > 0 ? rest : 0;

@@ -33,9 +33,11 @@ static davit_status settle(dvt_factoring *f, int64_t k) {
   return DAVIT_SUCCESS;
 }
 
-/* Block `to` minus the product of the parts of panel k that lie beside its rows and columns. */
-static davit_status update(dvt_factoring *f, int64_t k, dvt_blocks *blocks, int64_t to, int role) {
-  const int w = dvt_owner(f, to);
+/* The only block of a group minus the product of the parts of panel k that lie beside its rows and columns. */
+static davit_status update(dvt_factoring *f, int64_t k, const dvt_group *g, int role) {
+  const int w = g->w;
+  const dvt_blocks *blocks = g->blocks;
+  const int64_t to = g->first;
   const dvt_panel *p = &f->worker[w].panel;
   const davit_type type = f->call->type;
   const char uplo = f->call->uplo;
@@ -61,21 +63,20 @@ static davit_status update(dvt_factoring *f, int64_t k, dvt_blocks *blocks, int6
   return DAVIT_SUCCESS;
 }
 
-static davit_status substitute(dvt_factoring *f, int64_t k, dvt_blocks *blocks, int64_t to, int role,
-                               bool back) {
-  const dvt_panel *p = &f->worker[dvt_owner(f, to)].panel;
+static davit_status substitute(dvt_factoring *f, int64_t k, const dvt_group *g, int role, bool back) {
+  const dvt_panel *p = &f->worker[g->w].panel;
   const char uplo = f->call->uplo;
   const dvt_triangle triangle = {
       .uplo = uplo, .trans = (uplo == 'L') == back ? f->adjoint : 'N', .diag = 'N', .pull = back};
-  return dvt_substitute(f, k, blocks, to, role, &triangle, p->pointer, p->ld);
+  return dvt_substitute(f, k, g, role, &triangle, p->pointer, p->ld);
 }
 
-static davit_status forward(dvt_factoring *f, int64_t k, dvt_blocks *blocks, int64_t to, int role) {
-  return substitute(f, k, blocks, to, role, false);
+static davit_status forward(dvt_factoring *f, int64_t k, const dvt_group *g, int role) {
+  return substitute(f, k, g, role, false);
 }
 
-static davit_status backward(dvt_factoring *f, int64_t k, dvt_blocks *blocks, int64_t to, int role) {
-  return substitute(f, k, blocks, to, role, true);
+static davit_status backward(dvt_factoring *f, int64_t k, const dvt_group *g, int role) {
+  return substitute(f, k, g, role, true);
 }
 
 static davit_status solve(dvt_factoring *f) {
@@ -85,6 +86,7 @@ static davit_status solve(dvt_factoring *f) {
 
 const dvt_factor_rule dvt_cholesky_rule = {.name = "potrf",
                                            .longest = 1536,
+                                           .count = 12,
                                            .triangle = true,
                                            .settles_behind = 1,
                                            .factor = factor,

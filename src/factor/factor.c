@@ -66,11 +66,26 @@ davit_status dvt_factor_copy(dvt_factoring *f, int w, int role, dvt_follows *all
   return dvt_graph_copy(&f->graph, &task, copy);
 }
 
-/* ---- blocks ---- */
-
-char *dvt_extra_of(const dvt_factoring *f, int64_t k) {
-  return f->a.at[k] + dvt_factor_dense_bytes(f, &f->a, k);
+/* Of each lane the newest one. */
+void dvt_follow_group(const dvt_factoring *f, dvt_follows *all, const dvt_group *g) {
+  for (int64_t k = g->first; k < g->end; k += f->workers) {
+    const int32_t task = g->blocks->last[k];
+    int i = 0;
+    while (i < all->count && task != DVT_NOTHING && f->lane[all->task[i]] != f->lane[task])
+      i++;
+    if (i == all->count)
+      dvt_follow(all, task);
+    else if (task > all->task[i])
+      all->task[i] = task;
+  }
 }
+
+void dvt_group_written(const dvt_factoring *f, const dvt_group *g, int32_t task) {
+  for (int64_t k = g->first; k < g->end; k += f->workers)
+    g->blocks->last[k] = task;
+}
+
+/* ---- blocks ---- */
 
 /* Elements [low, high) of the first `width` columns (rows) of block k, between two places with their leading
  * dimensions. */
@@ -104,42 +119,47 @@ static part whole(const dvt_blocks *b, int64_t k) {
   return (part){k, dvt_block_width(b, k), dvt_block_top(b, k), dvt_blocks_length(b)};
 }
 
-/* Blocks of a device take one of two lanes in turn. */
-static int in_turn(const dvt_factoring *f, int64_t k, int first, int second) {
-  return k / f->workers % 2 ? second : first;
+/* Which of two lanes. */
+static int in_turn(const dvt_factoring *f, const dvt_blocks *b, int64_t k, int first, int second) {
+  return dvt_takes_turns(b) && k / f->workers % 2 ? second : first;
 }
 
 static davit_status load(dvt_factoring *f, dvt_blocks *b, int64_t k, const dvt_follows *before) {
-  const int w = dvt_owner(f, k), role = in_turn(f, k, DVT_LOAD, DVT_LOAD_2);
+  const int w = dvt_owner(f, k), role = in_turn(f, b, k, DVT_LOAD, DVT_LOAD_2);
   dvt_follows all = *before;
   return copy_part(f, b, w, role, &all, whole(b, k), b->at[k], dvt_block_ld(b, k),
                    dvt_place_for(f->worker[w].device), in_matrix(f, b, k, dvt_block_top(b, k)), b->matrix.ld,
                    b->matrix.place, &b->last[k]);
 }
 
-static davit_status store_part(dvt_factoring *f, dvt_blocks *b, part p, dvt_follows *all) {
-  const int64_t k = p.k, top = dvt_block_top(b, k), ld = dvt_block_ld(b, k);
-  const int w = dvt_owner(f, k), role = in_turn(f, k, DVT_STORE, DVT_STORE_2);
-  dvt_follow(all, b->last[k]);
+static davit_status store_part(dvt_factoring *f, const dvt_group *g, int role, int64_t low, int64_t high) {
+  const dvt_blocks *b = g->blocks;
+  const int64_t k = g->first, top = dvt_block_top(b, k), ld = dvt_block_ld(b, k);
+  dvt_follows all = {.count = 0};
+  dvt_follow_group(f, &all, g);
   f->call->report->written = true;
-  return copy_part(f, b, w, role, all, p, in_matrix(f, b, k, p.low), b->matrix.ld, b->matrix.place,
-                   dvt_behind(f, b, b->at[k], ld, p.low - top), ld, dvt_place_for(f->worker[w].device),
-                   &b->stored[k]);
+  return copy_part(f, b, g->w, role, &all, (part){k, g->width, low, high}, in_matrix(f, b, k, low),
+                   b->matrix.ld, b->matrix.place, dvt_behind(f, b, b->at[k], ld, low - top), ld,
+                   dvt_place_for(f->worker[g->w].device), &b->stored[k]);
 }
 
-davit_status dvt_factor_store(dvt_factoring *f, int64_t k, int64_t low, int64_t high, dvt_follows *all) {
-  return store_part(f, &f->a, (part){k, dvt_block_width(&f->a, k), low, high}, all);
+/* Rows [low, high) of the blocks from `first` to `end`, which lie behind each other in the matrix, and on a device that
+ * is alone; lanes take turns by the number of the panel. */
+static davit_status store_rows(dvt_factoring *f, int64_t panel, int64_t first, int64_t end, int64_t low,
+                               int64_t high) {
+  for (int64_t k = first, next; k < end; k = next) {
+    next = f->workers > 1 ? k + 1 : end;
+    const dvt_group g = dvt_group_of(f, &f->a, dvt_owner(f, k), k, next);
+    DVT_TRY(store_part(f, &g, in_turn(f, &f->a, panel, DVT_STORE, DVT_STORE_2), low, high));
+  }
+  return DAVIT_SUCCESS;
 }
 
 static davit_status store(dvt_factoring *f, dvt_blocks *b, int64_t k) {
-  const bool panel = b == &f->a && k < f->panels;
-  const int role = in_turn(f, k, DVT_STORE, DVT_STORE_2);
-  dvt_follows all = {.count = 0};
-  part p = whole(b, k);
-  if (panel && f->rule->settled)
-    p.high = f->rule->settled(f, k);
-  DVT_TRY(store_part(f, b, p, &all));
-  return panel && f->rule->store ? f->rule->store(f, k, role) : DAVIT_SUCCESS;
+  const int role = in_turn(f, b, k, DVT_STORE, DVT_STORE_2);
+  const dvt_group g = dvt_group_of(f, b, dvt_owner(f, k), k, k + 1);
+  DVT_TRY(store_part(f, &g, role, dvt_block_top(b, k), dvt_blocks_length(b)));
+  return b == &f->a && k < f->panels && f->rule->store ? f->rule->store(f, k, role) : DAVIT_SUCCESS;
 }
 
 /* ---- panels ---- */
@@ -169,16 +189,20 @@ void dvt_factor_reads(dvt_factoring *f, int64_t k, int w, int role, int32_t task
 static dvt_panel in_slot(dvt_factoring *f, int w, int64_t k, int64_t origin, dvt_follows *all) {
   char *slot = take_slot(f, w, k, all);
   const int64_t ld = f->a.by_rows ? dvt_block_width(&f->a, k) : dvt_blocks_length(&f->a) - origin;
-  return (dvt_panel){slot, slot + dvt_factor_dense_bytes(f, &f->a, 0), ld, origin, DVT_NOTHING};
+  return (dvt_panel){slot, slot + dvt_factor_dense_bytes(f, &f->a, 0), ld, origin, DVT_NOTHING, 0};
+}
+
+static dvt_panel in_place(const dvt_factoring *f, int64_t k) {
+  return (dvt_panel){
+      f->a.at[k], f->a.beside[k], dvt_block_ld(&f->a, k), dvt_block_top(&f->a, k), f->a.last[k], 0};
 }
 
 /* The owner's panel k: in place, or loaded from element `origin` of its columns (rows) on. */
-static davit_status own_panel(dvt_factoring *f, int64_t k, int64_t origin, bool in_place) {
+static davit_status own_panel(dvt_factoring *f, int64_t k, int64_t origin, bool stays) {
   const int w = dvt_owner(f, k);
   dvt_worker *owner = &f->worker[w];
-  if (in_place) {
-    owner->panel = (dvt_panel){f->a.at[k], dvt_extra_of(f, k), dvt_block_ld(&f->a, k),
-                               dvt_block_top(&f->a, k), f->a.last[k]};
+  if (stays) {
+    owner->panel = in_place(f, k);
     return f->rule->bring ? f->rule->bring(f, k, w) : DAVIT_SUCCESS;
   }
   dvt_follows all = {.count = 0};
@@ -196,10 +220,10 @@ static davit_status own_panel(dvt_factoring *f, int64_t k, int64_t origin, bool 
 /* Gives panel k, from element `origin` of its columns (rows) on, to all devices that own one of the blocks from `first` to
  * `end`. */
 static davit_status distribute(dvt_factoring *f, int64_t k, int64_t origin, int64_t first, int64_t end,
-                               bool in_place) {
+                               bool stays) {
   const int w = dvt_owner(f, k);
   const dvt_worker *owner = &f->worker[w];
-  DVT_TRY(own_panel(f, k, origin, in_place));
+  DVT_TRY(own_panel(f, k, origin, stays));
   for (int i = 0; i < f->workers; i++) {
     dvt_worker *e = &f->worker[i];
     if (i == w || !needs(f, i, first, end))
@@ -214,8 +238,18 @@ static davit_status distribute(dvt_factoring *f, int64_t k, int64_t origin, int6
         owner->panel.ld, dvt_place_for(owner->device), &e->panel.ready));
     if (f->rule->bring)
       DVT_TRY(f->rule->bring(f, k, i));
-    if (!in_place)
+    if (!stays)
       f->worker[w].readers[k % DVT_SLOTS][i] = e->panel.ready;
+  }
+  return DAVIT_SUCCESS;
+}
+
+/* Takes the step with each of the blocks from `first` to `end`, */
+static davit_status each_alone(dvt_factoring *f, int64_t k, dvt_blocks *blocks, int64_t first, int64_t end,
+                               dvt_factor_step step, int role) {
+  for (int64_t to = first; to < end; to++) {
+    const dvt_group g = dvt_group_of(f, blocks, dvt_owner(f, to), to, to + 1);
+    DVT_TRY(step(f, k, &g, role));
   }
   return DAVIT_SUCCESS;
 }
@@ -224,16 +258,81 @@ davit_status dvt_factor_sweep(dvt_factoring *f, bool descending, dvt_factor_step
   for (int64_t i = 0; i < f->panels; i++) {
     const int64_t k = descending ? f->panels - 1 - i : i;
     DVT_TRY(distribute(f, k, dvt_block_top(&f->a, k), 0, f->b.count, true));
-    for (int64_t to = 0; to < f->b.count; to++)
-      DVT_TRY(step(f, k, &f->b, to, DVT_UPDATE));
+    DVT_TRY(each_alone(f, k, &f->b, 0, f->b.count, step, DVT_UPDATE));
   }
   return DAVIT_SUCCESS;
 }
 
 /* ---- factorisations ---- */
 
-static davit_status update(dvt_factoring *f, int64_t k, int64_t to, int role) {
-  return f->rule->update(f, k, &f->a, to, role);
+/* Whether blocks that are on their way may be updated later: one device has all panels in place. */
+static bool catches_up(const dvt_factoring *f) {
+  return f->rule->arrivals > 0 && f->workers == 1 && f->whole;
+}
+
+/* Updates the blocks of A from `first` to `end` with panel k: where the rule says so those of a device as one, unless
+ * they are on their way. */
+static davit_status update(dvt_factoring *f, int64_t k, int64_t first, int64_t end, int role) {
+  if (!f->rule->merges || (k == 0 && !catches_up(f)))
+    return each_alone(f, k, &f->a, first, end, f->rule->update, role);
+  for (int w = 0; w < f->workers; w++) {
+    const dvt_group g = dvt_group_of(f, &f->a, w, first, end);
+    if (g.width > 0)
+      DVT_TRY(f->rule->update(f, k, &g, role));
+  }
+  return DAVIT_SUCCESS;
+}
+
+/* Whether rows are stored when no panel changes them any more, else blocks are. */
+static bool by_rows(const dvt_factoring *f) {
+  return f->rule->exchange && f->whole;
+}
+
+static int64_t final_rows(const dvt_factoring *f, int64_t k) {
+  return k + 1 < f->panels ? dvt_block_start(&f->a, k + 1) : dvt_blocks_length(&f->a);
+}
+
+/* The rows of panel k, when it has updated the blocks below `end`: those before it have their rows exchanged. The left
+ * part does not wait for the right one. */
+static davit_status pass(dvt_factoring *f, int64_t k, int64_t end) {
+  for (int w = 0; w < f->workers; w++) {
+    const dvt_group g = dvt_group_of(f, &f->a, w, 0, k);
+    if (g.width > 0)
+      DVT_TRY(f->rule->exchange(f, k, k, &g));
+  }
+  const int64_t low = dvt_block_start(&f->a, k), high = final_rows(f, k);
+  DVT_TRY(store_rows(f, k, 0, k + 1, low, high));
+  return store_rows(f, k, k + 1, end, low, high);
+}
+
+/* A panel updates no more blocks than will have come. */
+static int64_t reach_of(const dvt_factoring *f, int64_t k, int64_t end) {
+  const int64_t reach = k + 2 + (k + 1) * (f->rule->arrivals - 1);
+  return !catches_up(f) || k + 1 >= f->panels || reach > end ? end : reach;
+}
+
+/* Updates the blocks from `from` to `end` with panels 0 to k, all in place. */
+static davit_status catch_up(dvt_factoring *f, int64_t k, int64_t from, int64_t end) {
+  if (from == end)
+    return DAVIT_SUCCESS;
+  const dvt_group g = dvt_group_of(f, &f->a, 0, from, end);
+  if (by_rows(f))
+    DVT_TRY(f->rule->exchange(f, 0, k, &g));
+  for (int64_t panel = 0; panel <= k; panel++) {
+    f->worker[0].panel = in_place(f, panel);
+    DVT_TRY(update(f, panel, from, end, DVT_UPDATE));
+  }
+  return by_rows(f) ? store_rows(f, k, from, end, 0, final_rows(f, k)) : DAVIT_SUCCESS;
+}
+
+/* With panel k, which the devices have: the next block on a lane of its own. */
+static davit_status update_all(dvt_factoring *f, int64_t k, int64_t end) {
+  const int64_t next = k + 1 < end ? k + 2 : end, reach = reach_of(f, k, end);
+  DVT_TRY(update(f, k, k + 1, next, DVT_NEXT));
+  DVT_TRY(update(f, k, next, reach, DVT_UPDATE));
+  if (by_rows(f))
+    DVT_TRY(pass(f, k, reach));
+  return catch_up(f, k, reach, reach_of(f, k + 1, end));
 }
 
 /* The panels before the slab, which are finished. */
@@ -241,8 +340,7 @@ static davit_status update_slab(dvt_factoring *f, int64_t first, int64_t end) {
   for (int64_t k = 0; k < first && k < f->panels; k++) {
     const int64_t origin = f->rule->triangle ? dvt_block_start(&f->a, first) : dvt_block_start(&f->a, k);
     DVT_TRY(distribute(f, k, origin, first, end, false));
-    for (int64_t to = first; to < end; to++)
-      DVT_TRY(update(f, k, to, DVT_UPDATE));
+    DVT_TRY(update(f, k, first, end, DVT_UPDATE));
   }
   return DAVIT_SUCCESS;
 }
@@ -255,7 +353,7 @@ static bool ends(const dvt_factoring *f) {
 static davit_status settle(dvt_factoring *f, int64_t k) {
   if (f->rule->settle)
     DVT_TRY(f->rule->settle(f, k));
-  return ends(f) ? DAVIT_SUCCESS : store(f, &f->a, k);
+  return ends(f) || by_rows(f) ? DAVIT_SUCCESS : store(f, &f->a, k);
 }
 
 static davit_status factor_slab(dvt_factoring *f, int64_t first, int64_t end) {
@@ -266,14 +364,13 @@ static davit_status factor_slab(dvt_factoring *f, int64_t first, int64_t end) {
       DVT_TRY(settle(f, k));
     if (k + 1 < end)
       DVT_TRY(distribute(f, k, dvt_block_start(&f->a, f->rule->triangle ? k + 1 : k), k + 1, end, true));
-    for (int64_t to = k + 1; to < end; to++)
-      DVT_TRY(update(f, k, to, to == k + 1 ? DVT_NEXT : DVT_UPDATE));
+    DVT_TRY(update_all(f, k, end));
     if (behind && k > first)
       DVT_TRY(settle(f, k - 1));
   }
   if (behind && !ends(f) && last > first)
     DVT_TRY(settle(f, last - 1));
-  for (int64_t k = last > first ? last : first; k < end && !ends(f); k++)
+  for (int64_t k = last > first ? last : first; k < end && !ends(f) && !by_rows(f); k++)
     DVT_TRY(store(f, &f->a, k));
   return DAVIT_SUCCESS;
 }
@@ -338,8 +435,7 @@ static davit_status multiply_slab(dvt_factoring *f, int64_t first, int64_t end) 
     if (generates && k >= end)
       continue; /* it leaves the first columns of the unit matrix as they are */
     DVT_TRY(distribute(f, k, start, generates && k > first ? k : first, end, false));
-    for (int64_t to = generates && k > first ? k : first; to < end; to++)
-      DVT_TRY(f->rule->update(f, k, &f->b, to, DVT_UPDATE));
+    DVT_TRY(each_alone(f, k, &f->b, generates && k > first ? k : first, end, f->rule->update, DVT_UPDATE));
   }
   for (int64_t k = first; k < end; k++)
     DVT_TRY(store(f, &f->b, k));

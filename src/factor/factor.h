@@ -31,8 +31,9 @@ static inline void dvt_follow(dvt_follows *all, int32_t task) {
     all->task[all->count++] = task;
 }
 
-/* What the owner of block k keeps beside it. */
-char *dvt_extra_of(const dvt_factoring *f, int64_t k);
+/* Behind the newest tasks that have written the blocks of a group; and that `task` has written them. */
+void dvt_follow_group(const dvt_factoring *f, dvt_follows *all, const dvt_group *g);
+void dvt_group_written(const dvt_factoring *f, const dvt_group *g, int32_t task);
 
 /* An operation on a device's lane behind some tasks, of which none are left in `all`; `number` NULL: nothing waits for it but the lane itself. */
 davit_status dvt_factor_compute(dvt_factoring *f, int w, int role, dvt_follows *all,
@@ -49,12 +50,8 @@ dvt_follows dvt_factor_everything(const dvt_factoring *f);
 /* That panel k is read on a device's lane by that task. */
 void dvt_factor_reads(dvt_factoring *f, int64_t k, int w, int role, int32_t task);
 
-/* Stores elements [low, high) of the columns of block k of A. */
-davit_status dvt_factor_store(dvt_factoring *f, int64_t k, int64_t low, int64_t high, dvt_follows *all);
-
 /* Applies `step` with all panels in place, in ascending or descending order, to all right-hand sides. */
-typedef davit_status (*dvt_factor_step)(dvt_factoring *f, int64_t k, dvt_blocks *blocks, int64_t to,
-                                        int role);
+typedef davit_status (*dvt_factor_step)(dvt_factoring *f, int64_t k, const dvt_group *g, int role);
 davit_status dvt_factor_sweep(dvt_factoring *f, bool descending, dvt_factor_step step);
 
 /* ---- systems with a triangle ---- */
@@ -67,8 +64,8 @@ typedef struct dvt_triangle {
   bool above, pull;
 } dvt_triangle;
 
-/* Right-hand sides `to`, with `square` (leading dimension ld) on the diagonal of panel k. */
-davit_status dvt_substitute(dvt_factoring *f, int64_t k, dvt_blocks *blocks, int64_t to, int role,
+/* Right-hand sides, with `square` (leading dimension ld) on the diagonal of panel k. */
+davit_status dvt_substitute(dvt_factoring *f, int64_t k, const dvt_group *g, int role,
                             const dvt_triangle *triangle, const char *square, int64_t ld);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* P L U with partial pivoting. The pivots of a block are known when the host has read them: then its exchanges, as a list
- * of rows, go to the devices with the panel. The rows of the blocks before it are exchanged at the end, on the devices, or
- * where the matrix lies if it was done in slabs. */
+ * of rows, go to the devices with the panel. Where all blocks stay on the devices, rows of the blocks before it are
+ * exchanged there at once, so that those beside its square are final; else at the end, where the matrix lies. */
 #include <string.h>
 
 #include "src/factor/factor.h"
@@ -26,7 +26,7 @@ static int *device_rows(const dvt_factoring *f, int64_t k, const dvt_panel *p) {
 static davit_status factor(dvt_factoring *f, int64_t k) {
   const int w = dvt_owner(f, k);
   const int64_t start = dvt_block_start(&f->a, k), rank = dvt_panel_rank(f, k);
-  int *pivots = (int *)(void *)dvt_extra_of(f, k);
+  int *pivots = (int *)(void *)f->a.beside[k];
   const dvt_getrf panel = {.type = f->call->type,
                            .m = dvt_blocks_length(&f->a) - start,
                            .n = dvt_block_width(&f->a, k),
@@ -63,6 +63,7 @@ static davit_status bring(dvt_factoring *f, int64_t k, int w) {
   dvt_panel *p = &f->worker[w].panel;
   const dvt_fetch rows = {2 * f->row_count[k], rows_of(f, k), device_rows(f, k, p)};
   dvt_follows all = {.count = 0};
+  p->exchanged = f->row_count[k];
   if (rows.count == 0)
     return DAVIT_SUCCESS;
   dvt_follow(&all, p->ready);
@@ -75,67 +76,116 @@ static dvt_permute order_of(const dvt_factoring *f, void *a, int64_t n, int64_t 
   return (dvt_permute){f->call->type, n, a, lda, count, to, to + count};
 }
 
-static davit_status update(dvt_factoring *f, int64_t k, dvt_blocks *blocks, int64_t to, int role) {
-  const int w = dvt_owner(f, to);
+static davit_status update(dvt_factoring *f, int64_t k, const dvt_group *g, int role) {
+  const int w = g->w;
   const dvt_panel *p = &f->worker[w].panel;
   const int64_t start = dvt_block_start(&f->a, k), rank = dvt_panel_rank(f, k),
-                rest = dvt_blocks_length(blocks) - start - rank, n = dvt_block_width(blocks, to),
-                ld = dvt_block_ld(blocks, to);
+                rest = dvt_blocks_length(&f->a) - start - rank, n = g->width,
+                ld = dvt_block_ld(g->blocks, g->first);
   char *square = p->pointer + (size_t)(start - p->origin) * f->element,
-       *beside = blocks->at[to] + (size_t)start * f->element;
+       *beside = g->blocks->at[g->first] + (size_t)start * f->element;
   const size_t down = (size_t)rank * f->element;
+  int32_t updated;
   dvt_follows all = {.count = 0};
   dvt_follow(&all, p->ready);
-  dvt_follow(&all, blocks->last[to]);
-  const dvt_permute permute = order_of(f, beside, n, ld, device_rows(f, k, p), f->row_count[k]);
+  dvt_follow_group(f, &all, g);
+  const dvt_permute permute = order_of(f, beside, n, ld, device_rows(f, k, p), p->exchanged);
   if (permute.count > 0)
     DVT_TRY(dvt_factor_compute(f, w, role, &all, &dvt_permute_operation, &permute, 1e9, NULL));
   const dvt_level3 solve = dvt_solve_left(f->call->type, 'L', 'N', 'U', rank, n, square, p->ld, beside, ld);
   const dvt_level3 subtract = dvt_subtract_product(f->call->type, 'N', 'N', rest, n, rank, square + down,
                                                    p->ld, beside, ld, beside + down, ld);
-  DVT_TRY(dvt_factor_level3(f, w, role, &all, &solve, rest > 0 ? NULL : &blocks->last[to]));
+  DVT_TRY(dvt_factor_level3(f, w, role, &all, &solve, rest > 0 ? NULL : &updated));
   if (rest > 0)
-    DVT_TRY(dvt_factor_level3(f, w, role, &all, &subtract, &blocks->last[to]));
-  dvt_factor_reads(f, k, w, role, blocks->last[to]);
+    DVT_TRY(dvt_factor_level3(f, w, role, &all, &subtract, &updated));
+  dvt_group_written(f, g, updated);
+  dvt_factor_reads(f, k, w, role, updated);
   return DAVIT_SUCCESS;
+}
+
+/* ---- exchanges of several panels, or behind one ---- */
+
+/* Rows of pivots `first` to `end` as a list, of which there are at most `most`. */
+static int64_t list_rows(dvt_factoring *f, int64_t first, int64_t end, int64_t most, int *list) {
+  int *from = list + most;
+  const int64_t count = dvt_pivots_to_rows(f->call->ipiv + first, first, 0, end - first,
+                                           dvt_blocks_length(&f->a), f->scratch, list, from);
+  memmove(list + count, from, (size_t)count * sizeof *list);
+  return count;
+}
+
+/* Where a device has one of these lists: one lane uses it at a time. */
+static int *listed(const dvt_factoring *f, int w) {
+  return (int *)(void *)(f->worker[w].memory + f->worker[w].block_bytes);
+}
+
+static size_t whole_bytes(const dvt_factoring *f) {
+  return 2 * (size_t)dvt_blocks_length(&f->a) * sizeof(int);
+}
+
+/* Rows from `start` on; other devices have copied what they need of it as it was. */
+static davit_status exchange_on_device(dvt_factoring *f, const dvt_group *g, int64_t start, const int *rows,
+                                       int64_t count) {
+  int *there = listed(f, g->w);
+  const dvt_fetch fetch = {2 * count, rows, there};
+  const dvt_permute permute = order_of(f, g->blocks->at[g->first] + (size_t)start * f->element, g->width,
+                                       dvt_block_ld(g->blocks, g->first), there, count);
+  int32_t exchanged;
+  dvt_follows all = {.count = 0};
+  if (count == 0)
+    return DAVIT_SUCCESS;
+  dvt_follow_group(f, &all, g);
+  for (int w = 0; w < f->workers; w++)
+    if (w != g->w)
+      dvt_follow(&all, f->worker[w].newest[DVT_PEER]);
+  DVT_TRY(dvt_factor_compute(f, g->w, DVT_UPDATE, &all, &dvt_fetch_operation, &fetch, 0, NULL));
+  DVT_TRY(dvt_factor_compute(f, g->w, DVT_UPDATE, &all, &dvt_permute_operation, &permute, 1e12, &exchanged));
+  dvt_group_written(f, g, exchanged);
+  return DAVIT_SUCCESS;
+}
+
+static davit_status exchange(dvt_factoring *f, int64_t from, int64_t k, const dvt_group *g) {
+  const int64_t start = dvt_block_start(&f->a, k);
+  if (from == k)
+    return exchange_on_device(f, g, start, rows_of(f, k), f->row_count[k]);
+  int *list = f->lists;
+  const int64_t most = dvt_first_rows(f, k);
+  f->lists += 2 * most;
+  return exchange_on_device(f, g, 0, list, list_rows(f, 0, start + dvt_panel_rank(f, k), most, list));
 }
 
 /* ---- systems ---- */
 
-static davit_status with_upper(dvt_factoring *f, int64_t k, dvt_blocks *blocks, int64_t to, int role) {
-  static const dvt_triangle upper = {.uplo = 'U', .trans = 'N', .diag = 'N', .above = true};
-  const dvt_panel *p = &f->worker[dvt_owner(f, to)].panel;
-  return dvt_substitute(f, k, blocks, to, role, &upper,
+static davit_status substitute(dvt_factoring *f, int64_t k, const dvt_group *g, int role,
+                               const dvt_triangle *triangle) {
+  const dvt_panel *p = &f->worker[g->w].panel;
+  return dvt_substitute(f, k, g, role, triangle,
                         p->pointer + (size_t)(dvt_block_start(&f->a, k) - p->origin) * f->element, p->ld);
 }
 
+static davit_status with_lower(dvt_factoring *f, int64_t k, const dvt_group *g, int role) {
+  static const dvt_triangle lower = {.uplo = 'L', .trans = 'N', .diag = 'U'};
+  return substitute(f, k, g, role, &lower);
+}
+
+static davit_status with_upper(dvt_factoring *f, int64_t k, const dvt_group *g, int role) {
+  static const dvt_triangle upper = {.uplo = 'U', .trans = 'N', .diag = 'N', .above = true};
+  return substitute(f, k, g, role, &upper);
+}
+
+/* The rows of L are those of the end. */
 static davit_status solve(dvt_factoring *f) {
-  DVT_TRY(dvt_factor_sweep(f, false, update));
+  const int64_t most = dvt_first_rows(f, f->panels - 1),
+                count = list_rows(f, 0, dvt_blocks_end(&f->a), most, f->lists);
+  for (int64_t to = 0; to < f->b.count; to++) {
+    const dvt_group g = dvt_group_of(f, &f->b, dvt_owner(f, to), to, to + 1);
+    DVT_TRY(exchange_on_device(f, &g, 0, f->lists, count));
+  }
+  DVT_TRY(dvt_factor_sweep(f, false, with_lower));
   return dvt_factor_sweep(f, true, with_upper);
 }
 
 /* ---- the end ---- */
-
-/* Rows below a panel are exchanged by those behind it. Where all blocks stay on the devices they are exchanged there, and
- * stored at the end. */
-static int64_t settled(const dvt_factoring *f, int64_t k) {
-  return f->whole && k + 1 < f->panels ? dvt_block_start(&f->a, k + 1) : dvt_blocks_length(&f->a);
-}
-
-/* The rows of block k as all panels behind it exchange them. */
-static davit_status exchange_on_device(dvt_factoring *f, int64_t k, const int *rows, int64_t count,
-                                       dvt_follows *all) {
-  const int w = dvt_owner(f, k);
-  int *there = (int *)(void *)(f->worker[w].memory + f->worker[w].block_bytes);
-  const dvt_fetch fetch = {2 * count, rows, there};
-  const dvt_permute permute =
-      order_of(f, f->a.at[k], dvt_block_width(&f->a, k), dvt_block_ld(&f->a, k), there, count);
-  if (count > 0) {
-    DVT_TRY(dvt_factor_compute(f, w, DVT_UPDATE, all, &dvt_fetch_operation, &fetch, 0, NULL));
-    DVT_TRY(dvt_factor_compute(f, w, DVT_UPDATE, all, &dvt_permute_operation, &permute, 1e12, &f->a.last[k]));
-  }
-  return dvt_factor_store(f, k, settled(f, k), dvt_blocks_length(&f->a), all);
-}
 
 static davit_status exchange_at_home(dvt_factoring *f, int64_t k, const int *rows, int64_t count,
                                      dvt_follows *all) {
@@ -146,38 +196,32 @@ static davit_status exchange_at_home(dvt_factoring *f, int64_t k, const int *row
                    : DAVIT_SUCCESS;
 }
 
-/* Of one block after the other, on one lane of each device. */
-static size_t end_bytes(const dvt_factoring *f) {
-  return 2 * (size_t)dvt_blocks_length(&f->a) * sizeof(int);
-}
-
-/* When nothing needs the blocks any more as they were. */
+/* When no slab needs the blocks any more as they were. */
 static davit_status finish(dvt_factoring *f) {
   const dvt_follows everything = dvt_factor_everything(f);
-  const int64_t length = dvt_blocks_length(&f->a), last = f->panels - 1,
-                end = dvt_block_start(&f->a, last) + dvt_panel_rank(f, last);
-  int *to = f->last_rows;
-  for (int64_t k = 0; k < last; k++) {
-    const int64_t first = dvt_block_start(&f->a, k + 1), pivots = end - first;
+  const int64_t last = f->panels - 1, end = dvt_block_start(&f->a, last) + dvt_panel_rank(f, last);
+  int *list = f->lists;
+  for (int64_t k = 0; k < last && !f->whole; k++) {
+    const int64_t most = dvt_last_rows(f, k);
     dvt_follows all = everything;
-    int *from = to + dvt_last_rows(f, k);
-    const int64_t count =
-        dvt_pivots_to_rows(f->call->ipiv + first, first, 0, pivots, length, f->scratch, to, from);
-    memmove(to + count, from, (size_t)count * sizeof *to);
-    DVT_TRY(f->whole ? exchange_on_device(f, k, to, count, &all) : exchange_at_home(f, k, to, count, &all));
-    to += 2 * dvt_last_rows(f, k);
+    DVT_TRY(exchange_at_home(f, k, list, list_rows(f, dvt_block_start(&f->a, k + 1), end, most, list), &all));
+    list += 2 * most;
   }
   return DAVIT_SUCCESS;
 }
 
 const dvt_factor_rule dvt_lu_rule = {.name = "getrf",
-                                     .longest = 1536,
+                                     .longest = 1024,
+                                     .count = 16,
+                                     .urgent = true,
+                                     .merges = true,
+                                     .arrivals = 3,
                                      .extra = extra,
-                                     .end_bytes = end_bytes,
+                                     .whole_bytes = whole_bytes,
                                      .factor = factor,
                                      .settle = settle,
-                                     .settled = settled,
                                      .bring = bring,
                                      .update = update,
+                                     .exchange = exchange,
                                      .solve = solve,
                                      .finish = finish};

@@ -20,9 +20,13 @@ size_t dvt_factor_dense_bytes(const dvt_factoring *f, const dvt_blocks *b, int64
   return dvt_aligned_up((size_t)dvt_block_width(b, k) * (size_t)dvt_block_length(b, k) * f->element);
 }
 
-static size_t bytes_of(const dvt_factoring *f, const dvt_blocks *b, int64_t k) {
+static size_t beside_bytes(const dvt_factoring *f, const dvt_blocks *b, int64_t k) {
   const bool panel = b == &f->a && f->rule->extra && k < f->panels;
-  return dvt_factor_dense_bytes(f, b, k) + (panel ? dvt_aligned_up(f->rule->extra(f, k)) : 0);
+  return panel ? dvt_aligned_up(f->rule->extra(f, k)) : 0;
+}
+
+static size_t bytes_of(const dvt_factoring *f, const dvt_blocks *b, int64_t k) {
+  return dvt_factor_dense_bytes(f, b, k) + beside_bytes(f, b, k);
 }
 
 /* Any panel fits into as many bytes as the first one takes. */
@@ -30,17 +34,23 @@ static size_t slot_bytes(const dvt_factoring *f) {
   return bytes_of(f, &f->a, 0);
 }
 
+/* Blocks lie behind each other from the begin, what is beside them from the end. */
 int64_t dvt_factor_slab_end(dvt_factoring *f, int64_t first) {
-  size_t used[DVT_MAX_DEVICES] = {0};
+  size_t used[DVT_MAX_DEVICES] = {0}, beside[DVT_MAX_DEVICES] = {0};
   dvt_blocks *b = f->resident;
   int64_t k = first;
   for (; k < b->count; k++) {
     const int w = dvt_owner(f, k);
-    if (used[w] + bytes_of(f, b, k) > f->worker[w].block_bytes)
+    const dvt_worker *e = &f->worker[w];
+    const size_t dense = (size_t)dvt_block_width(b, k) * (size_t)dvt_block_length(b, k) * f->element;
+    beside[w] += beside_bytes(f, b, k);
+    if (used[w] + dense + beside[w] > e->block_bytes)
       return k;
-    if (b->at && f->worker[w].memory)
-      b->at[k] = f->worker[w].memory + used[w];
-    used[w] += bytes_of(f, b, k);
+    if (b->at && e->memory) {
+      b->at[k] = e->memory + used[w];
+      b->beside[k] = e->memory + e->block_bytes - beside[w];
+    }
+    used[w] += dense;
   }
   return k;
 }
@@ -53,11 +63,11 @@ static size_t wanted_by(const dvt_factoring *f, const dvt_blocks *b, int w) {
 }
 
 /* How many bytes of blocks each device gets: all that are its own, or what is left of its memory beside the slots.
- * False: one block does not fit. Where all fit, what else has room beside them: lists for the end, and right-hand sides,
+ * False: one block does not fit. Where all fit, what else has room beside them: lists of rows, and right-hand sides,
  * which are then solved with the factors. */
 static bool divide_memory(dvt_factoring *f) {
   const bool factors = f->resident == &f->a;
-  const size_t lists = factors && f->rule->end_bytes ? dvt_aligned_up(f->rule->end_bytes(f)) : 0;
+  const size_t lists = factors && f->rule->whole_bytes ? dvt_aligned_up(f->rule->whole_bytes(f)) : 0;
   bool sides = factors;
   f->whole = true;
   for (int w = 0; w < f->workers; w++) {
@@ -68,16 +78,18 @@ static bool divide_memory(dvt_factoring *f) {
       slots = 0;
     else if (e->bytes < slots + bytes_of(f, f->resident, 0))
       return false;
-    const size_t room = (e->bytes - slots) / DVT_ALIGNMENT * DVT_ALIGNMENT, mine = wanted > 0 ? lists : 0;
+    const size_t room = (e->bytes - slots) / DVT_ALIGNMENT * DVT_ALIGNMENT,
+                 mine = wanted + side > 0 ? lists : 0;
     e->block_bytes = wanted < room ? wanted : room;
     f->whole &= wanted + mine <= room;
     sides &= wanted + mine + side <= room;
   }
   if (!sides && factors)
     f->b.count = 0;
-  for (int w = 0; w < f->workers; w++)
-    f->worker[w].side_bytes =
-        (f->whole && f->worker[w].block_bytes > 0 ? lists : 0) + (sides ? wanted_by(f, &f->b, w) : 0);
+  for (int w = 0; w < f->workers; w++) {
+    const size_t side = sides ? wanted_by(f, &f->b, w) : 0;
+    f->worker[w].side_bytes = side + (f->whole && f->worker[w].block_bytes + side > 0 ? lists : 0);
+  }
   return true;
 }
 
@@ -120,11 +132,11 @@ static void free_memory(dvt_factoring *f) {
 
 /* ---- how long blocks are ---- */
 
-/* So long that products of blocks are fast, and so short that the first block does not keep all devices waiting: twelve
+/* So long that products of blocks are fast, and so short that the first block does not keep all devices waiting: as many
  * for each device, of the lengths that were the fastest on one card at 8192 and 20000 (docs/notes/solve.md). */
 static int64_t choose_width(const dvt_factor_rule *rule, int64_t n, int workers) {
   const int64_t shortest = 256;
-  const int64_t even = dvt_divide_up(n, 12 * (int64_t)workers);
+  const int64_t even = dvt_divide_up(n, rule->count * workers);
   const int64_t width = even < shortest ? shortest : even > rule->longest ? rule->longest : even;
   return (width + 63) / 64 * 64;
 }
@@ -182,7 +194,7 @@ static int64_t count_slabs(dvt_factoring *f) {
 /* No fewer than there will be: for each panel in each slab its way to the devices, for each block and panel an update,
  * and the two triangles of the systems. */
 static int64_t most_tasks(dvt_factoring *f) {
-  const int64_t ways = 4 * f->workers + 8, steps = 4;
+  const int64_t ways = 5 * f->workers + 8, steps = 5;
   return (count_slabs(f) + 2) * f->panels * ways + f->resident->count * (f->panels * steps + 8) +
          2 * f->b.count * (f->panels + 1) * steps;
 }
@@ -190,9 +202,10 @@ static int64_t most_tasks(dvt_factoring *f) {
 static davit_status allocate_blocks(dvt_blocks *b) {
   const size_t count = (size_t)b->count;
   b->at = dvt_allocate(count, sizeof *b->at);
+  b->beside = dvt_allocate(count, sizeof *b->beside);
   b->last = dvt_allocate_raw(count * sizeof *b->last);
   b->stored = dvt_allocate_raw(count * sizeof *b->stored);
-  if (!b->at || !b->last || !b->stored)
+  if (!b->at || !b->beside || !b->last || !b->stored)
     return DAVIT_OUT_OF_HOST_MEMORY;
   memset(b->last, DVT_NOTHING, count * sizeof *b->last);
   memset(b->stored, DVT_NOTHING, count * sizeof *b->stored);
@@ -212,7 +225,7 @@ static davit_status allocate_tables(dvt_factoring *f) {
   const size_t panels = (size_t)f->panels, pivots = f->call->ipiv ? panels * (size_t)f->a.width : 0;
   size_t rows = 0;
   for (int64_t k = 0; pivots && k < f->panels; k++)
-    rows += 2 * (size_t)dvt_last_rows(f, k);
+    rows += 2 * (size_t)(f->whole ? dvt_first_rows(f, k) : dvt_last_rows(f, k));
   void *pinned;
   if (most > INT32_MAX)
     return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "%s: blocks of %lld are too many", f->rule->name,
@@ -232,17 +245,29 @@ static davit_status allocate_tables(dvt_factoring *f) {
   f->info = memset(pinned, 0, panels * sizeof *f->info);
   f->pivots = f->info + panels;
   f->rows = f->pivots + pivots;
-  f->last_rows = f->rows + 4 * pivots;
+  f->lists = f->rows + 4 * pivots;
   return DAVIT_SUCCESS;
+}
+
+/* Streams that are not used would share the few queues of a GPU with those that are. */
+static bool has_lane(const dvt_factoring *f, int w, int role) {
+  const bool turns = dvt_takes_turns(&f->a) || dvt_takes_turns(&f->b);
+  return role == 0 || (f->worker[w].streams && (role == DVT_PEER                            ? f->workers > 1
+                                                : role == DVT_LOAD_2 || role == DVT_STORE_2 ? turns
+                                                                                            : true));
 }
 
 static davit_status open_lanes(dvt_factoring *f) {
   int threads = 0;
   DVT_TRY(dvt_graph_open(&f->graph, f->workers * DVT_FACTOR_ROLES + 1, f->most_tasks));
   for (int w = 0; w < f->workers; w++)
-    for (int role = 0; role < (f->worker[w].streams ? DVT_FACTOR_ROLES : 1); role++) {
+    for (int role = 0; role < DVT_FACTOR_ROLES; role++) {
+      if (!has_lane(f, w, role))
+        continue;
       threads += !f->worker[w].streams;
-      DVT_TRY(dvt_graph_add_lane(&f->graph, w * DVT_FACTOR_ROLES + role, f->worker[w].device));
+      const bool urgent = role == DVT_NEXT && f->rule->urgent;
+      DVT_TRY((urgent ? dvt_graph_add_urgent_lane
+                      : dvt_graph_add_lane)(&f->graph, w * DVT_FACTOR_ROLES + role, f->worker[w].device));
     }
   if (f->rule->finish && f->call->work == DVT_FACTOR) {
     const int place = f->a.matrix.place;
@@ -288,6 +313,7 @@ dvt_factoring *dvt_factor_new(dvt_factor_call *call) {
 
 static void free_blocks(dvt_blocks *b) {
   free(b->at);
+  free(b->beside);
   free(b->last);
   free(b->stored);
 }

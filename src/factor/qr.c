@@ -40,7 +40,7 @@ static davit_status compute_reflect(dvt_factoring *f, int64_t k, const dvt_refle
 
 static davit_status factor(dvt_factoring *f, int64_t k) {
   const int64_t start = dvt_block_start(&f->a, k);
-  const beside b = beside_of(f, k, dvt_extra_of(f, k));
+  const beside b = beside_of(f, k, f->a.beside[k]);
   char *from = f->a.at[k] + (size_t)start * f->element;
   const dvt_geqrf panel = {.type = f->call->type,
                            .m = dvt_blocks_length(&f->a) - start,
@@ -65,7 +65,7 @@ static davit_status store(dvt_factoring *f, int64_t k, int role) {
   const int w = dvt_owner(f, k), place = dvt_place_for(f->worker[w].device);
   const int64_t start = dvt_block_start(&f->a, k);
   const size_t rank = (size_t)dvt_panel_rank(f, k), row = rank * f->element;
-  const beside b = beside_of(f, k, dvt_extra_of(f, k));
+  const beside b = beside_of(f, k, f->a.beside[k]);
   const dvt_dense *a = &f->a.matrix;
   dvt_follows all = {.count = 0};
   const dvt_copy top = {.destination = (char *)a->a + (size_t)(start + start * a->ld) * f->element,
@@ -107,13 +107,13 @@ static davit_status bring(dvt_factoring *f, int64_t k, int w) {
   return dvt_factor_copy(f, w, DVT_PEER, &all, &all_beside, &p->ready);
 }
 
-/* Block `to` multiplied by the panel's part of Q, or its adjoint. */
-static davit_status multiply(dvt_factoring *f, int64_t k, dvt_blocks *blocks, int64_t to, int role,
-                             bool adjoint) {
-  const int w = dvt_owner(f, to);
+/* Multiplied by the panel's part of Q, or its adjoint. */
+static davit_status multiply(dvt_factoring *f, int64_t k, const dvt_group *g, int role, bool adjoint) {
+  const int w = g->w;
   const dvt_panel *p = &f->worker[w].panel;
-  const int64_t start = dvt_block_start(&f->a, k), rest = dvt_blocks_length(&f->a) - start,
-                width = dvt_block_width(blocks, to), ld = dvt_block_ld(blocks, to);
+  const dvt_blocks *blocks = g->blocks;
+  const int64_t start = dvt_block_start(&f->a, k), rest = dvt_blocks_length(&f->a) - start, width = g->width,
+                ld = dvt_block_ld(blocks, g->first);
   const dvt_reflector reflector = {.type = f->call->type,
                                    .right = blocks->by_rows,
                                    .adjoint = adjoint,
@@ -123,36 +123,37 @@ static davit_status multiply(dvt_factoring *f, int64_t k, dvt_blocks *blocks, in
                                    .v = p->pointer + (size_t)(start - p->origin) * f->element,
                                    .ldv = p->ld,
                                    .t = beside_of(f, k, p->extra).t,
-                                   .c = dvt_behind(f, blocks, blocks->at[to], ld, start),
+                                   .c = dvt_behind(f, blocks, blocks->at[g->first], ld, start),
                                    .ldc = ld};
   dvt_follows all = {.count = 0};
+  int32_t updated;
   dvt_follow(&all, p->ready);
-  dvt_follow(&all, blocks->last[to]);
+  dvt_follow_group(f, &all, g);
   DVT_TRY(dvt_factor_compute(f, w, role, &all, &dvt_reflector_operation, &reflector,
-                             4 * (double)rest * (double)width * (double)reflector.k, &blocks->last[to]));
-  dvt_factor_reads(f, k, w, role, blocks->last[to]);
+                             4 * (double)rest * (double)width * (double)reflector.k, &updated));
+  dvt_group_written(f, g, updated);
+  dvt_factor_reads(f, k, w, role, updated);
   return DAVIT_SUCCESS;
 }
 
 /* Factorisation and generation: by the adjoint, and by Q itself. */
-static davit_status update(dvt_factoring *f, int64_t k, dvt_blocks *blocks, int64_t to, int role) {
+static davit_status update(dvt_factoring *f, int64_t k, const dvt_group *g, int role) {
   const dvt_factor_call *c = f->call;
-  return multiply(f, k, blocks, to, role,
-                  c->work == DVT_FACTOR || (c->work == DVT_MULTIPLY && c->trans != 'N'));
+  return multiply(f, k, g, role, c->work == DVT_FACTOR || (c->work == DVT_MULTIPLY && c->trans != 'N'));
 }
 
 /* ---- systems ---- */
 
-static davit_status by_q(dvt_factoring *f, int64_t k, dvt_blocks *blocks, int64_t to, int role) {
-  return multiply(f, k, blocks, to, role, false);
+static davit_status by_q(dvt_factoring *f, int64_t k, const dvt_group *g, int role) {
+  return multiply(f, k, g, role, false);
 }
 
-static davit_status with_r(dvt_factoring *f, int64_t k, dvt_blocks *blocks, int64_t to, int role) {
+static davit_status with_r(dvt_factoring *f, int64_t k, const dvt_group *g, int role) {
   const bool plain = f->call->trans == 'N';
   const dvt_triangle r = {
       .uplo = 'U', .trans = plain ? 'N' : f->adjoint, .diag = 'N', .above = true, .pull = !plain};
-  return dvt_substitute(f, k, blocks, to, role, &r,
-                        beside_of(f, k, f->worker[dvt_owner(f, to)].panel.extra).top, dvt_panel_rank(f, k));
+  return dvt_substitute(f, k, g, role, &r, beside_of(f, k, f->worker[g->w].panel.extra).top,
+                        dvt_panel_rank(f, k));
 }
 
 /* Least squares: R X = Q' B. With the adjoint the shortest solution: X = Q R'^-1 B, whose rows behind those of B are 0
@@ -168,6 +169,8 @@ static davit_status solve(dvt_factoring *f) {
 
 const dvt_factor_rule dvt_qr_rule = {.name = "geqrf",
                                      .longest = 512,
+                                     .count = 12,
+                                     .urgent = true,
                                      .extra = extra,
                                      .factor = factor,
                                      .store = store,

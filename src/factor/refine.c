@@ -15,7 +15,7 @@ static const dvt_operation refine_operation = {.name = "refine",
                                                .prepare = dvt_solve_prepare,
                                                .order = DVT_WHOLE};
 
-/* On the device: A where it is not changed or not kept, X, and where they do not lie there A and B. */
+/* X and, on a device, dense copies of A and B. */
 typedef struct room {
   int device, place;
   void *a, *b, *x;
@@ -33,9 +33,7 @@ static davit_status carry(dvt_plain *p, const dvt_dense *m, void *dense, int pla
                          .destination_place = back ? m->place : place,
                          .source_place = back ? place : m->place};
   if (!dvt_place_is_host(place))
-    *(!dvt_place_is_host(m->place) ? &p->report.bytes_from_peers
-      : back                       ? &p->report.bytes_to_host
-                                   : &p->report.bytes_from_host) += (int64_t)(rows * copy.cols);
+    p->report.bytes_from_peers += (int64_t)(rows * copy.cols);
   return dvt_copy_now(&copy);
 }
 
@@ -80,12 +78,14 @@ static davit_status run(dvt_plain *p, char uplo, room *r, bool host, bool *solve
   return DAVIT_SUCCESS;
 }
 
-/* A device that computes LU in a shorter type by a library, for one right-hand side at a time, or the host. */
+/* A device that computes LU in a shorter type by a library, for one right-hand side at a time, or the host. Where A is
+ * on its way from the host, the native form, which does not wait for all of it, is as fast. */
 davit_status dvt_plain_refine(dvt_plain *p, char uplo, bool at_home, bool *solved) {
-  room r = {.device = at_home ? p->home : p->call.devices[0]};
-  const bool streams = dvt_lane_has_stream(r.device),
-             host = !streams && at_home && dvt_place_is_host(p->call.a.place);
+  room r = {.device = p->home};
   *solved = false;
+  if (!at_home)
+    return DAVIT_SUCCESS;
+  const bool streams = dvt_lane_has_stream(r.device), host = !streams && dvt_place_is_host(p->call.a.place);
   if (!host && (uplo || !streams || p->call.b.cols > 1))
     return DAVIT_SUCCESS;
   r.place = host ? DAVIT_PAGEABLE : dvt_place_for(r.device);

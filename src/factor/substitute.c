@@ -2,10 +2,12 @@
 /* Right-hand sides of systems with a triangle, block by block, beside a panel of it. */
 #include "src/factor/factor.h"
 
-davit_status dvt_substitute(dvt_factoring *f, int64_t k, dvt_blocks *blocks, int64_t to, int role,
-                            const dvt_triangle *t, const char *square, int64_t ld) {
-  const int w = dvt_owner(f, to);
+davit_status dvt_substitute(dvt_factoring *f, int64_t k, const dvt_group *g, int role, const dvt_triangle *t,
+                            const char *square, int64_t ld) {
+  const int w = g->w;
   const dvt_panel *p = &f->worker[w].panel;
+  const dvt_blocks *blocks = g->blocks;
+  const int64_t to = g->first;
   const davit_type type = f->call->type;
   const int64_t start = dvt_block_start(&f->a, k), rank = dvt_panel_rank(f, k), behind = start + rank,
                 length = dvt_blocks_length(&f->a), rest = t->above ? start : length - behind,

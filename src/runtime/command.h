@@ -79,6 +79,7 @@ struct dvt_lane {
   int threads;         /* of the host that one command may use */
   dvt_stream *stream;  /* NULL: the lane works on host threads alone */
   atomic_bool shared;  /* the program may put work on the stream, too: it is never known to be idle */
+  bool urgent;         /* its stream is */
   bool issues_records; /* its records pass through ISSUED */
   char address;        /* the address that orders the lane's tasks */
   atomic_int regions;  /* groups of regions in the task graph */

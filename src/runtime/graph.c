@@ -19,6 +19,12 @@ davit_status dvt_graph_add_lane(dvt_graph *g, int lane, int device) {
   return DAVIT_SUCCESS;
 }
 
+davit_status dvt_graph_add_urgent_lane(dvt_graph *g, int lane, int device) {
+  DVT_TRY(dvt_lane_open_urgent(device, &g->lane[lane]));
+  g->lane[lane]->company = &g->company;
+  return DAVIT_SUCCESS;
+}
+
 static davit_status begin(dvt_graph *g, const dvt_graph_task *task) {
   for (int i = 0; i < task->count; i++)
     DVT_TRY(dvt_lane_wait(g->lane[task->lane], g->record[task->follows[i]]));
@@ -58,7 +64,9 @@ davit_status dvt_graph_wait(dvt_graph *g, davit_status status) {
 void dvt_graph_close(dvt_graph *g) {
   for (int64_t i = 0; g->record && i < g->tasks; i++)
     dvt_record_drop(g->record[i]);
-  for (int i = 0; g->lane && i < g->lanes; i++)
+  /* The next graph takes its streams in the opposite order: a kernel on a stream that has carried copies waits for what
+   * is queued on the copy engine, the copies of that graph. */
+  for (int i = g->lane ? g->lanes - 1 : -1; i >= 0; i--)
     if (g->lane[i])
       dvt_lane_release(g->lane[i]);
   free(g->record);

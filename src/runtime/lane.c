@@ -272,7 +272,8 @@ static void close_in_backend(dvt_lane *lane) {
 static davit_status take_stream(dvt_lane *lane, void *interop, void *native) {
   if (!dvt_lane_wants_stream(lane))
     return DAVIT_SUCCESS;
-  DVT_TRY(dvt_stream_acquire(lane->device, &lane->stream));
+  DVT_TRY(lane->urgent ? dvt_stream_acquire_urgent(lane->device, &lane->stream)
+                       : dvt_stream_acquire(lane->device, &lane->stream));
   const bool shared = interop || native;
   atomic_store(&lane->shared, shared);
   return shared ? dvt_stream_adopt(lane->stream, interop, native) : DAVIT_SUCCESS;
@@ -311,11 +312,7 @@ davit_status dvt_may_wait(void) {
              : DAVIT_SUCCESS;
 }
 
-davit_status dvt_lane_open(int device, dvt_lane **lane) {
-  return dvt_lane_open_on(device, NULL, NULL, lane);
-}
-
-davit_status dvt_lane_open_on(int device, void *interop, void *native, dvt_lane **lane) {
+static davit_status open_lane(int device, bool urgent, void *interop, void *native, dvt_lane **lane) {
   DVT_UNCANCELLED;
   DVT_TRY(dvt_may_wait());
   DVT_TRY(dvt_start());
@@ -323,6 +320,7 @@ davit_status dvt_lane_open_on(int device, void *interop, void *native, dvt_lane 
   if (!made)
     return DAVIT_OUT_OF_HOST_MEMORY;
   made->device = made->timeline.device = device;
+  made->urgent = urgent;
   made->threads = dvt_device_threads(device);
   made->site = (dvt_site){.device = device,
                           .order = &made->address,
@@ -339,6 +337,18 @@ davit_status dvt_lane_open_on(int device, void *interop, void *native, dvt_lane 
   }
   *lane = made;
   return DAVIT_SUCCESS;
+}
+
+davit_status dvt_lane_open(int device, dvt_lane **lane) {
+  return open_lane(device, false, NULL, NULL, lane);
+}
+
+davit_status dvt_lane_open_urgent(int device, dvt_lane **lane) {
+  return open_lane(device, true, NULL, NULL, lane);
+}
+
+davit_status dvt_lane_open_on(int device, void *interop, void *native, dvt_lane **lane) {
+  return open_lane(device, false, interop, native, lane);
 }
 
 davit_status dvt_lane_finish(dvt_lane *lane) {

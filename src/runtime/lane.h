@@ -7,6 +7,9 @@
 
 davit_status dvt_lane_open(int device, dvt_lane **lane);
 
+/* On a stream whose kernels go before those of others. */
+davit_status dvt_lane_open_urgent(int device, dvt_lane **lane);
+
 /* On the stream of the program's interop object, or its `native` one where that is NULL. */
 davit_status dvt_lane_open_on(int device, void *interop, void *native, dvt_lane **lane);
 
