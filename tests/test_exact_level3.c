@@ -181,7 +181,7 @@ CASE(test_symmetric) {
 CASE(test_queues) {
   uint64_t seed = 12;
   davit_queue *queue;
-  CHECK(davit_queue_create(exact_devices[0], 0, &queue));
+  CHECK(davit_queue_create(exact_devices[0], &queue, NULL));
   for (int turn = 0; turn < scaled(40); turn++) {
     SCOPE;
     const int64_t m = 1 + random_below(&seed, 70), k = 1 + random_below(&seed, 70);
@@ -206,7 +206,7 @@ CASE(test_queue_options) {
   davit_queue *queue;
   double a[4] = {1, NAN, 3, 4}, b[4] = {1, 2, 3, 4}, c[4], d[4];
   davit_level3_options options = {.arithmetic = DAVIT_ARITHMETIC_MIXED};
-  CHECK(davit_queue_create(exact_devices[0], 0, &queue));
+  CHECK(davit_queue_create(exact_devices[0], &queue, NULL));
   REFUSED(davit_queue_dgemm(queue, 'N', 'N', 2, 2, 2, 1, a, 2, b, 2, 0, c, 2, &options),
           "options->arithmetic");
   options.arithmetic = DAVIT_ARITHMETIC_EXACT;
