@@ -16,8 +16,8 @@
 #ifndef DAVIT_SOLVE_H
 #define DAVIT_SOLVE_H
 
-#include <davit/complex.h>
 #include <davit/arithmetic.h>
+#include <davit/complex.h>
 #include <davit/queue.h>
 #include <stdbool.h>
 
