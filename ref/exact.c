@@ -159,11 +159,12 @@ static void cut_part(int thread, int team, const void *arguments) {
   double *planes = v->planes;
   for (int64_t i = dvt_share_begin(v->count, thread, team); i < end; i++) {
     const int shift = dvt_exact_shift(&v->vector[i], v->choice.bits[v->side]);
+    const bool finite = v->vector[i].squares > 0; /* or all of it is 0 */
     for (int64_t h = 0; h < v->length; h++) {
       double number[2];
       look_at(v, i, number, h);
       for (int part = 0; part < parts; part++) {
-        double rest = dvt_exact_integer(number[part], shift);
+        double rest = finite ? dvt_exact_integer(number[part], shift) : 0;
         for (int d = digits - 1; d >= 0; d--) {
           const double digit = rint(rest * dvt_exact_power(-d * DVT_EXACT_DIGIT));
           planes[(d * parts + part) * v->plane + i * v->pitch + h] = digit;

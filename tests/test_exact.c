@@ -58,6 +58,27 @@ CASE(test_integers) {
     }
 }
 
+/* Sums of digits that are far larger than what is left of them at the end. */
+CASE(test_long_sums) {
+  uint64_t seed = 10;
+  const int64_t k = 80000, digits = (INT64_C(1) << 19) - 1;
+  const double x = (double)(digits + (digits << 20));
+  for (int parts = 1; parts <= 2; parts++) {
+    SCOPE;
+    trial t = trial_new(parts == 1 ? DAVIT_DOUBLE : DAVIT_COMPLEX_DOUBLE, 1, 1, k);
+    for (int64_t h = 0; h < k; h++) {
+      trial_number(&t, 0, 0, h)[0] = x;
+      trial_number(&t, 1, 0, h)[0] = h < k / 2 ? x : h < k - 1 ? -x : 1 - x;
+      trial_number(&t, 1, 0, h)[parts - 1] = trial_number(&t, 1, 0, h)[0];
+    }
+    trial_lay_out(&t, pageable, &seed);
+    trial_run(&t);
+    trial_expect_exact(&t);
+    for (int p = 0; p < parts; p++)
+      assert_true(trial_result(&t, 0, 0, p) == x);
+  }
+}
+
 /* A I = A. */
 CASE(test_identity) {
   uint64_t seed = 2;

@@ -301,7 +301,7 @@ CASE(test_round_limbs) {
       carry = i == DVT_EXACT_LIMBS - 1 ? 0 : random_below(&seed, 1 << 12) - (1 << 11);
       const int64_t whole =
           i == DVT_EXACT_LIMBS - 1 ? (int64_t)(uint64_t)(value >> (DVT_EXACT_LIMB * i)) : part;
-      limb[i] = (double)(whole + (carry << 40) - before) * (negative ? -1 : 1);
+      limb[i] = (double)(whole + carry * (INT64_C(1) << 40) - before) * (negative ? -1 : 1);
     }
     double is = dvt_exact_round_limbs(limb, exponent, digits, least),
            should = rounded(value, negative, exponent, digits, least);
