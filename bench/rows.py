@@ -45,7 +45,7 @@ GCUPS, TFLOPS, GFLOPS, GBS = UNITS = "GCUPS", "TFLOP/s", "GFLOP/s", "GB/s"
 RATES = (GCUPS, ("gcups",)), (TFLOPS, ("tflops",)), (GFLOPS, ("gflops",)), (GBS, ("gbs", "whole_gbs"))
 # Numbers that say what was measured, beside the size.
 COUNTS = ("queues", "ld", "targets", "permutations", "pairs", "host_threads", "threads", "teams", "block", "each", "windows",
-          "window", "pattern", "effects", "base", "b", "sound_s")
+          "window", "pattern", "effects", "base", "b", "sound_s", "phi")
 # Texts that do not say it; `backend` and `who` have rules of their own.
 REMARKS = "peer", "peer_error", "error", "remark", "note", "backend", "who"
 

@@ -19,6 +19,7 @@ commands=(
   "gemm-device      bench_gemm --sizes 512,2048,8192,16384 --place device --devices 1,2,4 --repeats 5"
   "gemm-pageable    bench_gemm --sizes 8192,16384 --place pageable --devices 1,2,4 --repeats 5"
   "gemm-first       bench_gemm --sizes 8192 --place pageable --devices 4 --repeats 5 --alone 1"
+  "exact            bench_exact --sizes 4096,8192,16384 --types d,s,z --place pinned --devices 1,2,4 --repeats 5"
   "gemm-timeline    bench_gemm --alone 1 --sizes 16384 --devices 4 --repeats 5"
   "gemm-timeline-first bench_gemm --alone 1 --sizes 8192 --place pageable --devices 4 --repeats 1"
   "gemm-32768       bench_gemm --sizes 32768 --devices 1,2,4 --repeats 3"

@@ -17,7 +17,7 @@
 #ifndef DAVIT_MPI_H
 #define DAVIT_MPI_H
 
-#include <davit/complex.h>
+#include <davit/level3.h>
 #include <davit/monoid.h>
 #include <mpi.h>
 
@@ -77,20 +77,27 @@ DAVIT_API davit_status davit_mpi_descriptor(const davit_mpi_grid *grid, int64_t 
                                             int first_col, int64_t ld, int descriptor[9]);
 
 typedef struct davit_mpi_options {
-  const int *devices;   /* of the calling rank, DAVIT_HOST allowed; NULL: its share of the node's devices */
-  int device_count;     /* 0 with devices = NULL */
-  int64_t panel;        /* columns of A at a time, the same on all ranks; 0: 512, or 1024 from k = 16384 on */
-  uint64_t reserved[4]; /* 0 */
+  const int *devices; /* of the calling rank, DAVIT_HOST allowed; NULL: its share of the node's devices */
+  int device_count;   /* 0 with devices = NULL */
+  int64_t panel;      /* columns of A at a time, the same on all ranks; 0: 512, or 1024 from k = 16384 on */
+  davit_arithmetic arithmetic; /* of gemm, the same on all ranks: NATIVE, or EXACT with exact bits */
+  davit_level3_report *report; /* of gemm by calls of libdavit's: what this rank did; NULL: not wanted */
+  uint64_t reserved[2];        /* 0 */
 } davit_mpi_options;
 
 /* C = alpha op(A) op(B) + beta C for submatrices: C is the m × n one that begins at row ic and column jc,
- * counted from 1, of the matrix that descriptor c describes; A and B alike. As ScaLAPACK's PDGEMM and PSGEMM,
- * for any blocks and any alignment. The parts of a rank lie anywhere.
+ * counted from 1, of the matrix that descriptor c describes; A and B alike. As ScaLAPACK's PDGEMM, PSGEMM, PZGEMM and
+ * PCGEMM, for any blocks and any alignment. The parts of a rank lie anywhere.
  *
  * Cost: each rank gets the rows of op(A) and columns of op(B) that belong to its part of C, panel by panel,
  * the next while the devices multiply: SUMMA (R. van de Geijn and J. Watts, SUMMA: Scalable Universal Matrix
  * Multiplication Algorithm, 1997). An operand that is transposed, or whose blocks do not fit those of C, is
- * copied once into a layout that does. Same call on the same grid and devices, same bits. */
+ * copied once into a layout that does. Same call on the same grid and devices, same bits.
+ *
+ * Exact products, and those of complex numbers: each rank gets the rows of op(A) and the columns of op(B) whole, in
+ * pinned memory, and multiplies by a call of libdavit. options->panel is not used. An exact product has the bits of one
+ * process on every grid, with any blocks and devices; where one rank cannot, all multiply natively, and the report says
+ * why. */
 DAVIT_API davit_status davit_mpi_dgemm(davit_mpi_grid *grid, char transa, char transb, int64_t m, int64_t n,
                                        int64_t k, double alpha, const double *a, int64_t ia, int64_t ja,
                                        const int desca[9], const double *b, int64_t ib, int64_t jb,
@@ -101,6 +108,20 @@ DAVIT_API davit_status davit_mpi_sgemm(davit_mpi_grid *grid, char transa, char t
                                        const int desca[9], const float *b, int64_t ib, int64_t jb,
                                        const int descb[9], float beta, float *c, int64_t ic, int64_t jc,
                                        const int descc[9], const davit_mpi_options *options);
+DAVIT_API davit_status davit_mpi_zgemm(davit_mpi_grid *grid, char transa, char transb, int64_t m, int64_t n,
+                                       int64_t k, davit_complex_double alpha, const davit_complex_double *a,
+                                       int64_t ia, int64_t ja, const int desca[9],
+                                       const davit_complex_double *b, int64_t ib, int64_t jb,
+                                       const int descb[9], davit_complex_double beta, davit_complex_double *c,
+                                       int64_t ic, int64_t jc, const int descc[9],
+                                       const davit_mpi_options *options);
+DAVIT_API davit_status davit_mpi_cgemm(davit_mpi_grid *grid, char transa, char transb, int64_t m, int64_t n,
+                                       int64_t k, davit_complex_float alpha, const davit_complex_float *a,
+                                       int64_t ia, int64_t ja, const int desca[9],
+                                       const davit_complex_float *b, int64_t ib, int64_t jb,
+                                       const int descb[9], davit_complex_float beta, davit_complex_float *c,
+                                       int64_t ic, int64_t jc, const int descc[9],
+                                       const davit_mpi_options *options);
 
 /* The triangle `uplo` ('U', 'L') of C = alpha A Aᵀ + beta C (trans 'N', A is n × k) or alpha Aᵀ A + beta C
  * ('T', 'C', k × n); the other triangle is not touched. As PDSYRK and PSSYRK. */

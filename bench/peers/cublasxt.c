@@ -19,7 +19,8 @@
   F(one_create, cublasCreate_v2)                                                                             \
   F(one_destroy, cublasDestroy_v2)                                                                           \
   F(one_dgemm, cublasDgemm_v2)                                                                               \
-  F(one_sgemm, cublasSgemm_v2)
+  F(one_sgemm, cublasSgemm_v2)                                                                               \
+  F(one_gemm, cublasGemmEx)
 #define MEMBER(member, name) __typeof__(&name) member;
 #define LOAD(member, name) all = (api.member = dlsym(library, #name)) && all;
 static struct {
@@ -131,6 +132,26 @@ double peer_cublas_gemm(char type, int64_t n, int repeats) {
   }
   close_square(&s);
   return ok ? bench_median(times, repeats) : -1;
+}
+
+/* CUDA 13 has it. */
+double peer_cublas_emulated(int64_t n, const void *a, const void *b, void *c) {
+#if CUDART_VERSION >= 13000
+  static cublasHandle_t emulating;
+  const int size = (int)n;
+  const double one = 1, zero = 0;
+  if (!load() || cudaSetDevice(0) != cudaSuccess ||
+      (!emulating && api.one_create(&emulating) != CUBLAS_STATUS_SUCCESS) || !wait())
+    return -1;
+  const double start = bench_now();
+  const cublasStatus_t status = api.one_gemm(
+      emulating, CUBLAS_OP_N, CUBLAS_OP_N, size, size, size, &one, a, CUDA_R_64F, size, b, CUDA_R_64F, size,
+      &zero, c, CUDA_R_64F, size, CUBLAS_COMPUTE_64F_EMULATED_FIXEDPOINT, CUBLAS_GEMM_DEFAULT);
+  return status == CUBLAS_STATUS_SUCCESS && wait() ? bench_now() - start : -1;
+#else
+  (void)n, (void)a, (void)b, (void)c;
+  return -1;
+#endif
 }
 
 double peer_cublas_sustained(char type, double seconds) {

@@ -13,6 +13,7 @@
 #pragma weak peer_cublasxt_gemm
 #pragma weak peer_cublas_gemm
 #pragma weak peer_cublas_sustained
+#pragma weak peer_cublas_emulated
 
 /* Selects the first `devices` CUDA devices; false where there is no cuBLASXt. */
 bool peer_cublasxt_open(int devices);
@@ -30,6 +31,9 @@ double peer_cublasxt_gemm(const peer_product *p, int64_t block, const void *a, c
 /* cuBLAS itself on one device, operands on the device, n × n: the median of `repeats`, at most BENCH_MOST, in
  * seconds. */
 double peer_cublas_gemm(char type, int64_t n, int repeats);
+
+/* C = A B of doubles, n × n on device 0, by cuBLAS's emulation with 8-bit integers; seconds, negative on failure. */
+double peer_cublas_emulated(int64_t n, const void *a, const void *b, void *c);
 
 /* Flops per second of one device that multiplies tiles of 4096 for `seconds`, over the second half of them. */
 double peer_cublas_sustained(char type, double seconds);

@@ -38,7 +38,11 @@ module davit
     type(c_funptr) :: progress = c_null_funptr
     type(c_ptr) :: progress_context = c_null_ptr
     integer(c_int) :: predict_threads = 0
-    integer(c_int64_t) :: reserved(2) = 0
+    integer(c_int) :: arithmetic = 0
+    integer(c_int) :: moduli = 0
+    logical(c_bool) :: exact_bits = .false.
+    type(c_ptr) :: processes = c_null_ptr
+    integer(c_int64_t) :: reserved(1) = 0
   end type
 
   type, bind(c) :: davit_stencil_options

@@ -70,7 +70,8 @@ _OPTIONS = {name: _struct(f"davit_{name}_options", *_WHERE, ("mapped", c_bool), 
 _OPTIONS["level3"] = _struct("davit_level3_options", *_WHERE, ("mapped", c_bool), ("tile", c_int64), ("cache_bytes", c_size_t),
                              ("separate_memory", c_bool), ("report", c_void_p), ("explanation", c_void_p),
                              ("progress", c_void_p), ("progress_context", c_void_p), ("predict_threads", c_int),
-                             ("reserved", c_uint64 * 2))
+                             ("arithmetic", c_int), ("moduli", c_int), ("exact_bits", c_bool), ("processes", c_void_p),
+                             ("reserved", c_uint64 * 1))
 _OPTIONS["stencil"] = _struct("davit_stencil_options", *_WHERE, ("border", c_int), ("mapped", c_bool), ("reserved", c_uint64 * 3))
 _OPTIONS["covariance"] = _struct("davit_covariance_options", *_WHERE, ("mean_divisor", c_double), ("divisor", c_double),
                                  ("form", c_int), ("mapped", c_bool), ("reserved", c_uint64 * 4))

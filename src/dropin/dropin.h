@@ -10,6 +10,7 @@
  *   supplement.c  names that BLIS lacks, and xerbla_
  *   route.c       decides where a call is computed
  *   device.c      starts the devices when the first call goes there
+ *   products.c    how products are computed there
  *   threads.c     how many threads BLIS computes on
  *   alone.c       small calls, on one of them
  *   library.c     loads libdavit and calls it

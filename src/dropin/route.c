@@ -21,32 +21,10 @@ static const double call_seconds = 1e-3; /* a call on devices takes about that, 
 static const double start_seconds = 0.5; /* until the devices compute the first product */
 
 double dvt_dropin_least = -INFINITY;
-static double from; /* DAVIT_BLAS_FROM cubed; 0: not set */
-static dvt_products products;
+static double from;      /* DAVIT_BLAS_FROM cubed; 0: not set */
 static int64_t given_ns; /* that BLIS needs for the calls so far */
 
 /* ---- the decision ---- */
-
-static void read_products(void) {
-  static bool said;
-  static const char *const names[] = {"native", "exact", "exact-bits"};
-  const char *text = dvt_environment("DAVIT_BLAS_ARITHMETIC");
-  int i = 0;
-  if (!text || !*text)
-    return;
-  while (i <= DVT_EXACT_BITS && strcmp(text, names[i]) != 0)
-    i++;
-  if (i <= DVT_EXACT_BITS)
-    products = (dvt_products)i;
-  else
-    dvt_complain(&said, "DAVIT_BLAS_ARITHMETIC=%s is not native, exact or exact-bits; it is ignored", text);
-}
-
-dvt_products dvt_dropin_products(void) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, read_products);
-  return products;
-}
 
 static void set_least(double least) {
   if (dvt_log_on() || dvt_dropin_products() == DVT_EXACT_BITS)

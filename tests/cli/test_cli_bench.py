@@ -5,6 +5,7 @@
 usage: test_cli_bench.py DAVIT [NAME ...]      runs the groups whose name contains one of NAME, or all
 """
 import collections
+import itertools
 import json
 import os
 import shutil
@@ -177,6 +178,21 @@ def test_options():
     expect("measures: --peers" in davit("bench", "--peers", "queue").out.decode(), "--peers is passed on")
     for options in (["--devices", "cpu"], ["--check"], ["--repeat", "2"], ["-o", "x"]):
         davit("bench", *options, code=2)
+
+
+def test_exact():
+    """Exact products beside native ones: within their bounds, and with as many moduli as were asked for."""
+    program = os.path.join(os.path.dirname(DAVIT), "bench_exact")
+    if not os.path.exists(program):
+        return
+    run = subprocess.run([program, "--sizes", "90,33", "--types", "d,s,z,c", "--place", "pageable,pinned", "--moduli", "0,17",
+                          "--repeats", "1", "--phi", "2", "--energy", "1e-6"], capture_output=True, timeout=LIMIT_S, text=True)
+    rows = json.loads(run.stdout)["rows"]
+    expect(run.returncode == 0 and len(rows) == 4 * 2 * 2 * 3, str(run))
+    for row, kind in zip(rows, itertools.cycle(("native", "exact", "exact"))):
+        expect(row["arithmetic"] == kind and row["phi"] == 2 and (row["moduli"] > 0) == (kind == "exact"), str(row))
+        expect(0 < row["error"] <= row["bound"] == (min(row["k"], 64) if kind == "exact" else row["k"]), str(row))
+    expect(all(row["moduli"] >= 17 for row in rows[2::3]) and any(row["moduli"] < 17 for row in rows[1::3]), "--moduli")
 
 
 def test_queue_study():

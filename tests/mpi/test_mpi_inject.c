@@ -66,6 +66,15 @@ static davit_status call_gemm(const davit_mpi_options *options) {
                          options);
 }
 
+/* C is read, so that a rank may not compute before all can. */
+static davit_status call_exact(const davit_mpi_options *options) {
+  davit_mpi_options exact = *options;
+  exact.arithmetic = DAVIT_ARITHMETIC_EXACT;
+  fill(c, 5);
+  return davit_mpi_dgemm(grid, 'N', 'T', N, N, inner, 1, a, 1, 1, desc, b, 1, 1, other, 2, c, 1, 1, desc,
+                         &exact);
+}
+
 static davit_status call_syrk(const davit_mpi_options *options) {
   fill(c, 6);
   return davit_mpi_dsyrk(grid, 'L', 'N', N, inner, 1, a, 1, 1, desc, 1, c, 1, 1, desc, options);
@@ -215,10 +224,15 @@ int main(int argc, char **argv) {
   mpi_test_begin(&argc, &argv, &me, &ranks);
   setvbuf(stdout, NULL, _IOLBF, 0);
   open_all();
-  const row calls[] = {{"reduce", call_reduce, y, 1},      {"scan", call_scan, y, LENGTH},
-                       {"grid", call_grid, y, 0},          {"gemm", call_gemm, c, elements},
-                       {"syrk", call_syrk, c, elements},   {"trsm", call_trsm, c, elements},
-                       {"potrf", call_potrf, c, elements}, {"getrf", call_getrf, c, elements}};
+  const row calls[] = {{"reduce", call_reduce, y, 1},
+                       {"scan", call_scan, y, LENGTH},
+                       {"grid", call_grid, y, 0},
+                       {"gemm", call_gemm, c, elements},
+                       {"exact gemm", call_exact, c, elements},
+                       {"syrk", call_syrk, c, elements},
+                       {"trsm", call_trsm, c, elements},
+                       {"potrf", call_potrf, c, elements},
+                       {"getrf", call_getrf, c, elements}};
   enum { CALLS = sizeof calls / sizeof *calls, MATRICES = 3 /* the first of these calls that has devices */ };
   const int square = ranks % 2 == 0 ? 2 : 1;
   const setting settings[] = {
