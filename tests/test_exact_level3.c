@@ -29,7 +29,7 @@ static davit_type real_of(const example *p) {
 }
 
 static char *random_matrix(const example *p, int64_t elements, uint64_t *seed) {
-  char *m = kept(bytes_of(p, elements));
+  char *m = kept_at(bytes_of(p, elements), DAVIT_PINNED); /* which queues reach */
   for (int64_t i = 0; i < elements * parts_of(p); i++)
     element_set(real_of(p), m, i, random_unit(seed) * exp(random_unit(seed)));
   return m;
@@ -187,8 +187,9 @@ CASE(test_queues) {
     const int64_t m = 1 + random_below(&seed, 70), k = 1 + random_below(&seed, 70);
     example p = {.type = DAVIT_DOUBLE, .n = m, .k = k};
     double *a = (double *)(void *)random_matrix(&p, m * k, &seed),
-           *b = (double *)(void *)random_matrix(&p, k * m, &seed), *c = kept((size_t)(m * m) * sizeof *c),
-           *d = kept((size_t)(m * m) * sizeof *d);
+           *b = (double *)(void *)random_matrix(&p, k * m, &seed),
+           *c = kept_at((size_t)(m * m) * sizeof *c, DAVIT_PINNED),
+           *d = kept_at((size_t)(m * m) * sizeof *d, DAVIT_PINNED);
     const davit_level3_options options = {.arithmetic = DAVIT_ARITHMETIC_EXACT, .exact_bits = true};
     CHECK(davit_queue_dscal(queue, m * k, 2, a, 1, NULL));
     CHECK(davit_queue_dgemm(queue, 'N', 'N', m, m, k, 1, a, m, b, k, 0, c, m, &options));
@@ -204,7 +205,11 @@ CASE(test_queues) {
 /* Of a queue, too, options are looked at, and native products are what they are. */
 CASE(test_queue_options) {
   davit_queue *queue;
-  double a[4] = {1, NAN, 3, 4}, b[4] = {1, 2, 3, 4}, c[4], d[4];
+  SCOPE;
+  double *const a = kept_at(16 * sizeof *a, DAVIT_PINNED), *const b = a + 4, *const c = a + 8,
+                *const d = a + 12;
+  for (int i = 0; i < 8; i++)
+    a[i] = i == 1 ? NAN : i;
   davit_level3_options options = {.arithmetic = DAVIT_ARITHMETIC_MIXED};
   CHECK(davit_queue_create(exact_devices[0], &queue, NULL));
   REFUSED(davit_queue_dgemm(queue, 'N', 'N', 2, 2, 2, 1, a, 2, b, 2, 0, c, 2, &options),
@@ -217,7 +222,7 @@ CASE(test_queue_options) {
   CHECK(davit_queue_dgemm(queue, 'N', 'N', 2, 2, 2, 1, a, 2, b, 2, 0, c, 2, &options));
   CHECK(davit_queue_dgemm(queue, 'N', 'N', 2, 2, 2, 1, a, 2, b, 2, 0, d, 2, NULL));
   CHECK(davit_queue_synchronize(queue));
-  assert_memory_equal(c, d, sizeof c);
+  assert_memory_equal(c, d, 4 * sizeof *c);
   CHECK(davit_queue_destroy(queue));
 }
 

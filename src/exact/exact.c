@@ -542,7 +542,8 @@ static int64_t rounded(int64_t count) {
 /* Planes of the choice, or of one that is likely. */
 static int count_planes(const product *p, const worker *e, int s) {
   const bool is_long = dvt_exact_is_long(p->g->type);
-  const dvt_exact_choice likely = {is_long ? 16 : 8, {is_long ? 62 : 32, is_long ? 62 : 32}};
+  const int usual = is_long ? 16 : 8, bits = is_long ? 62 : 32;
+  const dvt_exact_choice likely = {(int)dvt_at_least(p->options->moduli, usual), {bits, bits}};
   return planes_of(p, e, s, p->choice.moduli ? &p->choice : &likely);
 }
 
