@@ -140,10 +140,7 @@ davit_status dvt_mpi_factor_run(dvt_mpi_factoring *f, const dvt_mpi_factor_rule 
   davit_status status = DAVIT_SUCCESS;
   f->bytes = davit_type_bytes(f->type);
   if (!fits) {
-    f->a = (dvt_view){.axis = {given.axis[0], given.axis[1]}, .unit = given.unit};
-    for (int d = 0; d < 2; d++)
-      f->a.distribution[d] = (dvt_distribution){
-          .n = given.distribution[d].n, .block = DVT_MPI_BLOCK, .count = f->grid->size[given.axis[d]]};
+    f->a = dvt_layout(f->grid, &given, given.axis[0], given.unit);
     status = dvt_move(f->grid, &given, &f->a, &memory);
   }
   if (status == DAVIT_SUCCESS)

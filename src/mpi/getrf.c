@@ -390,8 +390,7 @@ static davit_status check(lu *l, const void *a, int64_t ia, int64_t ja, const in
   l->given = f->a;
   if (own_pivots(l) > 0)
     DVT_TRY(dvt_check_pointer("ipiv", l->ipiv));
-  DVT_TRY(dvt_panel_width(options, l->n, &panel));
-  return dvt_grid_devices(f->grid, options, f->devices, &f->device_count);
+  return dvt_grid_options(f->grid, options, l->n, &panel, f->devices, &f->device_count);
 }
 
 static davit_status getrf(davit_mpi_grid *grid, davit_type type, int64_t m, int64_t n, void *a, int64_t ia,

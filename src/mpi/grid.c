@@ -213,7 +213,7 @@ dvt_view dvt_view_transposed(const dvt_view *view) {
                     .stride = {view->stride[1], view->stride[0]}};
 }
 
-/* ---- devices ---- */
+/* ---- options ---- */
 
 /* The processes of a machine divide its GPUs, or share them if there are too few. Without GPUs each computes
  * where its part is; devices that stand in for GPUs on the CPU would copy it. */
@@ -239,8 +239,8 @@ static davit_status share(const davit_mpi_grid *grid, int devices[DVT_MPI_DEVICE
   return DAVIT_SUCCESS;
 }
 
-davit_status dvt_grid_devices(const davit_mpi_grid *grid, const davit_mpi_options *options,
-                              int devices[DVT_MPI_DEVICES], int *count) {
+static davit_status find_devices(const davit_mpi_grid *grid, const davit_mpi_options *options,
+                                 int devices[DVT_MPI_DEVICES], int *count) {
   DVT_TRY(DVT_CHECK_OPTIONS(options));
   if (!options || !options->devices) {
     if (options && options->device_count)
@@ -257,4 +257,16 @@ davit_status dvt_grid_devices(const davit_mpi_grid *grid, const davit_mpi_option
   }
   *count = options->device_count;
   return DAVIT_SUCCESS;
+}
+
+davit_status dvt_grid_options(const davit_mpi_grid *grid, const davit_mpi_options *options, int64_t k,
+                              int64_t *width, int devices[DVT_MPI_DEVICES], int *count) {
+  /* Panels are twice as wide from WIDE inner indices on: rows of B are copied to a GPU at a higher rate, where there are
+   * enough panels for a good start. */
+  enum { PANEL = 512, WIDE = 16384 };
+  *width = options && options->panel ? options->panel : k < WIDE ? PANEL : 2 * PANEL;
+  if (*width < 1)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "panel is %lld, less than 0", (long long)*width);
+  *width = dvt_at_most(*width, k);
+  return find_devices(grid, options, devices, count);
 }

@@ -48,8 +48,8 @@ bool dvt_grid_on_machine(const davit_mpi_grid *grid);
 /* The leading dimension of the rank's part. */
 int64_t dvt_view_ld(const dvt_view *view);
 
-/* The devices of a call. */
-davit_status dvt_grid_devices(const davit_mpi_grid *grid, const davit_mpi_options *options,
-                              int devices[DVT_MPI_DEVICES], int *count);
+/* What a call is told by its options: the width of panels, as much of it as k needs, and the devices. */
+davit_status dvt_grid_options(const davit_mpi_grid *grid, const davit_mpi_options *options, int64_t k,
+                              int64_t *width, int devices[DVT_MPI_DEVICES], int *count);
 
 #endif

@@ -121,21 +121,21 @@ static void choose_turns(dvt_local_panels *s, int place) {
   s->group = copy ? s->stages / 2 : 1;
 }
 
-davit_status dvt_local_panels_open(dvt_local_panels *s, const davit_mpi_grid *grid, davit_type type,
-                                   int64_t rows, int64_t cols, char *c, int64_t ldc, int64_t width,
-                                   const int *devices, int count) {
-  *s = (dvt_local_panels){.type = type,
-                          .bytes = davit_type_bytes(type),
+davit_status dvt_local_panels_open(dvt_local_panels *s, const davit_mpi_grid *grid, const dvt_view *c,
+                                   int64_t width, const int *devices, int count) {
+  const int64_t rows = dvt_grid_local(grid, c, 0), cols = dvt_grid_local(grid, c, 1);
+  *s = (dvt_local_panels){.type = c->type,
+                          .bytes = davit_type_bytes(c->type),
                           .rows = rows,
                           .cols = cols,
-                          .c = c,
-                          .ldc = dvt_at_least(ldc, 1),
+                          .c = c->data,
+                          .ldc = dvt_at_least(c->stride[1], 1),
                           .width = width,
                           .stages = DVT_STAGES_MINIMUM,
                           .count = count};
   int place = DAVIT_PAGEABLE; /* of C */
   if (rows > 0 && cols > 0)
-    DVT_TRY(davit_pointer_place(c, &place));
+    DVT_TRY(davit_pointer_place(s->c, &place));
   DVT_TRY(dvt_transport_choose(devices, count, dvt_grid_on_machine(grid), &s->transport));
   for (int i = 0; i < count; i++) {
     dvt_local_panel *local = &s->local[i];

@@ -77,9 +77,9 @@ typedef struct dvt_local_panels {
   dvt_local_panel local[DVT_MPI_DEVICES];
 } dvt_local_panels;
 
-davit_status dvt_local_panels_open(dvt_local_panels *locals, const davit_mpi_grid *grid, davit_type type,
-                                   int64_t rows, int64_t cols, char *c, int64_t ldc, int64_t width,
-                                   const int *devices, int count);
+/* `c` is column-major. */
+davit_status dvt_local_panels_open(dvt_local_panels *locals, const davit_mpi_grid *grid, const dvt_view *c,
+                                   int64_t width, const int *devices, int count);
 
 /* Waits for everything, and frees it. */
 davit_status dvt_local_panels_close(dvt_local_panels *locals);

@@ -256,8 +256,7 @@ static davit_status check(cholesky *c, char *uplo, int64_t n, const void *a, int
   DVT_TRY(dvt_grid_view(f->grid, f->type, "a", a, n, n, ia, ja, desca, &f->a));
   c->uplo = *uplo;
   f->a = *uplo == 'U' ? dvt_view_transposed(&f->a) : f->a;
-  DVT_TRY(dvt_panel_width(options, n, &panel));
-  return dvt_grid_devices(f->grid, options, f->devices, &f->device_count);
+  return dvt_grid_options(f->grid, options, n, &panel, f->devices, &f->device_count);
 }
 
 static davit_status potrf(davit_mpi_grid *grid, davit_type type, char uplo, int64_t n, void *a, int64_t ia,
