@@ -104,7 +104,7 @@ davit_status dvt_lane_record(dvt_lane *lane, bool timed, dvt_record **record) {
   }
   command->record = dvt_record_hold(made);
   if (dvt_tracing())
-    command->span = dvt_span_record(&lane->timeline, &made->flow);
+    command->span = dvt_span_record(&lane->timeline, made);
   submit(command);
   *record = made;
   return DAVIT_SUCCESS;
@@ -116,7 +116,7 @@ davit_status dvt_lane_wait(dvt_lane *lane, dvt_record *record) {
     return DAVIT_OUT_OF_HOST_MEMORY;
   command->record = dvt_record_hold(record);
   if (dvt_tracing())
-    command->span = dvt_span_wait(&lane->timeline, record->flow);
+    command->span = dvt_span_wait(&lane->timeline, record);
   submit(command);
   return DAVIT_SUCCESS;
 }

@@ -23,7 +23,6 @@
 #include "src/base/order.h"
 #include "src/runtime/backend_openmp.h"
 #include "src/runtime/memory.h"
-#include "src/runtime/statistics.h"
 
 typedef struct identity identity;
 

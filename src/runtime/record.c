@@ -16,7 +16,6 @@
 #include "src/base/thread.h"
 #include "src/runtime/statistics.h"
 #include "src/runtime/stop.h"
-#include "src/runtime/trace.h"
 
 /* Waiting threads sleep on one of a few condition variables chosen by the record's address: records come
  * by the million, and a condition variable in each would cost more than the record. */
@@ -81,7 +80,8 @@ dvt_record *dvt_record_new(int device, bool on_stream, bool timed) {
   record->on_stream = on_stream;
   record->timed = timed;
   record->event = NULL;
-  record->flow = NULL;
+  record->traced.trace = 0;
+  record->traced.ns = 0;
   record->addresses = NULL;
   record->time_ns = 0;
   record->error.status = DAVIT_SUCCESS;
@@ -101,7 +101,6 @@ void dvt_record_drop(dvt_record *record) {
     return;
   dvt_device_event_free(record->event);
   record->event = NULL;
-  dvt_flow_drop(record->flow);
   pthread_mutex_lock(&pool_lock);
   if (record->addresses && record->addresses != &record->own)
     returned[returned_count++] = (int)(record->addresses - pooled);

@@ -25,6 +25,15 @@ typedef enum dvt_record_state {
   DVT_RECORD_FAILED
 } dvt_record_state;
 
+/* Where the record is in a trace, for arrows to those that wait for it; under the lock of traces. */
+typedef struct dvt_traced {
+  unsigned trace; /* 0: in none */
+  long long command;
+  struct dvt_timeline *timeline; /* valid while ns is 0 */
+  int process, row;
+  int64_t ns; /* 0: not in the file yet; -1: it never will be */
+} dvt_traced;
+
 /* Addresses that stand for a record in the task graph. */
 typedef struct dvt_addresses {
   char issued, done;
@@ -38,8 +47,8 @@ typedef struct dvt_record {
   bool timed;          /* note the time when it is reached */
   bool failed_pending; /* ISSUED only to fail: `error` is set already */
   dvt_device_event *event;
-  int64_t time_ns;       /* CLOCK_MONOTONIC */
-  struct dvt_flow *flow; /* in a trace; NULL: in none */
+  int64_t time_ns; /* CLOCK_MONOTONIC */
+  dvt_traced traced;
   dvt_error error;
   struct dvt_record *next_free;
   /* For the task graph: the addresses that `depend` clauses name, and what the generating thread keeps. */

@@ -8,7 +8,6 @@
 #include "src/base/fork.h"
 #include "src/runtime/lane.h"
 #include "src/runtime/queue.h"
-#include "src/runtime/statistics.h"
 
 struct davit_timer {
   dvt_record *start, *stop;
