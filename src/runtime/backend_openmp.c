@@ -99,19 +99,6 @@ static bool find_segment(dvt_lane *lane, dvt_batch *s) {
   return true;
 }
 
-static dvt_executor carrier_of(const dvt_batch *s) {
-  switch (s->kind) {
-  case DVT_REGION:
-    return DVT_EMITTED;
-  case DVT_TRANSFER:
-  case DVT_BLOCKING:
-  case DVT_STAGED:
-    return DVT_DETACHED;
-  default:
-    return DVT_PLAIN;
-  }
-}
-
 /* The function of a region has ended the thread: what the lane has besides is generated later. */
 static void relist(void *lane) {
   if (lane)
@@ -119,13 +106,12 @@ static void relist(void *lane) {
 }
 
 static void generate(const dvt_batch *s, bool more) {
-  const dvt_executor by = carrier_of(s);
-  if (by != DVT_EMITTED) {
-    dvt_task_generate(s, by);
+  if (s->kind != DVT_REGION) {
+    dvt_task_generate(s);
     return;
   }
   pthread_cleanup_push(relist, more ? s->lane : NULL);
-  dvt_task_generate(s, by);
+  dvt_task_generate(s);
   pthread_cleanup_pop(0);
 }
 

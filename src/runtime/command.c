@@ -57,13 +57,13 @@ davit_status dvt_lane_error(dvt_lane *lane) {
   return dvt_error_report(&error);
 }
 
-bool dvt_lane_wants_stream(const dvt_lane *lane) {
-  return dvt_device_find(lane->device)->ordinal >= 0;
+bool dvt_lane_has_stream(int device) {
+  return dvt_device_find(device)->ordinal >= 0;
 }
 
 bool dvt_lane_is_gpu(const dvt_lane *lane) {
   return dvt_ending_is_guarded() &&
-         (dvt_lane_wants_stream(lane) || !dvt_device_find(lane->device)->shares_host_memory);
+         (dvt_lane_has_stream(lane->device) || !dvt_device_find(lane->device)->shares_host_memory);
 }
 
 bool dvt_lane_stream_is_idle(void *argument) {

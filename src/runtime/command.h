@@ -102,8 +102,8 @@ struct dvt_lane {
 /* The lane whose command, other than a STREAMED one, the calling thread is running; NULL if none. */
 dvt_lane *dvt_lane_current(void);
 
-/* Whether the lane's device has streams. */
-bool dvt_lane_wants_stream(const dvt_lane *lane);
+/* Whether lanes of the device have streams. */
+bool dvt_lane_has_stream(int device);
 
 /* Whether work of the lane may call a GPU's runtime, and has to enter (src/base/ending.h). */
 bool dvt_lane_is_gpu(const dvt_lane *lane);

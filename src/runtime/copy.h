@@ -9,9 +9,6 @@
 /* Copies and waits. Pageable memory is staged through pinned buffers if a device is at the other end. */
 davit_status dvt_copy_now(const dvt_copy *copy);
 
-/* Enqueues the copy on a stream whose device reaches both places. */
-davit_status dvt_copy_on_stream(dvt_stream *stream, const dvt_copy *copy);
-
 /* Enqueues the copy: on the lane's stream if it reaches both places, else blocking on a host thread. */
 davit_status dvt_copy_submit(dvt_lane *lane, const dvt_copy *copy);
 

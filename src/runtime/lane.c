@@ -270,7 +270,7 @@ static void close_in_backend(dvt_lane *lane) {
 }
 
 static davit_status take_stream(dvt_lane *lane, void *interop, void *native) {
-  if (!dvt_lane_wants_stream(lane))
+  if (!dvt_lane_has_stream(lane->device))
     return DAVIT_SUCCESS;
   DVT_TRY(dvt_stream_acquire(lane->device, &lane->stream));
   const bool shared = interop || native;
@@ -297,10 +297,6 @@ static davit_status lane_prepare(dvt_lane *lane, void *interop, void *native) {
     return DAVIT_SUCCESS;
   close_in_backend(lane);
   return DAVIT_OUT_OF_HOST_MEMORY;
-}
-
-bool dvt_lane_has_stream(int device) {
-  return dvt_device_find(device)->ordinal >= 0;
 }
 
 davit_status dvt_may_wait(void) {

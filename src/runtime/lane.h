@@ -17,9 +17,6 @@ davit_status dvt_lane_share(dvt_lane *lane);
 /* Whether the calling thread may wait for lanes: everywhere but in the function of a DVT_REGION command. */
 davit_status dvt_may_wait(void);
 
-/* Whether lanes of the device have streams. */
-bool dvt_lane_has_stream(int device);
-
 /* Scratch memory of so many bytes, before a command asks for it; the lane is idle. */
 davit_status dvt_lane_reserve(dvt_lane *lane, size_t bytes);
 

@@ -270,20 +270,25 @@ void dvt_task_flush(dvt_lane *lane) {
   }
 }
 
-void dvt_task_generate(const dvt_batch *s, dvt_executor by) {
+static bool is_plain(const dvt_batch *s) {
+  return s->kind == DVT_STREAMED || s->kind == DVT_RECORD || s->kind == DVT_WAIT;
+}
+
+void dvt_task_generate(const dvt_batch *s) {
   dvt_lane_state *t = dvt_lane_state_of(s->lane);
   dependences d;
   find_waits(s, &d);
   const bool next = dvt_lane_state_count_in(s->lane, s->first->commands);
-  t->certain = by == DVT_EMITTED;
-  if (by == DVT_PLAIN && next && d.ins == 0) {
+  t->certain = s->kind == DVT_REGION;
+  if (is_plain(s) && next && d.ins == 0) {
     dvt_batch_run(s->first);
     return;
   }
   find_record(s, &d);
   if (d.out)
     s->last->record->certain = t->certain;
-  static void (*const with[])(const dvt_batch *, const dependences *) = {
-      [DVT_PLAIN] = generate_plain, [DVT_DETACHED] = generate_detached, [DVT_EMITTED] = generate_regions};
-  with[by](s, &d);
+  if (s->kind == DVT_REGION)
+    generate_regions(s, &d);
+  else
+    is_plain(s) ? generate_plain(s, &d) : generate_detached(s, &d);
 }
