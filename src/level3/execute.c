@@ -13,7 +13,6 @@
 #include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
 #include "src/base/team.h"
-#include "src/level3/add.h"
 #include "src/level3/run.h"
 #include "src/runtime/graph.h"
 #include "src/runtime/memory.h"

@@ -141,6 +141,15 @@ static int holder(const dvt_planning *p, int which, const dvt_operand *tile) {
   return best;
 }
 
+/* A tile that is there. One of C, before it is computed or after, stays for the panel. */
+static davit_status use(dvt_planning *p, int which, const dvt_operand *tile, int32_t *buffer) {
+  *buffer = dvt_tile_buffer_find(p, which, tile);
+  dvt_tile_buffer_touch(p, which, tile->matrix, *buffer);
+  if (tile->matrix == DVT_C)
+    dvt_tile_buffer_at(p, which, DVT_C, *buffer)->held = true;
+  return DAVIT_SUCCESS;
+}
+
 /* An operand of a product at hand. */
 static davit_status fetch(dvt_planning *p, int which, const dvt_operand *tile, int32_t *buffer) {
   *buffer = -1;
@@ -155,11 +164,7 @@ static davit_status fetch(dvt_planning *p, int which, const dvt_operand *tile, i
     }
     DVT_TRY(source == which || source < 0 ? load(p, which, tile) : copy_over(p, which, tile, source, tile));
   }
-  *buffer = dvt_tile_buffer_find(p, which, tile);
-  dvt_tile_buffer_touch(p, which, tile->matrix, *buffer);
-  if (tile->matrix == DVT_C) /* before it is computed, or after: it stays for the panel */
-    dvt_tile_buffer_at(p, which, DVT_C, *buffer)->held = true;
-  return DAVIT_SUCCESS;
+  return use(p, which, tile, buffer);
 }
 
 /* The tile of C: loaded if it counts, else an empty tile buffer; kept until it is stored. */
@@ -176,10 +181,7 @@ static davit_status fetch_c(dvt_planning *p, int which, const dvt_operand *tile,
     else if (dvt_tile_buffer_take(p, which, tile) < 0)
       return davit_fail(DAVIT_OUT_OF_DEVICE_MEMORY, no_buffer);
   }
-  *buffer = dvt_tile_buffer_find(p, which, tile);
-  dvt_tile_buffer_touch(p, which, DVT_C, *buffer);
-  dvt_tile_buffer_at(p, which, DVT_C, *buffer)->held = true;
-  return DAVIT_SUCCESS;
+  return use(p, which, tile, buffer);
 }
 
 /* ---- steps ---- */

@@ -18,7 +18,8 @@ typedef struct dvt_tile_buffer {
   bool held;      /* not to be given away */
   int32_t writer; /* step that wrote it last, -1: none */
   int32_t older, newer;
-  int32_t readers, room;
+  int32_t readers;
+  int64_t room;
   dvt_tile_buffer_reader *reader; /* since then */
 } dvt_tile_buffer;
 

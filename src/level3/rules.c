@@ -8,19 +8,27 @@ static dvt_operand op(dvt_matrix matrix, char trans, int64_t row, int64_t col) {
                       : (dvt_operand){(int8_t)matrix, trans, (int32_t)col, (int32_t)row};
 }
 
+/* The matrices as stored, by the letters of the dimensions: rows and columns of A, B and C. */
+static void set_layout(uint8_t rows[DVT_MATRICES], uint8_t cols[DVT_MATRICES], uint8_t same[DVT_DIMS],
+                       const dvt_dim of_a[2], const dvt_dim of_b[2], dvt_dim sharing, dvt_dim shared) {
+  rows[DVT_A] = (uint8_t)of_a[0];
+  cols[DVT_A] = (uint8_t)of_a[1];
+  rows[DVT_B] = (uint8_t)of_b[0];
+  cols[DVT_B] = (uint8_t)of_b[1];
+  rows[DVT_C] = rows[DVT_SUM] = DVT_DIM_M;
+  cols[DVT_C] = cols[DVT_SUM] = DVT_DIM_N;
+  for (int x = 0; x < DVT_DIMS; x++)
+    same[x] = (uint8_t)x;
+  same[sharing] = (uint8_t)shared;
+}
+
 /* ---- gemm ---- */
 
 static void layout(const dvt_plan_shape *shape, uint8_t rows[DVT_MATRICES], uint8_t cols[DVT_MATRICES],
                    uint8_t same[DVT_DIMS]) {
   const bool na = shape->transa == 'N', nb = shape->transb == 'N';
-  rows[DVT_A] = na ? DVT_DIM_M : DVT_DIM_K;
-  cols[DVT_A] = na ? DVT_DIM_K : DVT_DIM_M;
-  rows[DVT_B] = nb ? DVT_DIM_K : DVT_DIM_N;
-  cols[DVT_B] = nb ? DVT_DIM_N : DVT_DIM_K;
-  rows[DVT_C] = rows[DVT_SUM] = DVT_DIM_M;
-  cols[DVT_C] = cols[DVT_SUM] = DVT_DIM_N;
-  for (int x = 0; x < DVT_DIMS; x++)
-    same[x] = (uint8_t)x;
+  set_layout(rows, cols, same, (dvt_dim[]){na ? DVT_DIM_M : DVT_DIM_K, na ? DVT_DIM_K : DVT_DIM_M},
+             (dvt_dim[]){nb ? DVT_DIM_K : DVT_DIM_N, nb ? DVT_DIM_N : DVT_DIM_K}, DVT_DIM_K, DVT_DIM_K);
 }
 
 static dvt_distribution_kind distribution(const dvt_plan_shape *shape) {
@@ -35,22 +43,6 @@ static void term(const dvt_plan_shape *shape, const dvt_plan *plan, int64_t i, i
   t->kernel = DVT_GEMM;
   t->left = op(DVT_A, shape->transa, i, k);
   t->right = op(DVT_B, shape->transb, k, j);
-}
-
-/* ---- what the other rules share ---- */
-
-/* The matrices as stored, by the letters of the dimensions: rows and columns of A, B and C. */
-static void set_layout(uint8_t rows[DVT_MATRICES], uint8_t cols[DVT_MATRICES], uint8_t same[DVT_DIMS],
-                       const dvt_dim of_a[2], const dvt_dim of_b[2], dvt_dim sharing, dvt_dim shared) {
-  rows[DVT_A] = (uint8_t)of_a[0];
-  cols[DVT_A] = (uint8_t)of_a[1];
-  rows[DVT_B] = (uint8_t)of_b[0];
-  cols[DVT_B] = (uint8_t)of_b[1];
-  rows[DVT_C] = rows[DVT_SUM] = DVT_DIM_M;
-  cols[DVT_C] = cols[DVT_SUM] = DVT_DIM_N;
-  for (int x = 0; x < DVT_DIMS; x++)
-    same[x] = (uint8_t)x;
-  same[sharing] = (uint8_t)shared;
 }
 
 /* ---- symm, hemm ---- */

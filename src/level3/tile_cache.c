@@ -47,18 +47,13 @@ static void unlink_slot(dvt_pool *pool, int32_t s) {
   *(one->newer < 0 ? &pool->newest : &pool->buffer[one->newer].older) = one->older;
 }
 
-static void link_newest(dvt_pool *pool, int32_t s) {
-  pool->buffer[s].older = pool->newest;
-  pool->buffer[s].newer = -1;
-  *(pool->newest < 0 ? &pool->oldest : &pool->buffer[pool->newest].newer) = s;
-  pool->newest = s;
-}
-
-static void link_oldest(dvt_pool *pool, int32_t s) {
-  pool->buffer[s].newer = pool->oldest;
-  pool->buffer[s].older = -1;
-  *(pool->oldest < 0 ? &pool->newest : &pool->buffer[pool->oldest].older) = s;
-  pool->oldest = s;
+/* Between the newest buffer and the end of the list, or between its begin and the oldest one. */
+static void link_slot(dvt_pool *pool, int32_t s, bool newest) {
+  dvt_tile_buffer *one = &pool->buffer[s];
+  one->older = newest ? pool->newest : -1;
+  one->newer = newest ? -1 : pool->oldest;
+  *(one->older < 0 ? &pool->oldest : &pool->buffer[one->older].newer) = s;
+  *(one->newer < 0 ? &pool->newest : &pool->buffer[one->newer].older) = s;
 }
 
 dvt_tile_buffer *dvt_tile_buffer_at(dvt_planning *p, int device, int matrix, int32_t buffer) {
@@ -69,7 +64,7 @@ void dvt_tile_buffer_touch(dvt_planning *p, int device, int matrix, int32_t buff
   dvt_planner *d = &p->device[device];
   dvt_pool *pool = &d->pool[dvt_pool_of(matrix)];
   unlink_slot(pool, buffer);
-  link_newest(pool, buffer);
+  link_slot(pool, buffer, true);
   pool->buffer[buffer].used = d->products;
 }
 
@@ -104,7 +99,7 @@ static int32_t find_room(dvt_planning *p, dvt_planner *d, dvt_pool *pool) {
   if (pool->buffers < pool->capacity) {
     int32_t s = (int32_t)pool->buffers++;
     pool->buffer[s] = (dvt_tile_buffer){.tile = -1, .writer = -1};
-    link_newest(pool, s);
+    link_slot(pool, s, true);
     return s;
   }
   const int32_t s = find_victim(d, pool);
@@ -134,10 +129,22 @@ void dvt_tile_buffer_release(dvt_planning *p, int device, int matrix, int32_t bu
   dvt_pool *pool = &d->pool[dvt_pool_of(matrix)];
   empty(d, &pool->buffer[buffer]);
   unlink_slot(pool, buffer);
-  link_oldest(pool, buffer);
+  link_slot(pool, buffer, false);
 }
 
 /* ---- who waits for whom ---- */
+
+static davit_status grow(void **array, int64_t used, int64_t *capacity, int64_t least, size_t bytes) {
+  if (used < *capacity)
+    return DAVIT_SUCCESS;
+  int64_t larger = *capacity ? 2 * *capacity : least;
+  void *grown = dvt_reallocate(*array, (size_t)larger, bytes);
+  if (!grown)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  *array = grown;
+  *capacity = larger;
+  return DAVIT_SUCCESS;
+}
 
 static void add(dvt_waits *waits, int32_t step) {
   if (step >= 0 && waits->count < DVT_MOST_WAITS)
@@ -161,14 +168,7 @@ davit_status dvt_tile_buffer_read(dvt_tile_buffer *buffer, int device, int role,
       buffer->reader[i].step = step;
       return DAVIT_SUCCESS;
     }
-  if (buffer->readers == buffer->room) {
-    int32_t room = buffer->room ? 2 * buffer->room : 4;
-    dvt_tile_buffer_reader *grown = dvt_reallocate(buffer->reader, (size_t)room, sizeof *grown);
-    if (!grown)
-      return DAVIT_OUT_OF_HOST_MEMORY;
-    buffer->reader = grown;
-    buffer->room = room;
-  }
+  DVT_TRY(grow((void **)&buffer->reader, buffer->readers, &buffer->room, 4, sizeof *buffer->reader));
   buffer->reader[buffer->readers++] = (dvt_tile_buffer_reader){stream, step};
   return DAVIT_SUCCESS;
 }
@@ -182,18 +182,6 @@ void dvt_tile_buffer_written(dvt_tile_buffer *buffer, int32_t step) {
 
 static int stream_of(const dvt_step *step) {
   return step->device * DVT_ROLES + step->role;
-}
-
-static davit_status grow(void **array, int64_t used, int64_t *capacity, size_t bytes) {
-  if (used < *capacity)
-    return DAVIT_SUCCESS;
-  int64_t larger = *capacity ? 2 * *capacity : 256;
-  void *grown = dvt_reallocate(*array, (size_t)larger, bytes);
-  if (!grown)
-    return DAVIT_OUT_OF_HOST_MEMORY;
-  *array = grown;
-  *capacity = larger;
-  return DAVIT_SUCCESS;
 }
 
 /* Of the steps of one stream only the newest is waited for, and only if the stream has not waited for it or a
@@ -212,13 +200,13 @@ static bool is_news(dvt_planning *p, int stream, const dvt_waits *waits, int at)
 davit_status dvt_emit(dvt_planning *p, dvt_step *step, const dvt_waits *waits, int32_t *number) {
   dvt_plan *plan = p->plan;
   const int stream = stream_of(step);
-  DVT_TRY(grow((void **)&plan->step, plan->steps, &plan->capacity, sizeof *plan->step));
+  DVT_TRY(grow((void **)&plan->step, plan->steps, &plan->capacity, 256, sizeof *plan->step));
   step->first_wait = (int32_t)plan->waits;
   step->waits = 0;
   for (int i = 0; i < waits->count; i++) {
     if (!is_news(p, stream, waits, i))
       continue;
-    DVT_TRY(grow((void **)&plan->wait, plan->waits, &plan->wait_capacity, sizeof *plan->wait));
+    DVT_TRY(grow((void **)&plan->wait, plan->waits, &plan->wait_capacity, 256, sizeof *plan->wait));
     p->known[stream][stream_of(&plan->step[waits->step[i]])] = waits->step[i];
     plan->step[waits->step[i]].marked = true;
     plan->wait[plan->waits++] = waits->step[i];

@@ -4,7 +4,7 @@
 #include <davit/memory.h>
 
 #include "src/base/arithmetic.h"
-#include "src/mpi/multiply.h"
+#include "src/mpi/redistribute.h"
 
 /* ---- parts ---- */
 

@@ -9,7 +9,6 @@
 #include "src/base/check.h"
 #include "src/mpi/factor.h"
 #include "src/mpi/local_blas.h"
-#include "src/mpi/multiply.h"
 
 /* Some of the rank's rows, by their positions, in the order of the processes that they go to or come from. */
 typedef struct row_list {

@@ -6,6 +6,7 @@
 #include <davit/memory.h>
 
 #include "src/base/arithmetic.h"
+#include "src/mpi/local_blas.h"
 
 static davit_status gemm(davit_type type, davit_queue *queue, char transb, int64_t m, int64_t n, int64_t k,
                          double alpha, const void *a, int64_t lda, const void *b, int64_t ldb, double beta,
@@ -14,12 +15,6 @@ static davit_status gemm(davit_type type, davit_queue *queue, char transb, int64
              ? davit_queue_sgemm(queue, 'N', transb, m, n, k, (float)alpha, a, lda, b, ldb, (float)beta, c,
                                  ldc, NULL)
              : davit_queue_dgemm(queue, 'N', transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, NULL);
-}
-
-static davit_status trsm(davit_type type, davit_queue *queue, char uplo, char diag, int64_t m, int64_t n,
-                         const void *a, int64_t lda, void *b, int64_t ldb) {
-  return type == DAVIT_FLOAT ? davit_queue_strsm(queue, 'L', uplo, 'N', diag, m, n, 1, a, lda, b, ldb, NULL)
-                             : davit_queue_dtrsm(queue, 'L', uplo, 'N', diag, m, n, 1, a, lda, b, ldb, NULL);
 }
 
 /* ---- memory ---- */
@@ -532,9 +527,9 @@ davit_status dvt_local_panels_solve(dvt_local_panels *s, int64_t t, dvt_row_rang
     dvt_local_panel *local = &s->local[i];
     const dvt_stage *stage = turn_of(s, local, t);
     if (local->cols > 0)
-      DVT_TRY(trsm(s->type, local->queue, uplo, diag, row_range.rows, local->cols,
-                   stage->left + (size_t)row_range.skip * s->bytes, stage->left_ld,
-                   local->c + (size_t)row_range.row * s->bytes, local->ldc));
+      DVT_TRY(dvt_local_trsm(local->queue, s->type, 'L', uplo, 'N', diag, row_range.rows, local->cols,
+                             stage->left + (size_t)row_range.skip * s->bytes, stage->left_ld,
+                             local->c + (size_t)row_range.row * s->bytes, local->ldc));
   }
   return DAVIT_SUCCESS;
 }

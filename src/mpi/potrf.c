@@ -8,7 +8,6 @@
 #include "src/base/check.h"
 #include "src/mpi/factor.h"
 #include "src/mpi/local_blas.h"
-#include "src/mpi/multiply.h"
 
 typedef struct cholesky {
   dvt_mpi_factoring f; /* the first member */

@@ -30,6 +30,9 @@ typedef struct dvt_backend {
 
 void dvt_backend_register(dvt_backend *backend);
 
+/* Runs a command to its end on the calling thread, as "threads" does, when everything before it on its lane is over. */
+void dvt_command_run(dvt_command *command);
+
 /* Starts the library on first use, with the back end named by DAVIT_BACKEND. The default is "openmp", or
  * "threads" where OpenMP has no second thread to give. */
 davit_status dvt_start(void);

@@ -4,8 +4,6 @@
  * The thread takes the lane's commands one by one; work for the device stream is launched and waited for
  * before the next command, so that records are simply the thread's own progress. Idle threads and threads
  * that wait for a record sleep on condition variables. */
-#include "src/runtime/backend_threads.h"
-
 #include <stdlib.h>
 
 #include "src/base/allocate.h"
@@ -78,6 +76,8 @@ void dvt_command_run(dvt_command *command) {
   case DVT_RECORD:
     dvt_command_finish_record(command);
     break;
+  case DVT_FLUSH: /* nobody but the task graph has any */
+    break;
   case DVT_WAIT:
     dvt_command_begin_wait(command, NULL);
     if (dvt_record_wait(command->record) != DAVIT_SUCCESS && !dvt_record_is_over(command->record))
@@ -122,6 +122,13 @@ static void submit(dvt_command *command) {
   pthread_mutex_unlock(&self->lock);
 }
 
+static void free_thread(lane_thread *self) {
+  sem_destroy(&self->left);
+  pthread_mutex_destroy(&self->lock);
+  pthread_cond_destroy(&self->changed);
+  free(self);
+}
+
 static davit_status open_lane(dvt_lane *lane) {
   lane_thread *self = dvt_allocate(1, sizeof *self);
   if (!self)
@@ -134,10 +141,7 @@ static davit_status open_lane(dvt_lane *lane) {
   const davit_status status = dvt_pool_run(loop, self);
   if (status == DAVIT_SUCCESS)
     return status;
-  sem_destroy(&self->left);
-  pthread_mutex_destroy(&self->lock);
-  pthread_cond_destroy(&self->changed);
-  free(self);
+  free_thread(self);
   return status;
 }
 
@@ -149,10 +153,7 @@ static void close_lane(dvt_lane *lane) {
   pthread_mutex_unlock(&self->lock);
   while (sem_wait(&self->left) != 0) {
   }
-  sem_destroy(&self->left);
-  pthread_mutex_destroy(&self->lock);
-  pthread_cond_destroy(&self->changed);
-  free(self);
+  free_thread(self);
 }
 
 static bool is_idle(dvt_lane *lane) {

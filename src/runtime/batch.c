@@ -149,7 +149,7 @@ static void run_from(position *p) {
         dvt_ending_leave();
       break; /* the batch's last */
     }
-    if (c->kind != DVT_WAIT)
+    if (c->kind != DVT_WAIT && c->kind != DVT_FLUSH)
       dvt_command_work(c);
     if (!c->next)
       count_out(lane);
@@ -295,10 +295,12 @@ static void run_blocking(void *argument) {
 /* Without a thread the lane is stopped, and its commands return at once. They call no device, as the stream
  * is empty, so this may run in a callback of the device runtime. */
 static void hand_over(dvt_command *first) {
-  const davit_status status = dvt_pool_run(run_blocking, first);
-  if (status == DAVIT_SUCCESS)
-    return;
-  dvt_lane_fail(first->lane, status, davit_last_error());
+  if (first->kind != DVT_FLUSH) {
+    const davit_status status = dvt_pool_run(run_blocking, first);
+    if (status == DAVIT_SUCCESS)
+      return;
+    dvt_lane_fail(first->lane, status, davit_last_error());
+  }
   run_blocking(first);
 }
 
@@ -367,28 +369,6 @@ void dvt_batch_start(dvt_command *first) {
   } else {
     when_drained(first->lane, start_drained, first);
   }
-  dvt_ending_leave();
-}
-
-static void take_drain(dvt_message *over) {
-  dvt_flush *flush = (dvt_flush *)over;
-  if (dvt_generator_fulfil(&flush->task, over))
-    free(flush);
-}
-
-static void flushed(void *argument, davit_status status) {
-  dvt_flush *flush = argument;
-  if (status != DAVIT_SUCCESS)
-    dvt_lane_fail(flush->lane, status, davit_last_error());
-  count_out(flush->lane);
-  flush->over.take = take_drain;
-  dvt_generator_send(&flush->over);
-}
-
-void dvt_flush_start(dvt_flush *flush) {
-  if (!come_to_device())
-    return;
-  when_drained(flush->lane, flushed, flush);
   dvt_ending_leave();
 }
 

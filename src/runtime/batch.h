@@ -80,16 +80,6 @@ void dvt_batch_start(dvt_command *first);
 /* Ends a batch of regions, which are over; first->last must be set. */
 void dvt_batch_end_regions(dvt_command *first);
 
-/* Has the task fulfilled when the lane's stream is empty, and counts out a batch that has no commands. */
-typedef struct dvt_flush {
-  dvt_message over;
-  dvt_lane *lane;
-  dvt_detached task;
-} dvt_flush;
-
-/* Frees the flush. */
-void dvt_flush_start(dvt_flush *flush);
-
 /* A callback: finishes a record in a stream and has its task fulfilled when the device has reached it. Drops
  * a reference to the record. */
 void dvt_callback_start(dvt_record *record);

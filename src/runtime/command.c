@@ -6,6 +6,7 @@
 
 #include "offload/runtime/device.h"
 #include "offload/runtime/profile.h"
+#include "src/base/allocate.h"
 #include "src/base/cancel.h"
 #include "src/base/ending.h"
 #include "src/base/fork.h"
@@ -119,6 +120,21 @@ davit_status dvt_host_form(dvt_form form, const dvt_site *site, const void *argu
   handed h = {.form = form, .site = site, .arguments = arguments, .error = {.status = DAVIT_SUCCESS}};
   const bool may_lead = site->threads == 1 || dvt_team_is_held() || !dvt_thread_is_forked();
   return !may_lead && hand_over(&h) ? dvt_error_report(&h.error) : run_in_team(form, site, arguments);
+}
+
+dvt_command *dvt_command_new(dvt_lane *lane, dvt_command_kind kind, size_t bytes) {
+  dvt_command *command = dvt_allocate_raw(offsetof(dvt_command, arguments) + bytes);
+  if (!command)
+    return NULL;
+  command->next = NULL;
+  command->lane = lane;
+  command->kind = kind;
+  command->work = NULL;
+  command->record = NULL;
+  command->span = NULL;
+  command->task.event = 0;
+  command->beside = false;
+  return command;
 }
 
 static bool is_host_form(const dvt_command *command) {

@@ -16,10 +16,24 @@
 #define DAVIT_SRC_RUNTIME_GENERATOR_H
 
 #include <davit/status.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "src/runtime/message.h"
+/* What the generator is told. take() is called there, once, and may free the message. The memory is the sender's, so that
+ * sending cannot fail. */
+typedef struct dvt_message dvt_message;
+struct dvt_message {
+  _Atomic(dvt_message *) follower;
+  void (*take)(dvt_message *message);
+};
+
+/* A detached task: its event, and where its body ran: a worker's number of yields, as it was then, or NULL. */
+typedef struct dvt_detached {
+  uintptr_t event; /* 0: the task is none */
+  const atomic_uint *yields;
+  unsigned yield;
+} dvt_detached;
 
 /* What the generator does after a batch of messages: turn() generates tasks, and returns whether there was anything;
  * is_waiting() is asked before the generator sleeps. */

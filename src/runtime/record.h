@@ -9,14 +9,13 @@
 #ifndef DAVIT_SRC_RUNTIME_RECORD_H
 #define DAVIT_SRC_RUNTIME_RECORD_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "offload/runtime/stream.h"
 #include "src/base/clock.h"
 #include "src/base/error.h"
-#include "src/runtime/message.h"
+#include "src/runtime/generator.h"
 
 typedef enum dvt_record_state {
   DVT_RECORD_PENDING,

@@ -5,7 +5,6 @@
 #include <pthread.h>
 
 #include "offload/runtime/region.h"
-#include "src/base/allocate.h"
 #include "src/base/ending.h"
 #include "src/runtime/batch.h"
 #include "src/runtime/generator.h"
@@ -250,26 +249,6 @@ void dvt_task_leave(void) {
 
 /* ---- any batch ---- */
 
-void dvt_task_flush(dvt_lane *lane) {
-  dvt_flush *d = dvt_allocate(1, sizeof *d);
-  if (!d) {
-    dvt_lane_fail(lane, DAVIT_OUT_OF_HOST_MEMORY, davit_last_error());
-    dvt_stream_synchronize(lane->stream);
-    dvt_lane_state_of(lane)->in_stream = false;
-    return;
-  }
-  d->lane = lane;
-  dvt_lane_state_count_in(lane, 0);
-  dvt_generator_defer();
-  char *address = &lane->address;
-  omp_event_handle_t event = (omp_event_handle_t)0;
-#pragma omp task untied detach(event) depend(inout : *address) firstprivate(d)
-  {
-    dvt_generator_detach(&d->task, (uintptr_t)event);
-    dvt_flush_start(d);
-  }
-}
-
 static bool is_plain(const dvt_batch *s) {
   return s->kind == DVT_STREAMED || s->kind == DVT_RECORD || s->kind == DVT_WAIT;
 }
@@ -291,4 +270,16 @@ void dvt_task_generate(const dvt_batch *s) {
     generate_regions(s, &d);
   else
     is_plain(s) ? generate_plain(s, &d) : generate_detached(s, &d);
+}
+
+void dvt_task_flush(dvt_lane *lane) {
+  dvt_command *flush = dvt_command_new(lane, DVT_FLUSH, 0);
+  if (flush) {
+    flush->commands = 0;
+    dvt_task_generate(&(dvt_batch){lane, flush, flush, DVT_FLUSH});
+    return;
+  }
+  dvt_lane_fail(lane, DAVIT_OUT_OF_HOST_MEMORY, davit_last_error());
+  dvt_stream_synchronize(lane->stream);
+  dvt_lane_state_of(lane)->in_stream = false;
 }
