@@ -32,7 +32,6 @@ typedef struct dvt_pool {
 /* The state of planning one device. */
 typedef struct dvt_planner {
   const dvt_plan_device *limits;
-  int part;                       /* of k */
   int64_t row0, row1, col0, col1; /* its block of C, in tiles */
   int64_t k0, k1;                 /* its part of k, in tiles; everything for a rule in place */
   int64_t panel_m, panel_n;       /* the panel that it works on at a time */

@@ -19,6 +19,7 @@ typedef struct dvt_mpi_factoring {
   size_t bytes; /* of an element */
   dvt_view a;   /* for an upper triangle the transpose */
   int devices[DVT_MPI_DEVICES], device_count;
+  uint64_t digest; /* of what all ranks have in common */
 
   int64_t rows, cols; /* of the rank's part */
   int64_t width;      /* maximum columns of a block */

@@ -20,6 +20,7 @@ struct dvt_product {
   dvt_view a, b, c;
   int64_t k, width;
   int devices[DVT_MPI_DEVICES], device_count;
+  uint64_t digest; /* of what all ranks have in common */
   /* Of a triangle: sets the ranges of the local panels; adds to C what is separate from it. */
   davit_status (*divide)(const dvt_product *product, dvt_local_panels *locals);
   davit_status (*merge)(const dvt_product *product, const dvt_local_panels *locals);

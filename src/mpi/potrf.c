@@ -246,33 +246,31 @@ static davit_status run(cholesky *c, int64_t n) {
                  : DAVIT_SUCCESS;
 }
 
-static davit_status check(cholesky *c, char *uplo, int64_t n, const void *a, int64_t ia, int64_t ja,
-                          const int *desca, const davit_mpi_options *options) {
+static davit_status check(cholesky *c, int64_t n, const dvt_submatrix *a, const davit_mpi_options *options) {
   dvt_mpi_factoring *f = &c->f;
   int64_t panel;
-  DVT_TRY(dvt_check_letter("uplo", *uplo, "UL", uplo));
+  DVT_TRY(dvt_check_letter("uplo", c->uplo, "UL", &c->uplo));
   DVT_TRY(dvt_check_length("n", n));
-  DVT_TRY(dvt_grid_view(f->grid, f->type, "a", a, n, n, ia, ja, desca, &f->a));
-  c->uplo = *uplo;
-  f->a = *uplo == 'U' ? dvt_view_transposed(&f->a) : f->a;
+  f->digest = DVT_MPI_DIGEST_NUMBERS(f->type, c->uplo, n);
+  DVT_TRY(dvt_grid_view(f->grid, f->type, "a", a, n, n, &f->a, &f->digest));
+  f->a = c->uplo == 'U' ? dvt_view_transposed(&f->a) : f->a;
   return dvt_grid_options(f->grid, options, n, &panel, f->devices, &f->device_count);
 }
 
-static davit_status potrf(davit_mpi_grid *grid, davit_type type, char uplo, int64_t n, void *a, int64_t ia,
-                          int64_t ja, const int *desca, const davit_mpi_options *options) {
+static davit_status potrf(davit_mpi_grid *grid, davit_type type, char uplo, int64_t n, dvt_submatrix a,
+                          const davit_mpi_options *options) {
   DVT_TRY(dvt_check_pointer("grid", grid));
   DVT_TRY(dvt_mpi_check(grid->comm));
-  cholesky c = {.f = {.grid = grid, .type = type}};
-  const davit_status status = check(&c, &uplo, n, a, ia, ja, desca, options);
-  const uint64_t digest = DVT_MPI_DIGEST_NUMBERS(type, uplo, n, ia, ja);
-  DVT_TRY(dvt_mpi_agree_on(grid->comm, status, dvt_grid_digest(digest, desca)));
+  cholesky c = {.f = {.grid = grid, .type = type}, .uplo = uplo};
+  const davit_status status = check(&c, n, &a, options);
+  DVT_TRY(dvt_mpi_agree_on(grid->comm, status, c.f.digest));
   return n == 0 ? DAVIT_SUCCESS : run(&c, n);
 }
 
 #define DEFINE_POTRF(LETTER, T, TYPE)                                                                        \
   davit_status davit_mpi_##LETTER##potrf(davit_mpi_grid *grid, char uplo, int64_t n, T *a, int64_t ia,       \
                                          int64_t ja, const int desca[9], const davit_mpi_options *options) { \
-    return potrf(grid, TYPE, uplo, n, a, ia, ja, desca, options);                                            \
+    return potrf(grid, TYPE, uplo, n, (dvt_submatrix){a, ia, ja, desca}, options);                           \
   }
 DEFINE_POTRF(d, double, DAVIT_DOUBLE)
 DEFINE_POTRF(s, float, DAVIT_FLOAT)

@@ -168,29 +168,29 @@ static davit_status run_single(const dvt_product *u) {
              : davit_dsyrk(u->uplo, trans, n, u->k, u->alpha, a, lda, u->beta, c, ldc, &options);
 }
 
-static davit_status check(dvt_product *u, char *trans, int64_t n, const void *a, int64_t ia, int64_t ja,
-                          const int *desca, const void *c, int64_t ic, int64_t jc, const int *descc,
-                          const davit_mpi_options *options) {
+static davit_status check(dvt_product *u, char *trans, int64_t n, const dvt_submatrix *a,
+                          const dvt_submatrix *c, const davit_mpi_options *options) {
   DVT_TRY(dvt_check_letter("uplo", u->uplo, "UL", &u->uplo));
   DVT_TRY(dvt_check_trans("trans", u->type, *trans, trans));
   DVT_TRY(dvt_check_length("n", n));
   DVT_TRY(dvt_check_length("k", u->k));
+  u->digest = DVT_MPI_DIGEST_NUMBERS(u->type, u->uplo, *trans, n, u->k);
+  u->digest = DVT_MPI_DIGEST(DVT_MPI_DIGEST(u->digest, u->alpha), u->beta);
   const bool t = *trans == 'T';
-  DVT_TRY(dvt_grid_view(u->grid, u->type, "a", a, t ? u->k : n, t ? n : u->k, ia, ja, desca, &u->a));
-  DVT_TRY(dvt_grid_view(u->grid, u->type, "c", c, n, n, ic, jc, descc, &u->c));
+  DVT_TRY(dvt_grid_view(u->grid, u->type, "a", a, t ? u->k : n, t ? n : u->k, &u->a, &u->digest));
+  DVT_TRY(dvt_grid_view(u->grid, u->type, "c", c, n, n, &u->c, &u->digest));
   u->a = t ? dvt_view_transposed(&u->a) : u->a;
   return dvt_grid_options(u->grid, options, u->k, &u->width, u->devices, &u->device_count);
 }
 
-static davit_status syrk(dvt_product *u, char trans, int64_t n, const void *a, int64_t ia, int64_t ja,
-                         const int *desca, const void *c, int64_t ic, int64_t jc, const int *descc,
+static davit_status syrk(dvt_product *u, char trans, int64_t n, dvt_submatrix a, dvt_submatrix c,
                          const davit_mpi_options *options) {
   DVT_TRY(dvt_check_pointer("grid", u->grid));
   DVT_TRY(dvt_mpi_check(u->grid->comm));
-  const davit_status status = check(u, &trans, n, a, ia, ja, desca, c, ic, jc, descc, options);
-  uint64_t digest = DVT_MPI_DIGEST_NUMBERS(u->type, u->uplo, trans, n, u->k, ia, ja, ic, jc, u->width);
-  digest = dvt_grid_digest(dvt_grid_digest(digest, desca), descc);
-  DVT_TRY(dvt_mpi_agree_on(u->grid->comm, status, DVT_MPI_DIGEST(DVT_MPI_DIGEST(digest, u->alpha), u->beta)));
+  u->divide = divide_all;
+  u->merge = merge_all;
+  const davit_status status = check(u, &trans, n, &a, &c, options);
+  DVT_TRY(dvt_mpi_agree_on(u->grid->comm, status, DVT_MPI_DIGEST(u->digest, u->width)));
   if (n == 0)
     return DAVIT_SUCCESS;
   return dvt_grid_single(u->grid) ? run_single(u) : run(u);
@@ -201,15 +201,9 @@ static davit_status syrk(dvt_product *u, char trans, int64_t n, const void *a, i
                                         T alpha, const T *a, int64_t ia, int64_t ja, const int desca[9],     \
                                         T beta, T *c, int64_t ic, int64_t jc, const int descc[9],            \
                                         const davit_mpi_options *options) {                                  \
-    dvt_product u = {.grid = grid,                                                                           \
-                     .type = TYPE,                                                                           \
-                     .uplo = uplo,                                                                           \
-                     .k = k,                                                                                 \
-                     .alpha = (double)alpha,                                                                 \
-                     .beta = (double)beta,                                                                   \
-                     .divide = divide_all,                                                                   \
-                     .merge = merge_all};                                                                    \
-    return syrk(&u, trans, n, a, ia, ja, desca, c, ic, jc, descc, options);                                  \
+    dvt_product u = {grid, TYPE, uplo, (double)alpha, (double)beta, .k = k};                                 \
+    return syrk(&u, trans, n, (dvt_submatrix){a, ia, ja, desca}, (dvt_submatrix){c, ic, jc, descc},          \
+                options);                                                                                    \
   }
 DEFINE_SYRK(d, double, DAVIT_DOUBLE)
 DEFINE_SYRK(s, float, DAVIT_FLOAT)

@@ -218,12 +218,10 @@ static char other(char uplo) {
 
 typedef struct call {
   char side, uplo, transa, diag;
-  int64_t ia, ja, ib, jb;
-  const int *desca, *descb;
+  dvt_submatrix a, b;
 } call;
 
-static davit_status check(solution *s, call *c, const void *a, const void *b,
-                          const davit_mpi_options *options) {
+static davit_status check(solution *s, call *c, uint64_t *digest, const davit_mpi_options *options) {
   int64_t panel;
   DVT_TRY(dvt_check_letter("side", c->side, "LR", &c->side));
   DVT_TRY(dvt_check_letter("uplo", c->uplo, "UL", &c->uplo));
@@ -232,8 +230,10 @@ static davit_status check(solution *s, call *c, const void *a, const void *b,
   DVT_TRY(dvt_check_length("m", s->m));
   DVT_TRY(dvt_check_length("n", s->n));
   const int64_t order = c->side == 'L' ? s->m : s->n;
-  DVT_TRY(dvt_grid_view(s->grid, s->type, "a", a, order, order, c->ia, c->ja, c->desca, &s->a));
-  DVT_TRY(dvt_grid_view(s->grid, s->type, "b", b, s->m, s->n, c->ib, c->jb, c->descb, &s->b));
+  *digest = DVT_MPI_DIGEST_NUMBERS(s->type, c->side, c->uplo, c->transa, c->diag, s->m, s->n);
+  *digest = DVT_MPI_DIGEST(*digest, s->alpha);
+  DVT_TRY(dvt_grid_view(s->grid, s->type, "a", &c->a, order, order, &s->a, digest));
+  DVT_TRY(dvt_grid_view(s->grid, s->type, "b", &c->b, s->m, s->n, &s->b, digest));
   const bool transpose = (c->transa == 'T') != (c->side == 'R');
   s->a = transpose ? dvt_view_transposed(&s->a) : s->a;
   s->uplo = transpose ? other(c->uplo) : c->uplo;
@@ -253,14 +253,11 @@ static davit_status run_single(const solution *s, const call *c) {
                                               lda, b, ldb, &options);
 }
 
-static davit_status trsm(solution *s, call *c, const void *a, const void *b,
-                         const davit_mpi_options *options) {
+static davit_status trsm(solution *s, call *c, const davit_mpi_options *options) {
+  uint64_t digest = 0;
   DVT_TRY(dvt_check_pointer("grid", s->grid));
   DVT_TRY(dvt_mpi_check(s->grid->comm));
-  const davit_status status = check(s, c, a, b, options);
-  uint64_t digest = DVT_MPI_DIGEST_NUMBERS(s->type, c->side, c->uplo, c->transa, c->diag, s->m, s->n, c->ia,
-                                           c->ja, c->ib, c->jb);
-  digest = dvt_grid_digest(dvt_grid_digest(DVT_MPI_DIGEST(digest, s->alpha), c->desca), c->descb);
+  const davit_status status = check(s, c, &digest, options);
   DVT_TRY(dvt_mpi_agree_on(s->grid->comm, status, digest));
   if (s->m == 0 || s->n == 0)
     return DAVIT_SUCCESS;
@@ -281,8 +278,8 @@ static davit_status trsm(solution *s, call *c, const void *a, const void *b,
                                         const int desca[9], T *b, int64_t ib, int64_t jb,                    \
                                         const int descb[9], const davit_mpi_options *options) {              \
     solution s = {.grid = grid, .type = TYPE, .m = m, .n = n, .alpha = (double)alpha};                       \
-    call c = {side, uplo, transa, diag, ia, ja, ib, jb, desca, descb};                                       \
-    return trsm(&s, &c, a, b, options);                                                                      \
+    call c = {side, uplo, transa, diag, {a, ia, ja, desca}, {b, ib, jb, descb}};                             \
+    return trsm(&s, &c, options);                                                                            \
   }
 DEFINE_TRSM(d, double, DAVIT_DOUBLE)
 DEFINE_TRSM(s, float, DAVIT_FLOAT)

@@ -169,21 +169,27 @@ void dvt_command_end(dvt_command *command, dvt_stream *stream) {
   end_span(command, stream, false);
 }
 
-static void work_in_trace(dvt_command *command) {
+/* Where the command runs. Its span begins, `traced` by that stream. */
+static dvt_site begin(dvt_command *command, dvt_span *span, dvt_stream *traced) {
   dvt_lane *lane = command->lane;
-  dvt_span *span = command->kind == DVT_REGION ? NULL : command->span;
-  dvt_stream *traced = command->kind == DVT_STREAMED ? lane->stream : NULL;
   dvt_site site = lane->site;
   site.stream = command->stream ? lane->stream : NULL;
   site.threads = command->threads;
-  dvt_lane *outer = current;
-  if (command->kind != DVT_STREAMED)
-    current = lane;
   dvt_order_after(command);
   dvt_order_after(lane);
   if (span)
     dvt_span_begin(span, traced);
   dvt_error_clear();
+  return site;
+}
+
+static void work_in_trace(dvt_command *command) {
+  dvt_lane *lane = command->lane, *outer = current;
+  dvt_span *span = command->kind == DVT_REGION ? NULL : command->span;
+  dvt_stream *traced = command->kind == DVT_STREAMED ? lane->stream : NULL;
+  if (command->kind != DVT_STREAMED)
+    current = lane;
+  const dvt_site site = begin(command, span, traced);
   dvt_profile_push(command->name);
   davit_status status = work(command, &site);
   dvt_profile_pop();
@@ -212,20 +218,13 @@ void dvt_command_function_ended(void) {
 /* The calling thread is inside. */
 bool dvt_command_stage(dvt_command *command, void (*over)(void *argument, davit_status status),
                        void *argument) {
-  dvt_lane *lane = command->lane;
-  if (is_stopped(lane)) {
+  if (is_stopped(command->lane)) {
     end_span(command, NULL, true);
     return false;
   }
-  dvt_site site = lane->site;
-  site.stream = lane->stream;
+  dvt_site site = begin(command, command->span, NULL);
   site.over = over;
   site.argument = argument;
-  dvt_order_after(command);
-  dvt_order_after(lane);
-  if (command->span)
-    dvt_span_begin(command->span, NULL);
-  dvt_error_clear();
   command->range = dvt_profile_begin(command->name);
   const davit_status status = work(command, &site);
   if (status != DAVIT_SUCCESS)
