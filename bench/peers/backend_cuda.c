@@ -88,6 +88,8 @@ static bool issue(dvt_command *command) {
     return issue_record(command);
   case DVT_WAIT:
     return issue_wait(command);
+  case DVT_FLUSH: /* nobody but the task graph has any */
+    break;
   case DVT_BLOCKING:
   case DVT_TRANSFER:
   case DVT_REGION:
