@@ -617,7 +617,7 @@ static davit_status prepare(dvt_planning *p, int which) {
 }
 
 /* A tile buffer holds the largest tile of its matrix. */
-static void find_slot_bytes(dvt_planning *p) {
+static void find_buffer_bytes(dvt_planning *p) {
   dvt_plan *plan = p->plan;
   int64_t longest[DVT_DIMS] = {0};
   for (int x = 0; x < DVT_DIMS; x++)
@@ -633,7 +633,7 @@ static void find_slot_bytes(dvt_planning *p) {
 static davit_status build(dvt_planning *p) {
   DVT_TRY(dvt_distribute(p));
   memset(p->known, -1, (size_t)(p->plan->devices * DVT_ROLES) * sizeof *p->known);
-  find_slot_bytes(p);
+  find_buffer_bytes(p);
   if (p->parts > 1) {
     p->finished = dvt_allocate((size_t)dvt_tile_count(p->plan, DVT_C), 1);
     if (!p->finished)

@@ -41,14 +41,14 @@ void dvt_pool_close(dvt_pool *pool) {
   pool->buffer = NULL;
 }
 
-static void unlink_slot(dvt_pool *pool, int32_t s) {
+static void unlink_buffer(dvt_pool *pool, int32_t s) {
   dvt_tile_buffer *one = &pool->buffer[s];
   *(one->older < 0 ? &pool->oldest : &pool->buffer[one->older].newer) = one->newer;
   *(one->newer < 0 ? &pool->newest : &pool->buffer[one->newer].older) = one->older;
 }
 
 /* Between the newest buffer and the end of the list, or between its begin and the oldest one. */
-static void link_slot(dvt_pool *pool, int32_t s, bool newest) {
+static void link_buffer(dvt_pool *pool, int32_t s, bool newest) {
   dvt_tile_buffer *one = &pool->buffer[s];
   one->older = newest ? pool->newest : -1;
   one->newer = newest ? -1 : pool->oldest;
@@ -63,8 +63,8 @@ dvt_tile_buffer *dvt_tile_buffer_at(dvt_planning *p, int device, int matrix, int
 void dvt_tile_buffer_touch(dvt_planning *p, int device, int matrix, int32_t buffer) {
   dvt_planner *d = &p->device[device];
   dvt_pool *pool = &d->pool[dvt_pool_of(matrix)];
-  unlink_slot(pool, buffer);
-  link_slot(pool, buffer, true);
+  unlink_buffer(pool, buffer);
+  link_buffer(pool, buffer, true);
   pool->buffer[buffer].used = d->products;
 }
 
@@ -99,7 +99,7 @@ static int32_t find_room(dvt_planning *p, dvt_planner *d, dvt_pool *pool) {
   if (pool->buffers < pool->capacity) {
     int32_t s = (int32_t)pool->buffers++;
     pool->buffer[s] = (dvt_tile_buffer){.tile = -1, .writer = -1};
-    link_slot(pool, s, true);
+    link_buffer(pool, s, true);
     return s;
   }
   const int32_t s = find_victim(d, pool);
@@ -128,8 +128,8 @@ void dvt_tile_buffer_release(dvt_planning *p, int device, int matrix, int32_t bu
   dvt_planner *d = &p->device[device];
   dvt_pool *pool = &d->pool[dvt_pool_of(matrix)];
   empty(d, &pool->buffer[buffer]);
-  unlink_slot(pool, buffer);
-  link_slot(pool, buffer, false);
+  unlink_buffer(pool, buffer);
+  link_buffer(pool, buffer, false);
 }
 
 /* ---- who waits for whom ---- */

@@ -43,7 +43,7 @@ static bool copies(const dvt_local_panels *s, int device) {
   return device != DAVIT_HOST && s->transport.place != device;
 }
 
-static davit_status open_turn(const dvt_local_panels *s, dvt_local_panel *local, dvt_stage *stage) {
+static davit_status open_stage(const dvt_local_panels *s, dvt_local_panel *local, dvt_stage *stage) {
   DVT_TRY(davit_event_create(&stage->arrived));
   DVT_TRY(davit_event_create(&stage->moved));
   DVT_TRY(davit_event_create(&stage->finished));
@@ -52,7 +52,7 @@ static davit_status open_turn(const dvt_local_panels *s, dvt_local_panel *local,
              : DAVIT_SUCCESS;
 }
 
-static davit_status open_strip(dvt_local_panels *s, dvt_local_panel *local, int place) {
+static davit_status open_local(dvt_local_panels *s, dvt_local_panel *local, int place) {
   local->copies = copies(s, local->device);
   local->c = has_work(s, local) ? s->c + (size_t)(local->first * s->ldc) * s->bytes : NULL;
   local->ldc = s->ldc;
@@ -75,7 +75,7 @@ static davit_status open_strip(dvt_local_panels *s, dvt_local_panel *local, int 
   for (int t = 0; t < s->stages; t++) {
     local->stage[t].right_copy =
         local->right ? local->right + (size_t)(t * local->cols * s->width) * s->bytes : NULL;
-    DVT_TRY(open_turn(s, local, &local->stage[t]));
+    DVT_TRY(open_stage(s, local, &local->stage[t]));
   }
   return DAVIT_SUCCESS;
 }
@@ -93,7 +93,7 @@ static double spare_bytes(const dvt_local_panels *s) {
 }
 
 /* `place` is that of C. */
-static void choose_turns(dvt_local_panels *s, int place) {
+static void choose_stages(dvt_local_panels *s, int place) {
   /* Products of so many inner indices, which wait, take as long as C is stored, of which floats have half the bytes. */
   const int64_t wait = s->bytes == sizeof(float) ? 3072 : 6144;
   const double small = spare_bytes(s) / (double)s->bytes;
@@ -138,9 +138,9 @@ davit_status dvt_local_panels_open(dvt_local_panels *s, const davit_mpi_grid *gr
     local->first = cols * i / count;
     local->cols = cols * (i + 1) / count - local->first;
   }
-  choose_turns(s, place);
+  choose_stages(s, place);
   for (int i = 0; i < count; i++)
-    DVT_TRY(open_strip(s, &s->local[i], place));
+    DVT_TRY(open_local(s, &s->local[i], place));
   return DAVIT_SUCCESS;
 }
 
@@ -211,7 +211,7 @@ davit_status dvt_local_panels_close(dvt_local_panels *s) {
   return dvt_error_report(&failure);
 }
 
-static dvt_stage *turn_of(const dvt_local_panels *s, dvt_local_panel *local, int64_t t) {
+static dvt_stage *stage_of(const dvt_local_panels *s, dvt_local_panel *local, int64_t t) {
   return &local->stage[t % s->stages];
 }
 
@@ -278,7 +278,7 @@ davit_status dvt_local_panels_read(dvt_local_panels *s, int64_t row, int64_t row
 davit_status dvt_local_panels_wait(dvt_local_panels *s, int64_t t) {
   for (int i = 0; i < s->count && t >= 0; i++) {
     dvt_local_panel *local = &s->local[i];
-    const dvt_stage *stage = turn_of(s, local, t);
+    const dvt_stage *stage = stage_of(s, local, t);
     if (local->copies ? stage->copied : stage->used)
       DVT_TRY(davit_event_synchronize(local->copies ? stage->arrived : stage->finished));
     if (stage->kept)
@@ -330,7 +330,7 @@ davit_status dvt_local_panels_fetch_left(dvt_local_panels *s, int64_t t, int64_t
                                          int64_t pieces, const dvt_piece *left) {
   for (int i = 0; i < s->count; i++) {
     dvt_local_panel *local = &s->local[i];
-    dvt_stage *stage = turn_of(s, local, t);
+    dvt_stage *stage = stage_of(s, local, t);
     const bool here = !local->copies && pieces > 0;
     stage->inner = inner;
     stage->left = here ? left->data : stage->left_copy;
@@ -368,14 +368,14 @@ davit_status dvt_local_panels_fetch_pieces(dvt_local_panels *s, int64_t t, int64
                                            const dvt_piece *right) {
   for (int i = 0; i < s->count; i++)
     if (has_work(s, &s->local[i]))
-      DVT_TRY(fetch_pieces(s, &s->local[i], turn_of(s, &s->local[i], t), pieces, right));
+      DVT_TRY(fetch_pieces(s, &s->local[i], stage_of(s, &s->local[i], t), pieces, right));
   return DAVIT_SUCCESS;
 }
 
 /* Two groups take turns in the memory for all right operands. */
-static davit_status fetch_slab(dvt_local_panels *s, dvt_local_panel *local, int64_t t,
-                               const dvt_piece *rest) {
-  dvt_stage *stage = turn_of(s, local, t);
+static davit_status fetch_group(dvt_local_panels *s, dvt_local_panel *local, int64_t t,
+                                const dvt_piece *rest) {
+  dvt_stage *stage = stage_of(s, local, t);
   const int64_t ld = s->group * s->width, first = t % s->group, before = t - s->group - 1;
   char *group = local->right + (size_t)(t / s->group % 2 * ld * local->cols) * s->bytes;
   stage->trans = 'N';
@@ -383,8 +383,8 @@ static davit_status fetch_slab(dvt_local_panels *s, dvt_local_panel *local, int6
   stage->right_ld = ld;
   if (first > 0)
     return DAVIT_SUCCESS;
-  if (before >= 0 && turn_of(s, local, before)->used)
-    DVT_TRY(davit_queue_wait(local->copy, turn_of(s, local, before)->finished));
+  if (before >= 0 && stage_of(s, local, before)->used)
+    DVT_TRY(davit_queue_wait(local->copy, stage_of(s, local, before)->finished));
   DVT_TRY(davit_queue_copy_2d(local->copy, dvt_at_most(rest->inner, ld), local->cols, s->bytes,
                               rest->data + (size_t)(local->first * rest->ld) * s->bytes, rest->ld, group,
                               ld));
@@ -394,14 +394,14 @@ static davit_status fetch_slab(dvt_local_panels *s, dvt_local_panel *local, int6
 davit_status dvt_local_panels_fetch_group(dvt_local_panels *s, int64_t t, const dvt_piece *rest) {
   for (int i = 0; i < s->count; i++)
     if (has_work(s, &s->local[i]))
-      DVT_TRY(fetch_slab(s, &s->local[i], t, rest));
+      DVT_TRY(fetch_group(s, &s->local[i], t, rest));
   return DAVIT_SUCCESS;
 }
 
 /* The local panel's columns of all ranges of columns, as one matrix with a row for each. Rows of the left operand
  * are on the device, and what `queue` does next finds them. */
-static davit_status fetch_runs(dvt_local_panels *s, dvt_local_panel *local, dvt_stage *t,
-                               int64_t column_ranges, const dvt_column_range *columns) {
+static davit_status fetch_columns(dvt_local_panels *s, dvt_local_panel *local, dvt_stage *t,
+                                  int64_t column_ranges, const dvt_column_range *columns) {
   t->trans = 'T';
   t->right = t->right_copy;
   t->right_ld = local->cols;
@@ -424,14 +424,14 @@ davit_status dvt_local_panels_fetch_columns(dvt_local_panels *s, int64_t t, int6
                                             const dvt_column_range *columns) {
   for (int i = 0; i < s->count; i++)
     if (has_work(s, &s->local[i]))
-      DVT_TRY(fetch_runs(s, &s->local[i], turn_of(s, &s->local[i], t), column_ranges, columns));
+      DVT_TRY(fetch_columns(s, &s->local[i], stage_of(s, &s->local[i], t), column_ranges, columns));
   return DAVIT_SUCCESS;
 }
 
 void dvt_local_panels_take_rows(dvt_local_panels *s, int64_t t, int64_t row) {
   for (int i = 0; i < s->count; i++) {
     dvt_local_panel *local = &s->local[i];
-    dvt_stage *stage = turn_of(s, local, t);
+    dvt_stage *stage = stage_of(s, local, t);
     if (!has_work(s, local))
       continue;
     stage->trans = 'N';
@@ -467,7 +467,7 @@ davit_status dvt_local_panels_multiply(dvt_local_panels *s, int64_t t, dvt_row_r
                                        double beta) {
   for (int i = 0; i < s->count; i++) {
     dvt_local_panel *local = &s->local[i];
-    dvt_stage *stage = turn_of(s, local, t);
+    dvt_stage *stage = stage_of(s, local, t);
     if (!has_work(s, local))
       continue;
     for (int64_t r = 0; r < local->ranges; r++)
@@ -492,7 +492,7 @@ static davit_status finish_range(dvt_local_panels *s, dvt_local_panel *local, co
                                  int64_t t, int64_t count, double alpha, double beta) {
   const dvt_row_range all = {.rows = s->rows};
   for (int64_t i = 0; i < count; i++)
-    DVT_TRY(multiply_range(s, local, range, turn_of(s, local, t + i), &all, alpha, i == 0 ? beta : 1));
+    DVT_TRY(multiply_range(s, local, range, stage_of(s, local, t + i), &all, alpha, i == 0 ? beta : 1));
   return range->separate ? DAVIT_SUCCESS : store_range(s, local, range);
 }
 
@@ -525,7 +525,7 @@ davit_status dvt_local_panels_solve(dvt_local_panels *s, int64_t t, dvt_row_rang
                                     char diag) {
   for (int i = 0; i < s->count && row_range.rows > 0; i++) {
     dvt_local_panel *local = &s->local[i];
-    const dvt_stage *stage = turn_of(s, local, t);
+    const dvt_stage *stage = stage_of(s, local, t);
     if (local->cols > 0)
       DVT_TRY(dvt_local_trsm(local->queue, s->type, 'L', uplo, 'N', diag, row_range.rows, local->cols,
                              stage->left + (size_t)row_range.skip * s->bytes, stage->left_ld,

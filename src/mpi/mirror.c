@@ -20,7 +20,7 @@ static int64_t most_columns(const dvt_mirror *m) {
 /* ---- ranges of columns ---- */
 
 /* From position l of the columns on: rows that lie together in a panel of one process. */
-static dvt_column_range run_at(const dvt_mirror *m, int64_t l, int *owner) {
+static dvt_column_range range_at(const dvt_mirror *m, int64_t l, int *owner) {
   const int64_t j = dvt_distribution_index(&m->cols, m->grid->at[1 - DOWN], l);
   const int64_t end = dvt_at_most(dvt_distribution_end(&m->cols, j), dvt_distribution_end(&m->rows, j));
   *owner = dvt_distribution_owner(&m->rows, j);
@@ -36,11 +36,11 @@ static void append(dvt_column_range *columns, int64_t *count, bool same, const d
     columns[(*count)++] = *run;
 }
 
-static void find_runs(dvt_mirror *m) {
+static void find_ranges(dvt_mirror *m) {
   const int me = m->grid->at[DOWN];
   int owner, before = -1;
   for (int64_t l = 0; l < m->count; before = owner) {
-    dvt_column_range run = run_at(m, l, &owner), own = run;
+    dvt_column_range run = range_at(m, l, &owner), own = run;
     int64_t *sent = &m->starts[owner + 1]; /* the lengths, until all are known */
     own.first = *sent;
     if (owner == me)
@@ -56,10 +56,10 @@ static void find_runs(dvt_mirror *m) {
     m->starts[p + 1] += m->starts[p];
 }
 
-static int64_t count_runs(const dvt_mirror *m) {
+static int64_t count_ranges(const dvt_mirror *m) {
   int64_t count = 0;
   int owner;
-  for (int64_t l = 0; l < m->count; l += run_at(m, l, &owner).cols)
+  for (int64_t l = 0; l < m->count; l += range_at(m, l, &owner).cols)
     count++;
   return count;
 }
@@ -71,14 +71,14 @@ static davit_status allocate(int64_t count, size_t bytes, void *memory) {
 }
 
 static davit_status allocate_all(dvt_mirror *m) {
-  const int64_t columns = dvt_at_least(count_runs(m), 1), processes = m->grid->size[DOWN];
+  const int64_t columns = dvt_at_least(count_ranges(m), 1), processes = m->grid->size[DOWN];
   DVT_TRY(allocate(columns, sizeof *m->columns, &m->columns));
   DVT_TRY(allocate(columns, sizeof *m->own, &m->own));
   DVT_TRY(allocate(columns, sizeof *m->owners, &m->owners));
   DVT_TRY(allocate(processes + 1, sizeof *m->starts, &m->starts));
   for (int p = 0; p <= processes; p++)
     m->starts[p] = 0;
-  find_runs(m);
+  find_ranges(m);
   return DAVIT_SUCCESS;
 }
 

@@ -119,7 +119,7 @@ static davit_status divide_all(const dvt_product *u, dvt_local_panels *locals) {
 }
 
 /* What was computed separate from C. */
-static davit_status merge_strip(const dvt_product *u, const dvt_local_panels *locals,
+static davit_status merge_local(const dvt_product *u, const dvt_local_panels *locals,
                                 const dvt_local_panel *local) {
   void *memory = NULL;
   davit_status status = DAVIT_SUCCESS;
@@ -144,7 +144,7 @@ static davit_status merge_strip(const dvt_product *u, const dvt_local_panels *lo
 
 static davit_status merge_all(const dvt_product *u, const dvt_local_panels *locals) {
   for (int i = 0; i < locals->count; i++)
-    DVT_TRY(merge_strip(u, locals, &locals->local[i]));
+    DVT_TRY(merge_local(u, locals, &locals->local[i]));
   return DAVIT_SUCCESS;
 }
 

@@ -69,7 +69,7 @@ static dvt_command *pass_waits(dvt_lane *lane, dvt_command **last, bool *known, 
 }
 
 /* The lane's next batch; false if it must wait. */
-static bool find_segment(dvt_lane *lane, dvt_batch *s) {
+static bool find_batch(dvt_lane *lane, dvt_batch *s) {
   dvt_lane_state *t = dvt_lane_state_of(lane);
   bool known, there;
   *s = (dvt_batch){.lane = lane, .first = t->first, .kind = DVT_WAIT};
@@ -126,7 +126,7 @@ static void advance(dvt_lane *lane, int *left) {
       activate(lane);
       return;
     }
-    if (!find_segment(lane, &s))
+    if (!find_batch(lane, &s))
       return;
     t->first = s.last->next;
     t->flushed = NULL;

@@ -117,12 +117,12 @@ static void record_in_stream(dvt_command *command) {
     dvt_lane_fail(lane, status, davit_last_error());
     dvt_stream_synchronize(lane->stream); /* with no event to be had, the thread itself waits */
     dvt_command_finish_record(command);
-  } else if (atomic_load(&lane->failed)) {
-    status = dvt_lane_error(lane);
-    dvt_record_fail_at(command->record, event, status, davit_last_error());
-  } else {
-    dvt_record_issue(command->record, event);
+    return;
   }
+  status = dvt_lane_error(lane);
+  if (status != DAVIT_SUCCESS)
+    dvt_record_fail_pending(command->record, status, davit_last_error());
+  dvt_record_issue(command->record, event);
 }
 
 /* The command that a thread has come to in a batch. */
@@ -387,32 +387,32 @@ void dvt_batch_end_regions(dvt_command *first) {
 
 /* ---- callbacks: the end of a record in a stream, for lanes of host threads ---- */
 
-static void take_bridge(dvt_message *over) {
+static void take_callback(dvt_message *over) {
   dvt_record *record = (dvt_record *)((char *)over - offsetof(dvt_record, callback_over));
   if (dvt_generator_fulfil(&record->callback, over))
     dvt_record_drop(record);
 }
 
-static void bridge_reached(void *argument, davit_status status) {
+static void callback_reached(void *argument, davit_status status) {
   dvt_record *record = argument;
   dvt_record_finish(record, status, davit_last_error());
-  record->callback_over.take = take_bridge;
+  record->callback_over.take = take_callback;
   dvt_generator_send(&record->callback_over);
 }
 
-static void start_bridge(dvt_record *record) {
+static void start_callback(dvt_record *record) {
   if (dvt_record_query(record) != DVT_RECORD_ISSUED) {
-    bridge_reached(record, DAVIT_SUCCESS); /* over already: finishing again changes nothing */
+    callback_reached(record, DAVIT_SUCCESS); /* over already: finishing again changes nothing */
     return;
   }
-  davit_status status = dvt_device_event_notify(record->event, bridge_reached, record);
+  davit_status status = dvt_device_event_notify(record->event, callback_reached, record);
   if (status != DAVIT_SUCCESS)
-    bridge_reached(record, status);
+    callback_reached(record, status);
 }
 
 void dvt_callback_start(dvt_record *record) {
   if (!come_to_device())
     return;
-  start_bridge(record);
+  start_callback(record);
   dvt_ending_leave();
 }

@@ -156,12 +156,6 @@ void dvt_record_fail_pending(dvt_record *record, davit_status status, const char
   snprintf(record->error.message, sizeof record->error.message, "%s", message);
 }
 
-void dvt_record_fail_at(dvt_record *record, dvt_device_event *event, davit_status status,
-                        const char *message) {
-  dvt_record_fail_pending(record, status, message);
-  dvt_record_issue(record, event);
-}
-
 /* The calls that ask a device. */
 static davit_status query(dvt_device_event *event, bool *is_reached) {
   dvt_count_add(DVT_COUNT_BACKEND_CALLS, 1);

@@ -73,10 +73,6 @@ dvt_addresses *dvt_record_addresses(dvt_record *record);
 /* PENDING -> ISSUED; takes the event. */
 void dvt_record_issue(dvt_record *record, dvt_device_event *event);
 
-/* PENDING -> ISSUED, to fail with the status and message when the event is reached; takes the event. */
-void dvt_record_fail_at(dvt_record *record, dvt_device_event *event, davit_status status,
-                        const char *message);
-
 /* The record will fail with the status and message when it is finished. */
 void dvt_record_fail_pending(dvt_record *record, davit_status status, const char *message);
 

@@ -9,7 +9,7 @@
 #include "src/runtime/batch.h"
 #include "src/runtime/generator.h"
 
-static void generate_bridge(dvt_record *record) {
+static void generate_callback(dvt_record *record) {
   if (record->has_callback)
     return;
   record->has_callback = true;
@@ -33,7 +33,7 @@ static char *awaited(const dvt_lane *lane, dvt_record *record) {
     return &dvt_record_addresses(record)->done;
   if (lane->stream)
     return atomic_load(&record->state) == DVT_RECORD_PENDING ? &dvt_record_addresses(record)->issued : NULL;
-  generate_bridge(record);
+  generate_callback(record);
   return &record->addresses->done;
 }
 
@@ -65,7 +65,7 @@ static dvt_region_order order_of(const dvt_batch *s, const dependences *d) {
   return (dvt_region_order){&s->lane->address, d->in, d->ins, d->out};
 }
 
-static void run_segment(void *first) {
+static void run_batch(void *first) {
   dvt_generator_began();
   dvt_batch_run(first);
 }
@@ -73,10 +73,10 @@ static void run_segment(void *first) {
 static void generate_plain(const dvt_batch *s, const dependences *d) {
   const dvt_region_order order = order_of(s, d);
   dvt_generator_defer();
-  dvt_region_on_host(&order, run_segment, s->first);
+  dvt_region_on_host(&order, run_batch, s->first);
 }
 
-static void start_segment(dvt_command *first, omp_event_handle_t event) {
+static void start_batch(dvt_command *first, omp_event_handle_t event) {
   dvt_generator_detach(&first->task, (uintptr_t)event);
   dvt_batch_start(first);
 }
@@ -89,12 +89,12 @@ static void generate_detached(const dvt_batch *s, const dependences *d) {
   dvt_generator_defer();
   if (ins == 0 && outs == 0) { /* lists of no fixed length take longer */
 #pragma omp task untied detach(event) depend(inout : *address) firstprivate(first)
-    start_segment(first, event);
+    start_batch(first, event);
   } else {
 #pragma omp task untied detach(event) depend(inout : *address)                                               \
     depend(iterator(int i = 0 : ins), in : *in[i]) depend(iterator(int i = 0 : outs), out : *out[i])         \
     firstprivate(first)
-    start_segment(first, event);
+    start_batch(first, event);
   }
 }
 
@@ -200,7 +200,7 @@ static bool is_last(dvt_lane *lane) {
   return atomic_fetch_sub(&lane->regions, 1) == 1;
 }
 
-static void segment_ended(void *argument) {
+static void batch_ended(void *argument) {
   dvt_command *first = argument;
   const bool last = is_last(first->lane);
   dvt_batch_end_regions(first);
@@ -212,7 +212,7 @@ static void generate_regions(const dvt_batch *s, const dependences *d) {
                 .at = s->first,
                 .record = s->last->record,
                 .out = d->out,
-                .end = segment_ended,
+                .end = batch_ended,
                 .argument = s->first};
   for (; e.at->kind == DVT_WAIT; e.at = e.at->next) {
     emit_end_of_wait(s, d, e.at);

@@ -233,7 +233,7 @@ static dvt_anchor *clock_of(dvt_stream *stream) {
 
 /* ---- writing spans ---- */
 
-static void write_trails_of(const dvt_span *span, int depth);
+static void write_row_of_record(const dvt_span *span, int depth);
 
 /* Whether the device has reached the end of the span; after a failure it says no more. */
 static bool is_over(dvt_span *span) {
@@ -323,7 +323,7 @@ static dvt_span *remove_first(dvt_timeline *timeline) {
 static void write_timeline(dvt_timeline *timeline, int depth) {
   while (timeline->first && is_over(timeline->first)) {
     dvt_span *span = remove_first(timeline);
-    write_trails_of(span, depth);
+    write_row_of_record(span, depth);
     if (find_times(span))
       write_span(span);
     else
@@ -333,7 +333,7 @@ static void write_timeline(dvt_timeline *timeline, int depth) {
 }
 
 /* The record that a wait was for is over, too: its row comes first, so that the arrow's begin is known. */
-static void write_trails_of(const dvt_span *span, int depth) {
+static void write_row_of_record(const dvt_span *span, int depth) {
   const dvt_traced *from = span->what == WAIT ? &span->record->traced : NULL;
   if (from && from->ns == 0 && from->trace == current && from->timeline != span->timeline && depth > 0)
     write_timeline(from->timeline, depth - 1);
@@ -354,7 +354,7 @@ static void append(dvt_span *span) {
 
 /* ---- beginning and ending ---- */
 
-static dvt_device_event *new_mark(dvt_stream *stream) {
+static dvt_device_event *record_event(dvt_stream *stream) {
   dvt_device_event *event = NULL;
   return dvt_stream_record_timed(stream, &event) == DAVIT_SUCCESS ? event : NULL;
 }
@@ -368,7 +368,7 @@ void dvt_span_begin(dvt_span *span, dvt_stream *stream) {
     span->clock = clock_of(stream);
   pthread_mutex_unlock(&lock);
   if (span->clock)
-    span->begin = new_mark(stream);
+    span->begin = record_event(stream);
 }
 
 void dvt_span_end(dvt_span *span, dvt_stream *stream, bool skipped) {
@@ -382,7 +382,7 @@ void dvt_span_end(dvt_span *span, dvt_stream *stream, bool skipped) {
     span->clock = clock_of(stream);
   pthread_mutex_unlock(&lock);
   if (runs && stream && span->clock)
-    span->end = new_mark(stream);
+    span->end = record_event(stream);
   pthread_mutex_lock(&lock);
   const bool timed = !stream || (span->end && (span->begin || span->what != WORK));
   if (timed && span->trace == current && dvt_tracing()) {
