@@ -82,24 +82,15 @@ void dvt_pool_close(dvt_pool *pool);
 int32_t dvt_tile_buffer_find(const dvt_planning *p, int device, const dvt_operand *tile);
 int32_t dvt_tile_buffer_take(dvt_planning *p, int device, const dvt_operand *tile);
 bool dvt_tile_buffer_has_room(const dvt_planning *p, int device, int matrix);
-dvt_tile_buffer *dvt_tile_buffer_at(dvt_planning *p, int device, int matrix, int32_t buffer);
+dvt_tile_buffer *dvt_tile_buffer_at(dvt_planning *p, int device, int matrix, int32_t buffer); /* -1: NULL */
 void dvt_tile_buffer_touch(dvt_planning *p, int device, int matrix, int32_t buffer);
 
 /* The tile buffer's content is not wanted any more. */
 void dvt_tile_buffer_release(dvt_planning *p, int device, int matrix, int32_t buffer);
 
-/* Steps that a step waits for. */
-enum { DVT_MOST_WAITS = 128 };
-typedef struct dvt_waits {
-  int count;
-  int32_t step[DVT_MOST_WAITS];
-} dvt_waits;
-void dvt_wait_to_read(dvt_waits *waits, const dvt_tile_buffer *buffer);
-void dvt_wait_to_write(dvt_waits *waits, const dvt_tile_buffer *buffer);
-
-/* Appends the step; `number` is its own. */
-davit_status dvt_emit(dvt_planning *p, dvt_step *step, const dvt_waits *waits, int32_t *number);
-davit_status dvt_tile_buffer_read(dvt_tile_buffer *buffer, int device, int role, int32_t step);
-void dvt_tile_buffer_written(dvt_tile_buffer *buffer, int32_t step);
+/* Appends a step behind those that it has to wait for: it reads two tile buffers and writes one, each of which may be
+ * NULL. */
+davit_status dvt_emit(dvt_planning *p, dvt_step *step, dvt_tile_buffer *left, dvt_tile_buffer *right,
+                      dvt_tile_buffer *written);
 
 #endif

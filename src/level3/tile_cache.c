@@ -57,7 +57,7 @@ static void link_buffer(dvt_pool *pool, int32_t s, bool newest) {
 }
 
 dvt_tile_buffer *dvt_tile_buffer_at(dvt_planning *p, int device, int matrix, int32_t buffer) {
-  return &p->device[device].pool[dvt_pool_of(matrix)].buffer[buffer];
+  return buffer < 0 ? NULL : &p->device[device].pool[dvt_pool_of(matrix)].buffer[buffer];
 }
 
 void dvt_tile_buffer_touch(dvt_planning *p, int device, int matrix, int32_t buffer) {
@@ -146,23 +146,25 @@ static davit_status grow(void **array, int64_t used, int64_t *capacity, int64_t 
   return DAVIT_SUCCESS;
 }
 
-static void add(dvt_waits *waits, int32_t step) {
-  if (step >= 0 && waits->count < DVT_MOST_WAITS)
+/* Steps that a step waits for. */
+enum { MOST_WAITS = 128 };
+typedef struct wait_list {
+  int count;
+  int32_t step[MOST_WAITS];
+} wait_list;
+
+static void add(wait_list *waits, int32_t step) {
+  if (step >= 0 && waits->count < MOST_WAITS)
     waits->step[waits->count++] = step;
 }
 
-void dvt_wait_to_read(dvt_waits *waits, const dvt_tile_buffer *buffer) {
-  add(waits, buffer->writer);
-}
-
-void dvt_wait_to_write(dvt_waits *waits, const dvt_tile_buffer *buffer) {
+static void wait_to_write(wait_list *waits, const dvt_tile_buffer *buffer) {
   add(waits, buffer->writer);
   for (int32_t i = 0; i < buffer->readers; i++)
     add(waits, buffer->reader[i].step);
 }
 
-davit_status dvt_tile_buffer_read(dvt_tile_buffer *buffer, int device, int role, int32_t step) {
-  const int32_t stream = device * DVT_ROLES + role;
+static davit_status note_read(dvt_tile_buffer *buffer, int32_t stream, int32_t step) {
   for (int32_t i = 0; i < buffer->readers; i++)
     if (buffer->reader[i].stream == stream) {
       buffer->reader[i].step = step;
@@ -173,11 +175,6 @@ davit_status dvt_tile_buffer_read(dvt_tile_buffer *buffer, int device, int role,
   return DAVIT_SUCCESS;
 }
 
-void dvt_tile_buffer_written(dvt_tile_buffer *buffer, int32_t step) {
-  buffer->writer = step;
-  buffer->readers = 0;
-}
-
 /* ---- the sequence ---- */
 
 static int stream_of(const dvt_step *step) {
@@ -186,7 +183,7 @@ static int stream_of(const dvt_step *step) {
 
 /* Of the steps of one stream only the newest is waited for, and only if the stream has not waited for it or a
  * later one before. */
-static bool is_news(dvt_planning *p, int stream, const dvt_waits *waits, int at) {
+static bool is_news(dvt_planning *p, int stream, const wait_list *waits, int at) {
   const dvt_step *steps = p->plan->step;
   const int other = stream_of(&steps[waits->step[at]]);
   if (other == stream || p->known[stream][other] >= waits->step[at])
@@ -197,7 +194,8 @@ static bool is_news(dvt_planning *p, int stream, const dvt_waits *waits, int at)
   return true;
 }
 
-davit_status dvt_emit(dvt_planning *p, dvt_step *step, const dvt_waits *waits, int32_t *number) {
+/* With what of its waits is news. */
+static davit_status append(dvt_planning *p, dvt_step *step, const wait_list *waits) {
   dvt_plan *plan = p->plan;
   const int stream = stream_of(step);
   DVT_TRY(grow((void **)&plan->step, plan->steps, &plan->capacity, 256, sizeof *plan->step));
@@ -212,7 +210,28 @@ davit_status dvt_emit(dvt_planning *p, dvt_step *step, const dvt_waits *waits, i
     plan->wait[plan->waits++] = waits->step[i];
     step->waits++;
   }
-  *number = (int32_t)plan->steps;
   plan->step[plan->steps++] = *step;
+  return DAVIT_SUCCESS;
+}
+
+davit_status dvt_emit(dvt_planning *p, dvt_step *step, dvt_tile_buffer *left, dvt_tile_buffer *right,
+                      dvt_tile_buffer *written) {
+  dvt_tile_buffer *const reads[] = {left, right};
+  const int32_t number = (int32_t)p->plan->steps;
+  wait_list waits;
+  waits.count = 0;
+  if (written)
+    wait_to_write(&waits, written);
+  for (int x = 0; x < 2; x++)
+    if (reads[x])
+      add(&waits, reads[x]->writer);
+  DVT_TRY(append(p, step, &waits));
+  for (int x = 0; x < 2; x++)
+    if (reads[x])
+      DVT_TRY(note_read(reads[x], stream_of(step), number));
+  if (written) {
+    written->writer = number;
+    written->readers = 0;
+  }
   return DAVIT_SUCCESS;
 }

@@ -40,6 +40,9 @@ davit_status dvt_start(void);
 /* The back end that runs; NULL before the start. */
 const dvt_backend *dvt_backend_running(void);
 
+/* What is done each time the library has stopped. One function, by a constructor: memory's. */
+void dvt_on_stop(void (*function)(void));
+
 /* Counts open lanes: the library cannot be stopped while there are any. */
 void dvt_backend_hold(void);
 void dvt_backend_drop(void);

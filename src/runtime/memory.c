@@ -22,7 +22,6 @@
 #include "src/base/inject.h"
 #include "src/base/limit.h"
 #include "src/runtime/backend.h"
-#include "src/runtime/stop.h"
 
 typedef struct block {
   char *base;

@@ -15,7 +15,6 @@
 #include "src/base/order.h"
 #include "src/base/thread.h"
 #include "src/runtime/statistics.h"
-#include "src/runtime/stop.h"
 
 /* Waiting threads sleep on one of a few condition variables chosen by the record's address: records come
  * by the million, and a condition variable in each would cost more than the record. */
@@ -121,7 +120,7 @@ dvt_addresses *dvt_record_addresses(dvt_record *record) {
   return record->addresses;
 }
 
-static void trim(void) {
+void dvt_records_trim(void) {
   pthread_mutex_lock(&pool_lock);
   while (pool) {
     dvt_record *record = pool;
@@ -129,10 +128,6 @@ static void trim(void) {
     free(record);
   }
   pthread_mutex_unlock(&pool_lock);
-}
-
-__attribute__((constructor)) static void trim_at_stop(void) {
-  dvt_on_stop(trim);
 }
 
 static void wake(dvt_record *record) {

@@ -65,6 +65,9 @@ dvt_record *dvt_record_new(int device, bool on_stream, bool timed);
 dvt_record *dvt_record_hold(dvt_record *record);
 void dvt_record_drop(dvt_record *record);
 
+/* Frees those that nobody has. */
+void dvt_records_trim(void);
+
 /* The record's addresses, chosen by the first call. They return to a pool with the record: the OpenMP runtime
  * keeps what it knows of each address for ever, so that those which the graph has seen must stay few, however
  * many records are pending. Only the thread that generates tasks may call this. */

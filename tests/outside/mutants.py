@@ -303,10 +303,8 @@ MUTANTS = [
     Mutant("own-memory-is-unpinned", "src/runtime/memory.c", "own && own->place == DAVIT_PINNED", "own && own->place == DAVIT_HOST",
            "memory"),
     Mutant("level3-store-waits-for-nothing", "src/level3/planner.c",
-           "  dvt_wait_to_read(&waits, buffer);\n  DVT_TRY(dvt_emit(p, &step, &waits, &number));\n"
-           "  DVT_TRY(dvt_tile_buffer_read(buffer, which, DVT_ROLE_STORE, number));",
-           "  DVT_TRY(dvt_emit(p, &step, &waits, &number));\n"
-           "  DVT_TRY(dvt_tile_buffer_read(buffer, which, DVT_ROLE_STORE, number));", "gemm_plan"),
+           "dvt_emit(p, &step, dvt_tile_buffer_at(p, which, DVT_C, s), NULL, NULL)",
+           "dvt_emit(p, &step, NULL, NULL, NULL)", "gemm_plan"),
     Mutant("choice-skips-odd-numbers", "src/level3/choose.c", "    DVT_TRY(add_grids(s, next));\n",
            "    if (next <= 4 || next == s->shape->devices || next % 2 == 0)\n      DVT_TRY(add_grids(s, next));\n",
            "gemm_choice"),
