@@ -33,8 +33,8 @@ davit_status dvt_mpi_factor_copy(dvt_mpi_factoring *f, int64_t row, int64_t rows
   if (rows == 0 || cols == 0)
     return DAVIT_SUCCESS;
   char *part = dvt_mpi_factor_at(f, row, col);
-  return out ? davit_queue_copy_2d(f->queue, length, count, f->bytes, part, dvt_mpi_factor_ld(f), buffer, ld)
-             : davit_queue_copy_2d(f->queue, length, count, f->bytes, buffer, ld, part, dvt_mpi_factor_ld(f));
+  return out ? davit_queue_copy_2d(f->queue, length, count, f->bytes, part, dvt_view_ld(&f->a), buffer, ld)
+             : davit_queue_copy_2d(f->queue, length, count, f->bytes, buffer, ld, part, dvt_view_ld(&f->a));
 }
 
 davit_status dvt_mpi_factor_type(const dvt_mpi_factoring *f, int64_t elements, MPI_Datatype *type) {

@@ -68,11 +68,8 @@ static inline MPI_Comm dvt_mpi_factor_line(const dvt_mpi_factoring *f, int d) {
   return f->grid->line[f->a.axis[d]];
 }
 
-/* An element of the rank's part, and the leading dimension of that. */
+/* An element of the rank's part. */
 char *dvt_mpi_factor_at(const dvt_mpi_factoring *f, int64_t row, int64_t col);
-static inline int64_t dvt_mpi_factor_ld(const dvt_mpi_factoring *f) {
-  return f->a.stride[1 - f->a.unit];
-}
 
 /* Enqueues a copy of some of the rank's part to a buffer (`out`), or back. The buffer's columns, rows of a transpose,
  * have distance ld. */

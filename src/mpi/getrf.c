@@ -244,7 +244,7 @@ static davit_status solve_rows(lu *l, const dvt_mpi_block *b, int64_t cols) {
   dvt_mpi_factoring *f = &l->f;
   const int64_t rank = rank_of(l, b);
   DVT_TRY(dvt_local_trsm(f->queue, f->type, 'L', 'L', 'N', 'U', rank, cols, l->left_there, rows_of(l, b),
-                         dvt_mpi_factor_at(f, b->first[0], b->after[1]), dvt_mpi_factor_ld(f)));
+                         dvt_mpi_factor_at(f, b->first[0], b->after[1]), dvt_view_ld(&f->a)));
   DVT_TRY(dvt_mpi_factor_copy(f, b->first[0], rank, b->after[1], cols, l->right, rank, true));
   return davit_queue_synchronize(f->queue);
 }
@@ -275,7 +275,7 @@ static davit_status update(lu *l, const dvt_mpi_block *b, int64_t first, int64_t
   return dvt_local_gemm(f->queue, f->type, 'N', 'N', rows, after - first, rank,
                         l->left_there + (size_t)(b->after[0] - b->first[0]) * f->bytes, rows_of(l, b),
                         l->right_there + (size_t)((first - b->after[1]) * rank) * f->bytes, rank,
-                        dvt_mpi_factor_at(f, b->after[0], first), dvt_mpi_factor_ld(f));
+                        dvt_mpi_factor_at(f, b->after[0], first), dvt_view_ld(&f->a));
 }
 
 static davit_status steps(dvt_mpi_factoring *f) {

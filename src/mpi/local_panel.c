@@ -364,14 +364,6 @@ static davit_status fetch_pieces(dvt_local_panels *s, dvt_local_panel *local, dv
   return hand_over(local, t);
 }
 
-davit_status dvt_local_panels_fetch_pieces(dvt_local_panels *s, int64_t t, int64_t pieces,
-                                           const dvt_piece *right) {
-  for (int i = 0; i < s->count; i++)
-    if (has_work(s, &s->local[i]))
-      DVT_TRY(fetch_pieces(s, &s->local[i], stage_of(s, &s->local[i], t), pieces, right));
-  return DAVIT_SUCCESS;
-}
-
 /* Two groups take turns in the memory for all right operands. */
 static davit_status fetch_group(dvt_local_panels *s, dvt_local_panel *local, int64_t t,
                                 const dvt_piece *rest) {
@@ -389,13 +381,6 @@ static davit_status fetch_group(dvt_local_panels *s, dvt_local_panel *local, int
                               rest->data + (size_t)(local->first * rest->ld) * s->bytes, rest->ld, group,
                               ld));
   return hand_over(local, stage);
-}
-
-davit_status dvt_local_panels_fetch_group(dvt_local_panels *s, int64_t t, const dvt_piece *rest) {
-  for (int i = 0; i < s->count; i++)
-    if (has_work(s, &s->local[i]))
-      DVT_TRY(fetch_group(s, &s->local[i], t, rest));
-  return DAVIT_SUCCESS;
 }
 
 /* The local panel's columns of all ranges of columns, as one matrix with a row for each. Rows of the left operand
@@ -420,11 +405,15 @@ static davit_status fetch_columns(dvt_local_panels *s, dvt_local_panel *local, d
   return hand_over(local, t);
 }
 
-davit_status dvt_local_panels_fetch_columns(dvt_local_panels *s, int64_t t, int64_t column_ranges,
-                                            const dvt_column_range *columns) {
-  for (int i = 0; i < s->count; i++)
-    if (has_work(s, &s->local[i]))
-      DVT_TRY(fetch_columns(s, &s->local[i], stage_of(s, &s->local[i], t), column_ranges, columns));
+davit_status dvt_local_panels_fetch_right(dvt_local_panels *s, int64_t t, const dvt_right *right) {
+  for (int i = 0; i < s->count; i++) {
+    dvt_local_panel *local = &s->local[i];
+    dvt_stage *stage = stage_of(s, local, t);
+    if (has_work(s, local))
+      DVT_TRY(right->columns ? fetch_columns(s, local, stage, right->count, right->columns)
+              : right->rest  ? fetch_group(s, local, t, right->rest)
+                             : fetch_pieces(s, local, stage, right->count, right->pieces));
+  }
   return DAVIT_SUCCESS;
 }
 

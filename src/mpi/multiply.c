@@ -72,14 +72,18 @@ static davit_status arrive(operands *o) {
 
 static davit_status fetch(operands *o, int64_t t) {
   dvt_local_panels *s = o->locals;
-  const dvt_piece *right = o->right.pieces;
+  dvt_right right = {.count = o->right.piece_count, .pieces = o->right.pieces};
+  dvt_piece rest;
   DVT_TRY(
       dvt_local_panels_fetch_left(s, t, o->left.outer, inner_of(o, t), o->left.piece_count, o->left.pieces));
   if (o->is_mirrored)
-    return dvt_local_panels_fetch_columns(s, t, o->mirror.column_ranges, o->mirror.columns);
-  return o->in_groups ? dvt_local_panels_fetch_group(
-                            s, t, &(dvt_piece){o->k - t * s->width, right->ld, right->data, false})
-                      : dvt_local_panels_fetch_pieces(s, t, o->right.piece_count, right);
+    right = (dvt_right){.count = o->mirror.column_ranges, .columns = o->mirror.columns};
+  if (o->in_groups) {
+    rest = right.pieces[0];
+    rest.inner = o->k - t * s->width;
+    right.rest = &rest;
+  }
+  return dvt_local_panels_fetch_right(s, t, &right);
 }
 
 static bool works(const operands *o) {

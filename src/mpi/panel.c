@@ -106,7 +106,7 @@ static davit_status pack(const dvt_panel *p, int64_t begin, int64_t end, int64_t
   const dvt_view *v = p->view;
   const char *from = part(p, begin, row);
   const int64_t length = v->unit == 1 ? end - begin : rows, count = v->unit == 1 ? rows : end - begin;
-  const int64_t ld = v->stride[1 - v->unit];
+  const int64_t ld = dvt_view_ld(v);
   return p->queue ? davit_queue_copy_2d(p->queue, length, count, p->bytes, from, ld, to, length)
                   : davit_copy_2d(length, count, p->bytes, from, ld, to, length);
 }
@@ -154,7 +154,7 @@ davit_status dvt_panel_post(dvt_panel *p, int64_t begin, int64_t end, int64_t ro
     return DAVIT_SUCCESS;
   if (!p->alone)
     return each_part(p, t, true, p->queue, failure);
-  const int64_t ld = p->view->stride[1 - p->view->unit];
+  const int64_t ld = dvt_view_ld(p->view);
   panel->pieces[panel->piece_count++] = (dvt_piece){end - begin, ld, part(p, begin, row), false};
   return DAVIT_SUCCESS;
 }

@@ -58,7 +58,7 @@ static davit_status factor_diagonal(cholesky *c, const dvt_mpi_block *b) {
   dvt_mpi_factoring *f = &c->f;
   const int64_t width = dvt_mpi_block_width(b);
   DVT_TRY(dvt_local_potrf(f->queue, f->type, c->uplo, width, dvt_mpi_factor_at(f, b->first[0], b->first[1]),
-                          dvt_mpi_factor_ld(f), &c->found));
+                          dvt_view_ld(&f->a), &c->found));
   DVT_TRY(dvt_mpi_factor_copy(f, b->first[0], width, b->first[1], width, c->diagonal, width, true));
   DVT_TRY(davit_queue_synchronize(f->queue));
   f->info = c->found ? b->begin + c->found : 0;
@@ -67,7 +67,7 @@ static davit_status factor_diagonal(cholesky *c, const dvt_mpi_block *b) {
 
 static davit_status solve_below(cholesky *c, const dvt_mpi_block *b) {
   dvt_mpi_factoring *f = &c->f;
-  const int64_t width = dvt_mpi_block_width(b), rows = f->rows - b->after[0], ld = dvt_mpi_factor_ld(f);
+  const int64_t width = dvt_mpi_block_width(b), rows = f->rows - b->after[0], ld = dvt_view_ld(&f->a);
   if (rows == 0)
     return DAVIT_SUCCESS;
   void *below = dvt_mpi_factor_at(f, b->after[0], b->first[1]);
@@ -163,7 +163,7 @@ static davit_status update_columns(cholesky *c, const dvt_mpi_block *b, const co
                                    const char *right) {
   dvt_mpi_factoring *f = &c->f;
   const int64_t width = dvt_mpi_block_width(b), cols = columns->end - columns->begin,
-                row = row_of(c, columns->end), rows = f->rows - row, ld = dvt_mpi_factor_ld(f),
+                row = row_of(c, columns->end), rows = f->rows - row, ld = dvt_view_ld(&f->a),
                 right_ld = ld_of(c, cols, width), left_ld = ld_of(c, f->rows - b->after[0], width);
   const char *left = c->left_there + row_bytes(c, row - b->after[0], width);
   if (columns->owner == dvt_mpi_factor_me(f, 0))

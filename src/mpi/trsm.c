@@ -121,7 +121,7 @@ static davit_status update(solution *s, int64_t panel, const step *t, const char
   if (!is_handed_on(s))
     dvt_local_panels_take_rows(&s->locals, panel, t->corner.row);
   else if (t->rest.rows > 0)
-    DVT_TRY(dvt_local_panels_fetch_pieces(&s->locals, panel, 1, &piece));
+    DVT_TRY(dvt_local_panels_fetch_right(&s->locals, panel, &(dvt_right){.count = 1, .pieces = &piece}));
   return dvt_local_panels_multiply(&s->locals, panel, t->rest, -1, 1);
 }
 
