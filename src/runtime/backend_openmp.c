@@ -166,9 +166,9 @@ static void submit(dvt_command *command) {
   dvt_generator_send(&command->message);
 }
 
-static void take_released(void) {
-  dvt_lane *list = dvt_lane_state_take_released();
-  activate_all(&list);
+/* A lane that was held. */
+static void take_lane(dvt_message *go_on) {
+  activate(((dvt_lane_state *)go_on)->lane);
 }
 
 /* The process ends; the generator says that it has heard. */
@@ -185,7 +185,6 @@ static bool turn(void) {
     has_answered = true;
     return false;
   }
-  take_released();
   const bool any = active;
   while (active && left > 0) {
     dvt_lane *lane = active;
@@ -200,7 +199,7 @@ static bool turn(void) {
 static bool is_waiting(void) {
   if (atomic_load(&generates_no_more))
     return !has_answered;
-  return active || dvt_lane_state_any_released();
+  return active;
 }
 
 static const dvt_generator_work work = {turn, is_waiting};
@@ -284,6 +283,8 @@ static davit_status open_lane(dvt_lane *lane) {
   if (!made)
     return DAVIT_OUT_OF_HOST_MEMORY;
   lane->issues_records = lane->stream != NULL;
+  made->lane = lane;
+  made->go_on.take = take_lane;
   made->end = &made->first;
   atomic_store(&made->held, -1);
   lane->backend = made;

@@ -13,8 +13,6 @@
 
 enum { PLACED = -1 }; /* in place of the number of commands: one that the graph was not given */
 
-static _Atomic(dvt_lane *) released; /* held lanes that may go on */
-
 /* ---- how many batches of a lane are in the graph ---- */
 
 bool dvt_lane_state_count_in(dvt_lane *lane, int commands) {
@@ -30,12 +28,8 @@ static void count_out(dvt_lane *lane) {
   dvt_lane_state *t = dvt_lane_state_of(lane);
   const int left = atomic_fetch_sub(&t->tasks, 1) - 1;
   int held = atomic_load(&t->held);
-  if (held < 0 || left > held || !atomic_compare_exchange_strong(&t->held, &held, -1))
-    return;
-  t->next = atomic_load_explicit(&released, memory_order_relaxed);
-  while (!atomic_compare_exchange_weak(&released, &t->next, lane)) {
-  }
-  dvt_generator_wake();
+  if (held >= 0 && left <= held && atomic_compare_exchange_strong(&t->held, &held, -1))
+    dvt_generator_send(&t->go_on);
 }
 
 /* The last that the runner of a batch does: afterwards the next command may be placed by any thread, and the lane be
@@ -54,14 +48,6 @@ bool dvt_lane_state_hold(dvt_lane *lane, int tasks) {
   atomic_store(&t->held, tasks);
   int held = tasks;
   return atomic_load(&t->tasks) > tasks || !atomic_compare_exchange_strong(&t->held, &held, -1);
-}
-
-dvt_lane *dvt_lane_state_take_released(void) {
-  return atomic_exchange(&released, NULL);
-}
-
-bool dvt_lane_state_any_released(void) {
-  return atomic_load(&released);
 }
 
 /* ---- running ---- */
