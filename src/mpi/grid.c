@@ -186,6 +186,10 @@ MPI_Datatype dvt_grid_type(davit_type type) {
   }
 }
 
+davit_status dvt_mpi_allocate(int64_t count, size_t bytes, int place, void *memory) {
+  return davit_malloc((size_t)count * bytes, place, memory);
+}
+
 int64_t dvt_grid_local(const davit_mpi_grid *grid, const dvt_view *view, int d) {
   return dvt_distribution_below(&view->distribution[d], grid->at[view->axis[d]], view->distribution[d].n);
 }

@@ -37,6 +37,9 @@ MPI_Datatype dvt_grid_type(davit_type type);
 /* How many indices along dimension d this process has. */
 int64_t dvt_grid_local(const davit_mpi_grid *grid, const dvt_view *view, int d);
 
+/* Memory for an array, in *memory, for davit_free(). */
+davit_status dvt_mpi_allocate(int64_t count, size_t bytes, int place, void *memory);
+
 /* The view of the transpose. */
 dvt_view dvt_view_transposed(const dvt_view *view);
 

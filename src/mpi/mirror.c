@@ -66,16 +66,12 @@ static int64_t count_ranges(const dvt_mirror *m) {
 
 /* ---- memory ---- */
 
-static davit_status allocate(int64_t count, size_t bytes, void *memory) {
-  return davit_malloc((size_t)count * bytes, DAVIT_PAGEABLE, memory);
-}
-
-static davit_status allocate_all(dvt_mirror *m) {
+static davit_status allocate(dvt_mirror *m) {
   const int64_t columns = dvt_at_least(count_ranges(m), 1), processes = m->grid->size[DOWN];
-  DVT_TRY(allocate(columns, sizeof *m->columns, &m->columns));
-  DVT_TRY(allocate(columns, sizeof *m->own, &m->own));
-  DVT_TRY(allocate(columns, sizeof *m->owners, &m->owners));
-  DVT_TRY(allocate(processes + 1, sizeof *m->starts, &m->starts));
+  DVT_TRY(dvt_mpi_allocate(columns, sizeof *m->columns, DAVIT_PAGEABLE, &m->columns));
+  DVT_TRY(dvt_mpi_allocate(columns, sizeof *m->own, DAVIT_PAGEABLE, &m->own));
+  DVT_TRY(dvt_mpi_allocate(columns, sizeof *m->owners, DAVIT_PAGEABLE, &m->owners));
+  DVT_TRY(dvt_mpi_allocate(processes + 1, sizeof *m->starts, DAVIT_PAGEABLE, &m->starts));
   for (int p = 0; p <= processes; p++)
     m->starts[p] = 0;
   find_ranges(m);
@@ -91,7 +87,7 @@ davit_status dvt_mirror_open(dvt_mirror *m, davit_mpi_grid *grid, const dvt_view
                     .bytes = davit_type_bytes(c->type),
                     .count = dvt_grid_local(grid, c, 1)};
   const int64_t messages = grid->size[DOWN] * (width / most_columns(m) + 1);
-  dvt_error_keep(failure, allocate_all(m));
+  dvt_error_keep(failure, allocate(m));
   return dvt_channel_open(&m->channel, grid, DOWN, is_sent(m) ? (size_t)(m->count * width) * m->bytes : 0,
                           messages, transport, failure);
 }

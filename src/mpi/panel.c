@@ -13,10 +13,6 @@
 
 /* ---- channels ---- */
 
-static davit_status allocate(int64_t count, size_t bytes, int place, void *memory) {
-  return davit_malloc((size_t)count * bytes, place, memory);
-}
-
 davit_status dvt_channel_open(dvt_channel *c, davit_mpi_grid *grid, int axis, size_t bytes, int64_t requests,
                               const dvt_transport *transport, dvt_error *failure) {
   dvt_shared *s = &grid->shared[axis];
@@ -26,8 +22,8 @@ davit_status dvt_channel_open(dvt_channel *c, davit_mpi_grid *grid, int axis, si
     c->shared = s->part ? s : NULL;
   }
   for (int i = 0; i < DVT_MESSAGE_BUFFERS && !c->shared; i++)
-    dvt_error_keep(failure, allocate(1, bytes, transport->place, &c->buffer[i]));
-  dvt_error_keep(failure, allocate(requests, sizeof *c->requests, DAVIT_PAGEABLE, &c->requests));
+    dvt_error_keep(failure, dvt_mpi_allocate(1, bytes, transport->place, &c->buffer[i]));
+  dvt_error_keep(failure, dvt_mpi_allocate(requests, sizeof *c->requests, DAVIT_PAGEABLE, &c->requests));
   return DAVIT_SUCCESS;
 }
 
@@ -82,7 +78,7 @@ davit_status dvt_panel_open(dvt_panel *p, davit_mpi_grid *grid, const dvt_view *
   if (p->channel.shared && p->channel.shared->separate)
     dvt_error_keep(failure, davit_queue_create(transport->device, &p->queue, NULL));
   for (int i = 0; i < 2; i++)
-    dvt_error_keep(failure, allocate(width, sizeof *p->pieces, DAVIT_PAGEABLE, &p->stage[i].pieces));
+    dvt_error_keep(failure, dvt_mpi_allocate(width, sizeof *p->pieces, DAVIT_PAGEABLE, &p->stage[i].pieces));
   return DAVIT_SUCCESS;
 }
 

@@ -136,22 +136,19 @@ static int64_t cols_at_a_time(const dvt_view *from, const dvt_view *to) {
   return dvt_at_least((INT64_C(1) << 24) / rows, 1);
 }
 
-static davit_status allocate(int64_t count, size_t bytes, void **memory) {
-  return davit_malloc((size_t)dvt_at_least(count, 1) * bytes, DAVIT_PAGEABLE, memory);
-}
-
 /* All memory of one side, for `cols` columns at a time. */
 static davit_status open_side(const davit_mpi_grid *grid, side *s, int64_t cols) {
   const size_t bytes = davit_type_bytes(s->own->type);
   const int64_t rows = dvt_grid_local(grid, s->own, 0), mine = dvt_grid_local(grid, s->own, 1);
   const int64_t local[2] = {rows, dvt_at_most(cols, mine)}, ranks = (int64_t)grid->size[0] * grid->size[1];
   for (int d = 0; d < 2; d++) {
-    DVT_TRY(allocate(local[d], sizeof(int64_t), (void **)&s->group[d].positions));
-    DVT_TRY(allocate(s->other->distribution[d].count + 2, sizeof(int64_t), (void **)&s->group[d].starts));
+    DVT_TRY(dvt_mpi_allocate(local[d], sizeof(int64_t), DAVIT_PAGEABLE, &s->group[d].positions));
+    DVT_TRY(dvt_mpi_allocate(s->other->distribution[d].count + 2, sizeof(int64_t), DAVIT_PAGEABLE,
+                             &s->group[d].starts));
   }
-  DVT_TRY(allocate(ranks, sizeof(int), (void **)&s->counts));
-  DVT_TRY(allocate(ranks, sizeof(int), (void **)&s->at));
-  return allocate(local[0] * local[1], bytes, (void **)&s->buffer);
+  DVT_TRY(dvt_mpi_allocate(ranks, sizeof(int), DAVIT_PAGEABLE, &s->counts));
+  DVT_TRY(dvt_mpi_allocate(ranks, sizeof(int), DAVIT_PAGEABLE, &s->at));
+  return dvt_mpi_allocate(dvt_at_least(local[0] * local[1], 1), bytes, DAVIT_PAGEABLE, &s->buffer);
 }
 
 static void close_side(side *s) {

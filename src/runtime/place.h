@@ -7,7 +7,7 @@
 #include <davit/memory.h>
 #include <stdbool.h>
 
-/* DAVIT_CURRENT resolved and the number checked against the device table. */
+/* Starts the library. DAVIT_CURRENT resolved and the number checked against the device table. */
 davit_status dvt_resolve_device(int device, int *resolved);
 
 /* The same for a place: a device with memory of its own or the host's, DAVIT_PINNED or DAVIT_PAGEABLE. */

@@ -183,7 +183,6 @@ davit_status davit_queue_create(int device, davit_queue **queue, const davit_que
   const int subqueues = o.subqueues ? o.subqueues : 1;
   DVT_TRY(dvt_check_pointer("queue", queue));
   DVT_TRY(check_options(&o));
-  DVT_TRY(dvt_start());
   DVT_TRY(dvt_resolve_device(device, &device));
   if ((o.interop || o.stream) && !dvt_lane_has_stream(device))
     return davit_fail(DAVIT_UNSUPPORTED, "device %d has no streams, but options->%s is set", device,
@@ -367,7 +366,6 @@ static davit_status synchronize_all(davit_queue **queues, int count) {
 }
 
 davit_status davit_device_synchronize(int device) {
-  DVT_TRY(dvt_start());
   DVT_TRY(dvt_resolve_device(device, &device));
   davit_queue **queues;
   int count;
@@ -378,7 +376,6 @@ davit_status davit_device_synchronize(int device) {
 }
 
 davit_status davit_device_check(int device) {
-  DVT_TRY(dvt_start());
   DVT_TRY(dvt_resolve_device(device, &device));
   davit_queue **queues;
   int count;

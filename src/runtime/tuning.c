@@ -425,7 +425,6 @@ davit_status davit_tuning_set(int device, const char *capability, const char *pa
                               double seconds) {
   DVT_TRY(dvt_check_pointer("capability", capability));
   DVT_TRY(dvt_check_pointer("parameter", parameter));
-  DVT_TRY(dvt_start());
   DVT_TRY(dvt_resolve_device(device, &device));
   int which = find_tunable(capability, parameter);
   if (which < 0)
