@@ -39,9 +39,7 @@ static dvt_command *take(lane_thread *self) {
 
 /* The calling thread is inside. */
 static void flush(dvt_lane *lane) {
-  const davit_status status = dvt_stream_synchronize(lane->stream);
-  if (status != DAVIT_SUCCESS)
-    dvt_lane_fail(lane, status, davit_last_error());
+  dvt_lane_check(lane, dvt_stream_synchronize(lane->stream));
 }
 
 static void run_streamed(dvt_command *command) {

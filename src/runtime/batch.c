@@ -82,9 +82,7 @@ static void begin(dvt_command *first) {
     if (lane->stream && dvt_record_known(c->record) == DVT_RECORD_ISSUED && c->record->event) {
       dvt_lane_state_of(lane)->in_stream = true;
       dvt_command_begin_wait(c, lane->stream);
-      davit_status status = dvt_stream_wait(lane->stream, c->record->event);
-      if (status != DAVIT_SUCCESS)
-        dvt_lane_fail(lane, status, davit_last_error());
+      dvt_lane_check(lane, dvt_stream_wait(lane->stream, c->record->event));
     }
     dvt_command_end(c, dvt_lane_state_of(lane)->in_stream ? lane->stream : NULL);
     dvt_command_pass_failure(c);
@@ -337,8 +335,7 @@ static void when_drained(dvt_lane *lane, dvt_notify then, void *argument) {
 
 static void start_drained(void *argument, davit_status status) {
   dvt_command *first = argument;
-  if (status != DAVIT_SUCCESS)
-    dvt_lane_fail(first->lane, status, davit_last_error());
+  dvt_lane_check(first->lane, status);
   hand_over(first);
 }
 

@@ -41,6 +41,11 @@ void dvt_lane_fail(dvt_lane *lane, davit_status status, const char *message) {
   }
 }
 
+void dvt_lane_check(dvt_lane *lane, davit_status status) {
+  if (status != DAVIT_SUCCESS)
+    dvt_lane_fail(lane, status, davit_last_error());
+}
+
 /* Whether the lane is stopped, by itself or with its company. */
 static bool is_stopped(dvt_lane *lane) {
   const dvt_company *company = lane->company;
@@ -72,8 +77,7 @@ bool dvt_lane_stream_is_idle(void *argument) {
   bool idle = false;
   DVT_INSIDE;
   const davit_status status = dvt_stream_query(lane->stream, &idle);
-  if (status != DAVIT_SUCCESS)
-    dvt_lane_fail(lane, status, davit_last_error());
+  dvt_lane_check(lane, status);
   return idle || status != DAVIT_SUCCESS;
 }
 
@@ -195,8 +199,7 @@ static void work_in_trace(dvt_command *command) {
   dvt_profile_pop();
   dvt_order_before(lane);
   current = outer;
-  if (status != DAVIT_SUCCESS)
-    dvt_lane_fail(lane, status, davit_last_error());
+  dvt_lane_check(lane, status);
   if (span)
     end_span(command, traced, false);
 }
@@ -234,8 +237,7 @@ bool dvt_command_stage(dvt_command *command, void (*over)(void *argument, davit_
 
 void dvt_command_staged(dvt_command *command, davit_status status) {
   dvt_profile_end(command->range);
-  if (status != DAVIT_SUCCESS)
-    dvt_lane_fail(command->lane, status, davit_last_error());
+  dvt_lane_check(command->lane, status);
   dvt_order_before(command->lane);
   end_span(command, NULL, false);
 }

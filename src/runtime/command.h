@@ -115,6 +115,9 @@ bool dvt_lane_stream_is_idle(void *argument);
 /* Stops the lane, unless it is stopped already. */
 void dvt_lane_fail(dvt_lane *lane, davit_status status, const char *message);
 
+/* Stops it if the status is a failure, with the calling thread's sentence. */
+void dvt_lane_check(dvt_lane *lane, davit_status status);
+
 /* The lane's error so far, left in place. */
 davit_status dvt_lane_error(dvt_lane *lane);
 

@@ -228,8 +228,7 @@ static davit_status allocate_at(size_t bytes, int place, void **pointer) {
 }
 
 davit_status davit_malloc(size_t bytes, int place, void **pointer) {
-  if (!pointer)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "pointer is NULL");
+  DVT_TRY(dvt_check_pointer("pointer", pointer));
   DVT_TRY(dvt_resolve_place(place, &place));
   return allocate_at(bytes, place, pointer);
 }
@@ -389,8 +388,7 @@ davit_status davit_pin(void *pointer, size_t bytes) {
 }
 
 davit_status davit_unpin(void *pointer) {
-  if (!pointer)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "pointer is NULL");
+  DVT_TRY(dvt_check_pointer("pointer", pointer));
   DVT_TRY(dvt_start());
   hold();
   const block *own = find(pointer);

@@ -2,7 +2,7 @@
 #include "src/runtime/place.h"
 
 #include "offload/runtime/device.h"
-#include "src/base/error.h"
+#include "src/base/check.h"
 #include "src/base/fork.h"
 #include "src/base/team.h"
 #include "src/runtime/backend.h"
@@ -57,8 +57,7 @@ davit_status davit_device_select(int device) {
 }
 
 davit_status davit_device_current(int *device) {
-  if (!device)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "device is NULL");
+  DVT_TRY(dvt_check_pointer("device", device));
   DVT_TRY(dvt_start());
   *device = current_device();
   return DAVIT_SUCCESS;

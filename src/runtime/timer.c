@@ -15,8 +15,7 @@ struct davit_timer {
 };
 
 davit_status davit_timer_create(davit_timer **timer) {
-  if (!timer)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "timer is NULL");
+  DVT_TRY(dvt_check_pointer("timer", timer));
   davit_timer *made = dvt_allocate(1, sizeof *made);
   if (!made)
     return DAVIT_OUT_OF_HOST_MEMORY;
