@@ -207,10 +207,10 @@ static davit_status make_cuts(dvt_planning *p, const block blocks[DVT_PLAN_DEVIC
   for (int x = 0; x < DVT_DIMS; x++) {
     borders b = {.count = 0};
     int sharing = 0;
-    if (p->same[x] != x)
+    if (p->plan->layout.same[x] != x)
       continue;
     for (int y = x; y < DVT_DIMS; y++) {
-      if (p->same[y] != x)
+      if (p->plan->layout.same[y] != x)
         continue;
       sharing++;
       for (int w = 0; w < p->plan->devices; w++)
@@ -221,14 +221,14 @@ static davit_status make_cuts(dvt_planning *p, const block blocks[DVT_PLAN_DEVIC
                      alone && x == DVT_DIM_K ? choice->lead : 0, alone && x == DVT_DIM_N ? choice->last : 0));
   }
   for (int x = 0; x < DVT_DIMS; x++)
-    p->plan->cut[x] = p->plan->cut[p->same[x]];
+    p->plan->cut[x] = p->plan->cut[p->plan->layout.same[x]];
   return DAVIT_SUCCESS;
 }
 
 davit_status dvt_distribute(dvt_planning *p) {
   dvt_plan *plan = p->plan;
   block blocks[DVT_PLAN_DEVICES];
-  p->rule->layout(p->shape, plan->rows, plan->cols, p->same);
+  plan->layout = p->rule->layout(p->shape);
   p->distribution = p->rule->distribution(p->shape);
   p->blocks = p->choice->grid[0] * p->choice->grid[1];
   p->parts = p->choice->grid[2];

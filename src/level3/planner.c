@@ -583,7 +583,7 @@ static void find_buffer_bytes(dvt_planning *p) {
       longest[x] = dvt_at_least(longest[x], dvt_cut_length(&plan->cut[x], i));
   for (int x = 0; x < DVT_POOLS; x++)
     plan->buffer_bytes[x] =
-        (size_t)longest[plan->rows[x]] * (size_t)longest[plan->cols[x]] * p->shape->element;
+        (size_t)longest[plan->layout.rows[x]] * (size_t)longest[plan->layout.cols[x]] * p->shape->element;
 }
 
 /* ---- all of it ---- */

@@ -53,7 +53,6 @@ typedef struct dvt_planning {
   const dvt_rule *rule;
   dvt_distribution_kind distribution;
   dvt_plan *plan;
-  uint8_t same[DVT_DIMS];
   int parts; /* of k */
   int blocks;
   int64_t terms_per_k;

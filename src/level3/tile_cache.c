@@ -11,19 +11,19 @@
 /* ---- tiles ---- */
 
 int64_t dvt_tile_count(const dvt_plan *plan, int matrix) {
-  return (int64_t)plan->cut[plan->rows[matrix]].tiles * plan->cut[plan->cols[matrix]].tiles;
+  return (int64_t)plan->cut[plan->layout.rows[matrix]].tiles * plan->cut[plan->layout.cols[matrix]].tiles;
 }
 
 int64_t dvt_tile_index(const dvt_plan *plan, const dvt_operand *tile) {
-  return tile->row + (int64_t)tile->col * plan->cut[plan->rows[tile->matrix]].tiles;
+  return tile->row + (int64_t)tile->col * plan->cut[plan->layout.rows[tile->matrix]].tiles;
 }
 
 int64_t dvt_tile_rows(const dvt_plan *plan, const dvt_operand *tile) {
-  return dvt_cut_length(&plan->cut[plan->rows[tile->matrix]], tile->row);
+  return dvt_cut_length(&plan->cut[plan->layout.rows[tile->matrix]], tile->row);
 }
 
 int64_t dvt_tile_cols(const dvt_plan *plan, const dvt_operand *tile) {
-  return dvt_cut_length(&plan->cut[plan->cols[tile->matrix]], tile->col);
+  return dvt_cut_length(&plan->cut[plan->layout.cols[tile->matrix]], tile->col);
 }
 
 /* ---- pools ---- */

@@ -171,20 +171,13 @@ static void take_lane(dvt_message *go_on) {
   activate(((dvt_lane_state *)go_on)->lane);
 }
 
-/* The process ends; the generator says that it has heard. */
-static atomic_bool generates_no_more;
-static bool has_answered; /* the generator's */
-static sem_t heard;
+static atomic_bool generates_no_more; /* the process ends */
 
 /* After TURN batches tasks that have become ready have theirs. */
 static bool turn(void) {
   int left = TURN;
-  if (atomic_load_explicit(&generates_no_more, memory_order_acquire)) {
-    if (!has_answered)
-      sem_post(&heard);
-    has_answered = true;
+  if (atomic_load_explicit(&generates_no_more, memory_order_acquire))
     return false;
-  }
   const bool any = active;
   while (active && left > 0) {
     dvt_lane *lane = active;
@@ -196,18 +189,10 @@ static bool turn(void) {
   return any;
 }
 
-static bool is_waiting(void) {
-  if (atomic_load(&generates_no_more))
-    return !has_answered;
-  return active;
-}
-
-static const dvt_generator_work work = {turn, is_waiting};
-
 /* ---- the back ends ---- */
 
 static davit_status start(void) {
-  return dvt_generator_start(&work, false);
+  return dvt_generator_start(turn, false);
 }
 
 static void take_lone(dvt_message *message) {
@@ -228,7 +213,7 @@ static void run_lone(dvt_command *command) {
 }
 
 void dvt_region_run_alone(dvt_command *command) {
-  const davit_status status = dvt_generator_start(&work, true);
+  const davit_status status = dvt_generator_start(turn, true);
   if (status == DAVIT_SUCCESS)
     run_lone(command);
   else
@@ -241,7 +226,7 @@ davit_status dvt_region_prepare(void) {
     return davit_fail(DAVIT_UNSUPPORTED, "nowait regions do not run in a child after fork()");
   if (dvt_thread_is_last())
     return davit_fail(DAVIT_UNSUPPORTED, "nowait regions do not run when the process ends");
-  return dvt_generator_start(&work, true);
+  return dvt_generator_start(turn, true);
 }
 
 static void stop(void) {
@@ -260,12 +245,20 @@ static void leave_from_generator(void) {
   }
 }
 
+static sem_t heard;
+
+static void answer(dvt_message *last) {
+  (void)last;
+  sem_post(&heard);
+}
+
 /* Regions that are under way may be behind a task that is over, which only the generator makes known. So it goes on,
  * but generates nothing, until they have ended. If it does not answer, it is blocked in the function of a region. */
 static void leave_from_elsewhere(void) {
+  static dvt_message last = {.take = answer};
   sem_init(&heard, 0, 0);
   atomic_store(&generates_no_more, true);
-  dvt_generator_wake();
+  dvt_generator_send(&last);
   dvt_ending_await(&heard);
   dvt_ending_wait();
 }

@@ -35,17 +35,11 @@ typedef struct dvt_detached {
   unsigned yield;
 } dvt_detached;
 
-/* What the generator does after a batch of messages: turn() generates tasks, and returns whether there was anything;
- * is_waiting() is asked before the generator sleeps. */
-typedef struct dvt_generator_work {
-  bool (*turn)(void);
-  bool (*is_waiting)(void);
-} dvt_generator_work;
-
-/* Makes the generator and its team on the first call. They are never ended: ending the parallel region after other
+/* Makes the generator and its team on the first call. After a batch of messages the generator calls turn(), which
+ * generates tasks, and returns whether there was anything. They are never ended: ending the parallel region after other
  * threads have completed its tasks, and beginning another, trips an assertion of LLVM 19's libomp. Once the process
  * ends it does not return, except in the start of the library, which exit() waits for as a whole. */
-davit_status dvt_generator_start(const dvt_generator_work *work, bool library_runs);
+davit_status dvt_generator_start(bool (*turn)(void), bool library_runs);
 
 /* Any thread: sends a message; wakes the generator. Messages of one thread arrive in order. */
 void dvt_generator_send(dvt_message *message);

@@ -36,7 +36,7 @@ struct davit_queue {
 
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 static davit_queue *registry;
-static unsigned long long queues_made;
+static atomic_ullong queues_made;
 
 static void forget_queues(void) {
   registry = NULL;
@@ -192,19 +192,18 @@ davit_status davit_queue_create(int device, davit_queue **queue, const davit_que
     return DAVIT_OUT_OF_HOST_MEMORY;
   made->device = device;
   made->process = dvt_process();
-  const int number = dvt_timeline_queue();
+  made->number = 1 + atomic_fetch_add(&queues_made, 1);
   for (; made->subqueues < subqueues; made->subqueues++) {
     davit_status status = dvt_lane_open_on(device, o.interop, o.stream, &made->lanes[made->subqueues]);
     if (status != DAVIT_SUCCESS) {
       free_queue(made);
       return status;
     }
-    made->lanes[made->subqueues]->timeline.queue = number;
+    made->lanes[made->subqueues]->timeline.queue = (int)made->number;
     made->lanes[made->subqueues]->timeline.subqueue = made->subqueues;
   }
   pthread_mutex_lock(&registry_lock);
   made->references = 1;
-  made->number = ++queues_made;
   made->next = registry;
   registry = made;
   pthread_mutex_unlock(&registry_lock);

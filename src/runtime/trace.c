@@ -59,7 +59,7 @@ static bool process_known[MAX_KNOWN_DEVICES];
 static atomic_int spans;      /* that exist */
 static atomic_llong left_out; /* commands */
 static atomic_llong commands;
-static atomic_int queues, threads;
+static atomic_int threads;
 
 /* ---- texts of events ---- */
 
@@ -99,10 +99,6 @@ static void know_device(int device) {
 }
 
 /* ---- rows ---- */
-
-int dvt_timeline_queue(void) {
-  return 1 + atomic_fetch_add(&queues, 1);
-}
 
 void dvt_timeline_label(dvt_timeline *timeline, const char *label) {
   pthread_mutex_lock(&lock);

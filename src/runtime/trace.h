@@ -45,9 +45,6 @@ static inline bool dvt_tracing(void) {
 
 /* ---- rows ---- */
 
-/* A number for a queue. */
-int dvt_timeline_queue(void);
-
 void dvt_timeline_label(dvt_timeline *timeline, const char *label);
 
 /* The lane ends; it is flushed. */
