@@ -14,7 +14,6 @@
 #include "src/base/ending.h"
 #include "src/base/team.h"
 #include "src/runtime/memory.h"
-#include "src/runtime/queue.h"
 #include "src/runtime/staging.h"
 
 /* ---- teams ---- */

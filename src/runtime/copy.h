@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 2-D copies between known places (pitch.h): at once, or as a command. */
+/* 2-D copies between known places (place.h): at once, or as a command. */
 #ifndef DAVIT_SRC_RUNTIME_COPY_H
 #define DAVIT_SRC_RUNTIME_COPY_H
 
 #include "src/runtime/lane.h"
-#include "src/runtime/pitch.h"
+#include "src/runtime/place.h"
 
 /* Copies and waits. Pageable memory is staged through pinned buffers if a device is at the other end. */
 davit_status dvt_copy_now(const dvt_copy *copy);

@@ -9,7 +9,6 @@
 #include "src/base/ending.h"
 #include "src/base/fork.h"
 #include "src/runtime/lane.h"
-#include "src/runtime/queue.h"
 #include "src/runtime/statistics.h"
 
 struct davit_event {

@@ -3,7 +3,12 @@
 #ifndef DAVIT_SRC_RUNTIME_LANE_H
 #define DAVIT_SRC_RUNTIME_LANE_H
 
+#include <davit/queue.h>
+
 #include "src/runtime/command.h"
+
+/* The calling thread's current lane in the queue; a NULL queue sets the sentence and gives NULL. */
+dvt_lane *dvt_queue_lane(davit_queue *queue);
 
 davit_status dvt_lane_open(int device, dvt_lane **lane);
 

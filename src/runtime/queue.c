@@ -7,7 +7,7 @@
  * Queues are counted: a device-wide synchronisation holds those it waits for, and whoever lets go of one last
  * frees it. Destroying waits for the queue's work and never for who holds it, because that one may be waiting
  * for the very work that destroys. */
-#include "src/runtime/queue.h"
+#include "src/runtime/lane.h"
 
 #include <davit/event.h>
 #include <omp.h>

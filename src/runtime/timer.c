@@ -7,7 +7,6 @@
 #include "src/base/ending.h"
 #include "src/base/fork.h"
 #include "src/runtime/lane.h"
-#include "src/runtime/queue.h"
 
 struct davit_timer {
   dvt_record *start, *stop;
