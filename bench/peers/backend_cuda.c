@@ -16,7 +16,6 @@
 #include <stdlib.h>
 
 #include "src/base/allocate.h"
-#include "src/runtime/backend_openmp.h"
 #include "src/runtime/command.h"
 #include "src/runtime/pool.h"
 

@@ -16,8 +16,6 @@
 #include "src/base/thread.h"
 #include "src/runtime/trace.h"
 
-/* The library's own; others register by constructors, before there are threads. */
-extern dvt_backend dvt_backend_openmp, dvt_backend_threads;
 static dvt_backend *registered;
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;

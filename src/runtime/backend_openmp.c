@@ -16,7 +16,6 @@
 #include "src/base/ending.h"
 #include "src/base/fork.h"
 #include "src/base/thread.h"
-#include "src/runtime/backend_openmp.h"
 #include "src/runtime/batch.h"
 #include "src/runtime/generator.h"
 #include "src/runtime/pool.h"

@@ -8,7 +8,6 @@
 
 #include "src/base/allocate.h"
 #include "src/base/ending.h"
-#include "src/runtime/backend_openmp.h"
 #include "src/runtime/command.h"
 #include "src/runtime/generator.h"
 #include "src/runtime/pool.h"

@@ -21,7 +21,6 @@
 #include "src/base/ending.h"
 #include "src/base/fork.h"
 #include "src/base/order.h"
-#include "src/runtime/backend_openmp.h"
 #include "src/runtime/memory.h"
 
 struct davit_queue {
