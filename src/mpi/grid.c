@@ -263,8 +263,8 @@ static davit_status find_devices(const davit_mpi_grid *grid, const davit_mpi_opt
 
 davit_status dvt_grid_options(const davit_mpi_grid *grid, const davit_mpi_options *options, int64_t k,
                               int64_t *width, int devices[DVT_MPI_DEVICES], int *count) {
-  /* Panels are twice as wide from WIDE inner indices on: rows of B are copied to a GPU at a higher rate, where there are
-   * enough panels for a good start. */
+  /* Panels are twice as wide from WIDE inner indices on: rows of B are copied to a GPU at a higher rate, where there
+   * are enough panels for a good start. */
   enum { PANEL = 512, WIDE = 16384 };
   *width = options && options->panel ? options->panel : k < WIDE ? PANEL : 2 * PANEL;
   if (*width < 1)

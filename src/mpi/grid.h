@@ -25,8 +25,8 @@ typedef struct dvt_submatrix {
   const int *descriptor;
 } dvt_submatrix;
 
-/* Checks a submatrix of rows × cols; `name` is its letter. The view's data point at the rank's first element. Adds to the
- * digest what all ranks have in common. */
+/* Checks a submatrix of rows × cols; `name` is its letter. The view's data point at the rank's first element. Adds to
+ * the digest what all ranks have in common. */
 davit_status dvt_grid_view(const davit_mpi_grid *grid, davit_type type, const char *name,
                            const dvt_submatrix *matrix, int64_t rows, int64_t cols, dvt_view *view,
                            uint64_t *digest);

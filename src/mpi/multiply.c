@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SUMMA: while the devices multiply one panel of A and B, the next is broadcast. Of a triangle a panel of A arrives first;
- * then what the process column has of it for the columns is sent. */
+/* SUMMA: while the devices multiply one panel of A and B, the next is broadcast. Of a triangle a panel of A arrives
+ * first; then what the process column has of it for the columns is sent. */
 #include "src/mpi/multiply.h"
 
 #include <davit/memory.h>

@@ -12,8 +12,8 @@
  * the one after that is being filled as well, and another process may still use the one before these (see panel.c). */
 enum { DVT_MESSAGE_BUFFERS = 3, DVT_SHARED_BUFFERS = 5 };
 
-/* What the processes of a line of the grid send each other, in buffers that they fill in turn: in memory that they share,
- * or by messages. */
+/* What the processes of a line of the grid send each other, in buffers that they fill in turn: in memory that they
+ * share, or by messages. */
 typedef struct dvt_channel {
   MPI_Comm line;
   size_t bytes;                      /* of a buffer */
@@ -58,8 +58,8 @@ typedef struct dvt_panel {
   int64_t piece_count;
 } dvt_panel;
 
-/* For panels of at most `width` inner indices. Where the inner index has stride 1, a piece is inner × outer; otherwise it
- * is outer × inner. Pieces that lie beside each other are one. Collective, whatever `failure` gets. */
+/* For panels of at most `width` inner indices. Where the inner index has stride 1, a piece is inner × outer; otherwise
+ * it is outer × inner. Pieces that lie beside each other are one. Collective, whatever `failure` gets. */
 davit_status dvt_panel_open(dvt_panel *panel, davit_mpi_grid *grid, const dvt_view *view, int64_t width,
                             const dvt_transport *transport, dvt_error *failure);
 void dvt_panel_close(dvt_panel *panel);

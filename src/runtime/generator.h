@@ -20,8 +20,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What the generator is told. take() is called there, once, and may free the message. The memory is the sender's, so that
- * sending cannot fail. */
+/* What the generator is told. take() is called there, once, and may free the message. The memory is the sender's, so
+ * that sending cannot fail. */
 typedef struct dvt_message dvt_message;
 struct dvt_message {
   _Atomic(dvt_message *) follower;
