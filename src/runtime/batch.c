@@ -312,31 +312,32 @@ static void go_on_staging(dvt_command *first, dvt_command *c) {
   dvt_generator_hurry(-1);
 }
 
-/* Calls `then(argument)` when the lane's stream is empty: at once, or from a thread of the device runtime. */
-static void when_drained(dvt_lane *lane, dvt_notify then, void *argument) {
-  dvt_lane_state *t = dvt_lane_state_of(lane);
+static void start_drained(void *argument, davit_status status) {
+  dvt_command *first = argument;
+  dvt_lane_check(first->lane, status);
+  hand_over(first);
+}
+
+/* When the lane's stream is empty: at once, or from a thread of the device runtime. */
+static void hand_over_drained(dvt_command *first) {
+  dvt_stream *stream = first->lane->stream;
+  dvt_lane_state *t = dvt_lane_state_of(first->lane);
   dvt_device_event *event = NULL;
-  bool flushed = !t->in_stream && !atomic_load(&lane->shared);
+  bool flushed = !t->in_stream;
   davit_status status = DAVIT_SUCCESS;
   if (!flushed)
-    status = dvt_stream_query(lane->stream, &flushed);
+    status = dvt_stream_query(stream, &flushed);
   t->in_stream = false;
   if (status == DAVIT_SUCCESS && !flushed)
-    status = dvt_stream_record(lane->stream, &event);
+    status = dvt_stream_record(stream, &event);
   if (event) {
-    status = dvt_device_event_notify(event, then, argument);
+    status = dvt_device_event_notify(event, start_drained, first);
     dvt_device_event_free(
         event); /* the notification has its place in the stream; the event may be recorded anew */
     if (status == DAVIT_SUCCESS)
       return;
   }
-  then(argument, status);
-}
-
-static void start_drained(void *argument, davit_status status) {
-  dvt_command *first = argument;
-  dvt_lane_check(first->lane, status);
-  hand_over(first);
+  start_drained(first, status);
 }
 
 void dvt_batch_start(dvt_command *first) {
@@ -350,7 +351,7 @@ void dvt_batch_start(dvt_command *first) {
     dvt_generator_hurry(1);
     go_on_staging(first, work);
   } else {
-    when_drained(first->lane, start_drained, first);
+    hand_over_drained(first);
   }
   dvt_ending_leave();
 }
