@@ -7,7 +7,7 @@
 
 #include "offload/closest_pair.h"
 #include "src/base/check.h"
-#include "src/runtime/queue.h"
+#include "src/runtime/lane.h"
 
 typedef struct dvt_closest_search dvt_closest_search;
 

@@ -78,7 +78,6 @@ davit_status davit_occupancy_card_find(const char *name, davit_occupancy_card *c
 
 davit_status davit_occupancy_card_describe(int device, davit_occupancy_card *card) {
   DVT_TRY(dvt_check_pointer("card", card));
-  DVT_TRY(dvt_start());
   DVT_TRY(dvt_resolve_device(device, &device));
   DVT_INSIDE;
   return dvt_device_card(dvt_device_find(device), card);

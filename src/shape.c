@@ -10,7 +10,6 @@
 #include "offload/runtime/device.h"
 #include "src/base/check.h"
 #include "src/base/ending.h"
-#include "src/runtime/backend.h"
 #include "src/runtime/place.h"
 
 static const struct {
@@ -52,7 +51,6 @@ davit_status davit_tuning_kernel(int device, const char *capability, davit_tunin
   int which = 0;
   DVT_TRY(dvt_check_pointer("capability", capability));
   DVT_TRY(dvt_check_pointer("shape", shape));
-  DVT_TRY(dvt_start());
   DVT_TRY(dvt_resolve_device(device, &device));
   while (which < KERNELS && strcmp(kernels[which].capability, capability) != 0)
     which++;

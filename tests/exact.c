@@ -65,7 +65,7 @@ void trial_lay_out(trial *t, const int places[3], uint64_t *seed) {
                       t->beta == 0 ? UNSET : next_random(seed) | 1);
 }
 
-const int pageable[3] = {DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE};
+const int all_pageable[3] = {DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE};
 
 davit_status trial_call(trial *t) {
   t->options.report = &t->report;

@@ -35,7 +35,7 @@ void trial_set_layout(trial *t, uint64_t *seed);
 
 /* Makes the matrices of the vectors, which are rounded to the type, and a C, of NaN if beta is 0. */
 void trial_lay_out(trial *t, const int places[3], uint64_t *seed);
-extern const int pageable[3];
+extern const int all_pageable[3];
 
 /* The second takes C, and expects A and B as they were. */
 davit_status trial_call(trial *t);

@@ -31,7 +31,7 @@ static int stream_of(const dvt_step *s) {
 }
 
 static int64_t tile_of(const dvt_plan *p, const dvt_operand *o) {
-  return o->row + (int64_t)o->col * p->cut[p->rows[o->matrix]].tiles;
+  return o->row + (int64_t)o->col * p->cut[p->layout.rows[o->matrix]].tiles;
 }
 
 static void tick(model *m, int32_t number) {

@@ -14,7 +14,6 @@
 #include "src/base/allocate.h"
 #include "src/base/ending.h"
 #include "src/runtime/lane.h"
-#include "src/runtime/queue.h"
 #include "tests/support.h"
 
 #define CLOCK_AHEAD_MS 3.6e6

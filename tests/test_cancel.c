@@ -4,7 +4,7 @@
  * its queue and all others go on. */
 #include "tests/support.h"
 
-#include "src/runtime/queue.h"
+#include "src/runtime/lane.h"
 
 static int turns(void) {
   return scaled(1000);

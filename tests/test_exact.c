@@ -24,7 +24,7 @@ static void try_integers(davit_type type, int64_t k, int bits, int powers, uint6
           trial_number(&t, s, i, h)[p] = ldexp((double)random_integer(seed, bits), power[s][i]);
     }
   }
-  trial_lay_out(&t, pageable, seed);
+  trial_lay_out(&t, all_pageable, seed);
   trial_run(&t);
   trial_expect_exact(&t);
   for (int64_t j = 0; j < t.n; j++)
@@ -71,7 +71,7 @@ CASE(test_long_sums) {
       trial_number(&t, 1, 0, h)[0] = h < k / 2 ? x : h < k - 1 ? -x : 1 - x;
       trial_number(&t, 1, 0, h)[parts - 1] = trial_number(&t, 1, 0, h)[0];
     }
-    trial_lay_out(&t, pageable, &seed);
+    trial_lay_out(&t, all_pageable, &seed);
     trial_run(&t);
     trial_expect_exact(&t);
     for (int p = 0; p < parts; p++)
@@ -95,7 +95,7 @@ CASE(test_identity) {
           trial_number(&t, 1, j, h)[0] = h == j;
           trial_number(&t, 1, j, h)[1] = 0;
         }
-      trial_lay_out(&t, pageable, &seed);
+      trial_lay_out(&t, all_pageable, &seed);
       trial_run(&t);
       trial_expect_exact(&t);
       for (int64_t j = 0; j < t.n; j++)
@@ -115,7 +115,7 @@ CASE(test_powers_of_two) {
                           1 + random_below(&seed, 200));
       int power[2][20];
       trial_fill(&t, (operands){.phi = turn % 3, .inside = turn % 2 ? 20 : 0}, &seed);
-      trial_lay_out(&t, pageable, &seed);
+      trial_lay_out(&t, all_pageable, &seed);
       trial_run(&t);
       const dense before = t.o[2];
       const davit_level3_report report = t.report;
@@ -125,7 +125,7 @@ CASE(test_powers_of_two) {
           for (int64_t h = 0; h < t.k * 2; h++)
             trial_number(&t, s, i, 0)[h] = ldexp(trial_number(&t, s, i, 0)[h], power[s][i]);
         }
-      trial_lay_out(&t, pageable, &seed);
+      trial_lay_out(&t, all_pageable, &seed);
       trial_run(&t);
       assert_true(t.report.moduli == report.moduli && t.report.why_native == report.why_native);
       for (int64_t j = 0; j < t.n && !report.why_native; j++)
@@ -142,7 +142,7 @@ CASE(test_powers_of_two) {
 static bool try_bound(trial t, operands o, bool must, uint64_t *seed) {
   trial_set_layout(&t, seed);
   trial_fill(&t, o, seed);
-  trial_lay_out(&t, pageable, seed);
+  trial_lay_out(&t, all_pageable, seed);
   trial_run(&t);
   if (t.report.why_native && !must) {
     trial_expect_native(&t);
@@ -231,7 +231,7 @@ CASE(test_ends_of_exponents) {
                                                    s == 0                   ? least
                                                    : random_below(&seed, 3) ? most - 60
                                                                             : 0);
-      trial_lay_out(&t, pageable, &seed);
+      trial_lay_out(&t, all_pageable, &seed);
       trial_run(&t);
       trial_expect_bound(&t, "subnormal numbers");
     }
@@ -251,7 +251,7 @@ CASE(test_cancellation) {
             for (int p = 0; p < trial_parts(&t); p++)
               trial_number(&t, s, i, h + 1)[p] =
                   trial_number(&t, s, i, h)[p] * (s ? -1 - ldexp(random_unit(&seed), -turn % 60) : 1);
-      trial_lay_out(&t, pageable, &seed);
+      trial_lay_out(&t, all_pageable, &seed);
       trial_run(&t);
       trial_expect_bound(&t, "cancellation");
     }
@@ -269,7 +269,7 @@ CASE(test_hilbert) {
             trial_number(&t, s, i, h)[0] = (s && (i + h) % 2 ? -1 : 1) / (double)(i + h + 1);
             trial_number(&t, s, i, h)[1] = trial_parts(&t) == 2 ? 1 / (double)(2 * i + h + 1) : 0;
           }
-      trial_lay_out(&t, pageable, &seed);
+      trial_lay_out(&t, all_pageable, &seed);
       trial_run(&t);
       trial_expect_exact(&t);
       trial_expect_bound(&t, "Hilbert's matrix");

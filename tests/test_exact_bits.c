@@ -50,7 +50,7 @@ static void try_ways(trial t, int inside, int places_too, uint64_t *seed) {
     places[i] = places_too ? all[random_below(seed, count)] : DAVIT_PAGEABLE;
   trial_set_layout(&t, seed);
   fill_uneven(&t, inside, seed);
-  trial_lay_out(&t, pageable, seed);
+  trial_lay_out(&t, all_pageable, seed);
   const way host = {.list = {DAVIT_HOST}, .count = 1};
   const dense should = computed(&t, &host);
   uint64_t layout = *seed;
@@ -111,7 +111,7 @@ static uint64_t hash_of_products(const way *w) {
     SCOPE;
     trial t = trial_new(problem_types[v], 330, 190, 300);
     fill_uneven(&t, trial_is_long(&t) ? 10 : 4, &seed);
-    trial_lay_out(&t, pageable, &seed);
+    trial_lay_out(&t, all_pageable, &seed);
     const dense c = computed(&t, w);
     for (int64_t j = 0; j < t.n; j++)
       for (int64_t i = 0; i < c.rows; i++) {
@@ -169,7 +169,7 @@ CASE(test_not_finite) {
       trial_set_layout(&t, &seed);
       trial_fill(&t, (operands){.phi = 0}, &seed);
       trial_number(&t, side, i, random_below(&seed, (int)t.k))[part] = numbers[random_below(&seed, 3)];
-      trial_lay_out(&t, pageable, &seed);
+      trial_lay_out(&t, all_pageable, &seed);
       trial_run(&t);
       expect_why(&t, "finite");
       trial_expect_native(&t);
@@ -184,7 +184,7 @@ CASE(test_too_far_apart) {
     t.beta = turn % 2;
     t.options.device_count = 1 + random_below(&seed, exact_spread);
     fill_uneven(&t, 400, &seed);
-    trial_lay_out(&t, pageable, &seed);
+    trial_lay_out(&t, all_pageable, &seed);
     trial_run(&t);
     expect_why(&t, "far apart");
     trial_expect_native(&t);
@@ -195,7 +195,7 @@ CASE(test_native_for_other_reasons) {
   uint64_t seed = 15;
   trial t = trial_new(DAVIT_DOUBLE, 40, 30, 20);
   trial_fill(&t, (operands){.phi = 0}, &seed);
-  trial_lay_out(&t, pageable, &seed);
+  trial_lay_out(&t, all_pageable, &seed);
   t.options.cache_bytes = 1000;
   t.options.separate_memory = true;
   const davit_status status = trial_call(&t);
@@ -248,7 +248,7 @@ CASE(test_report) {
       trial t = trial_new(DAVIT_DOUBLE, 200, 48, 30);
       steps seen = {0, 0};
       trial_fill(&t, (operands){.phi = 0}, &seed);
-      trial_lay_out(&t, pageable, &seed);
+      trial_lay_out(&t, all_pageable, &seed);
       t.options.device_count = count;
       t.options.separate_memory = true;
       t.options.moduli = least;
@@ -301,7 +301,7 @@ static void try_failures(int inside, double beta, size_t bytes, uint64_t *seed) 
   t.options.separate_memory = true;
   t.options.cache_bytes = bytes;
   fill_uneven(&t, inside, seed);
-  trial_lay_out(&t, pageable, seed);
+  trial_lay_out(&t, all_pageable, seed);
   fail_everywhere(run_failing, &(failing){&t, t.o[2]});
 }
 

@@ -469,7 +469,7 @@ CASE(test_lost_streams) {
     t.options.device_count = spread < 2 ? spread : 2;
     t.options.separate_memory = true;
     trial_fill(&t, (operands){.phi = 0}, &seed);
-    trial_lay_out(&t, pageable, &seed);
+    trial_lay_out(&t, all_pageable, &seed);
     atomic_store(&device_calls.until_lost, until);
     dvt_error_clear();
     const davit_status status = trial_call(&t);

@@ -10,7 +10,6 @@
 #include "offload/runtime/region.h"
 #include "src/base/ending.h"
 #include "src/runtime/lane.h"
-#include "src/runtime/queue.h"
 
 enum { N = 1 << 22, ALARM_S = 15 };
 

@@ -298,14 +298,14 @@ CASE(test_choices_for_routines) {
   for (int r = 0; r < DVT_ROUTINES; r++) {
     const dvt_model model = made_up_model(1);
     dvt_plan_shape shape = large_shape(0, 1);
-    uint8_t rows[DVT_MATRICES], cols[DVT_MATRICES], same[DVT_DIMS];
     dvt_chosen chosen;
     dvt_plan plan;
     shape.rule = dvt_rule_of((dvt_routine)r);
     shape.side = shape.uplo = 'L';
     shape.load_c = !shape.rule->uniform;
     set_shape(&shape, n, n, n);
-    shape.rule->layout(&shape, rows, cols, same);
+    const dvt_layout layout = shape.rule->layout(&shape);
+    const uint8_t *same = layout.same;
     assert_int_equal(dvt_choose(&model, &shape, 0, false, &chosen), DAVIT_SUCCESS);
     for (int i = 0; i < chosen.count; i++) {
       const dvt_plan_choice *choice = &chosen.candidate[i].choice;

@@ -7,7 +7,6 @@
 #include "tests/stream_blas.h"
 
 #include "src/base/inject.h"
-#include "src/level3/add.h"
 #include "src/level3/arguments.h"
 #include "src/level3/rule.h"
 #include "tests/problem.h"

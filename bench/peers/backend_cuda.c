@@ -16,7 +16,6 @@
 #include <stdlib.h>
 
 #include "src/base/allocate.h"
-#include "src/runtime/backend_openmp.h"
 #include "src/runtime/command.h"
 #include "src/runtime/pool.h"
 
@@ -88,6 +87,8 @@ static bool issue(dvt_command *command) {
     return issue_record(command);
   case DVT_WAIT:
     return issue_wait(command);
+  case DVT_FLUSH: /* nobody but the task graph has any */
+    break;
   case DVT_BLOCKING:
   case DVT_TRANSFER:
   case DVT_REGION:

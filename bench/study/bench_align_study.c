@@ -115,7 +115,7 @@ static cli_array read_frames(const char *path, int *width) {
   const davit_features_options standard = {.rate = DAVIT_FEATURES_RATE, .frame = DAVIT_FEATURES_FRAME};
   cli_frames file = {0};
   cli_array frames = {0};
-  int code = cli_frames_open(path, &standard, &file);
+  int code = cli_frames_open(path, &standard, false, &file);
   for (int64_t got = 1; code == CLI_OK && got > 0;)
     code = cli_frames_append(&file, &frames, &got);
   if (code == CLI_OK && *width && file.width != *width)

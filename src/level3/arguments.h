@@ -10,4 +10,7 @@
 
 extern const dvt_operation dvt_level3_operations[DVT_ROUTINES];
 
+/* C = C + A, which adds partial sums. */
+extern const dvt_operation dvt_add_operation;
+
 #endif

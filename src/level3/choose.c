@@ -27,7 +27,7 @@ typedef struct search {
   const dvt_model *model;
   const dvt_plan_shape *shape;
   dvt_distribution_kind distribution;
-  uint8_t same[DVT_DIMS];
+  dvt_layout layout;
   int64_t tile;         /* given, or 0 */
   int64_t steps;        /* simulated so far */
   davit_status refused; /* by devices that are too full */
@@ -133,8 +133,8 @@ static void set_tiles(const search *s, dvt_plan_choice *choice, const int tiles[
   for (int x = 0; x < DVT_DIMS; x++) {
     int most = 1;
     for (int y = 0; y < DVT_DIMS; y++)
-      most = s->same[y] == s->same[x] && tiles[y] > most ? tiles[y] : most;
-    choice->tile[x] = s->tile ? s->tile : length_of(block_of(s, choice->grid, s->same[x]), most);
+      most = s->layout.same[y] == s->layout.same[x] && tiles[y] > most ? tiles[y] : most;
+    choice->tile[x] = s->tile ? s->tile : length_of(block_of(s, choice->grid, s->layout.same[x]), most);
   }
 }
 
@@ -188,7 +188,7 @@ static davit_status add_grids(search *s, int devices) {
 static bool is_alone(const search *s, int dim) {
   bool alone = true;
   for (int x = 0; x < DVT_DIMS; x++)
-    alone = alone && (x == dim || s->same[x] != s->same[dim]);
+    alone = alone && (x == dim || s->layout.same[x] != s->layout.same[dim]);
   return alone;
 }
 
@@ -241,14 +241,14 @@ static bool change_length(const search *s, dvt_plan_choice *choice, int dim, int
     length = length_of(block, numbers[at]);
   }
   for (int x = 0; x < DVT_DIMS; x++)
-    if (s->same[x] == dim)
+    if (s->layout.same[x] == dim)
       choice->tile[x] = length;
   return true;
 }
 
 static bool change_lengths(const search *s, dvt_plan_choice *choice, const int8_t by[DVT_DIMS]) {
   for (int x = 0; x < DVT_DIMS; x++)
-    if (s->same[x] == x && !change_length(s, choice, x, by[x]))
+    if (s->layout.same[x] == x && !change_length(s, choice, x, by[x]))
       return false;
   return !(choice->lead > 0 || choice->last > 0) || set_short_ones(s, choice);
 }
@@ -374,12 +374,11 @@ static davit_status find(const dvt_model *model, const dvt_plan_shape *shape, in
   search *s = dvt_allocate(1, sizeof *s);
   if (!s)
     return DAVIT_OUT_OF_HOST_MEMORY;
-  uint8_t rows[DVT_MATRICES], cols[DVT_MATRICES];
   s->model = model;
   s->shape = shape;
   s->tile = tile;
   s->distribution = shape->rule->distribution(shape);
-  shape->rule->layout(shape, rows, cols, s->same);
+  s->layout = shape->rule->layout(shape);
   davit_status status = choose(s, chosen);
   free(s);
   return status;

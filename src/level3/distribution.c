@@ -116,11 +116,6 @@ typedef struct block {
   int64_t begin[DVT_DIMS], end[DVT_DIMS];
 } block;
 
-typedef struct dealer {
-  dvt_planning *p;
-  block block[DVT_PLAN_DEVICES];
-} dealer;
-
 static double rate_of(const dvt_planning *p, int device) {
   const double rate = p->shape->device[device].rate;
   return rate > 0 ? rate : 1;
@@ -145,8 +140,7 @@ static bool equal_rates(const dvt_planning *p) {
 }
 
 /* Columns by the sum of their devices' rates, and in each column rows by the rates there. */
-static void deal_grid(dealer *d) {
-  const dvt_planning *p = d->p;
+static void divide_grid(const dvt_planning *p, block blocks[DVT_PLAN_DEVICES]) {
   const dvt_plan_shape *shape = p->shape;
   const int *grid = p->choice->grid;
   const bool equal = equal_rates(p);
@@ -158,7 +152,7 @@ static void deal_grid(dealer *d) {
       double before_row = 0;
       const double in_col = rate_sum(p, -1, col, -1);
       for (int row = 0; row < grid[0]; row++) {
-        block *b = &d->block[row + grid[0] * (col + grid[1] * part)];
+        block *b = &blocks[row + grid[0] * (col + grid[1] * part)];
         const double before[] = {before_row / in_col, before_col / all, before_part / all};
         const double after[] = {(before_row + rate_sum(p, row, col, -1)) / in_col,
                                 (before_col + in_col) / all, (before_part + rate_sum(p, -1, -1, part)) / all};
@@ -179,15 +173,14 @@ static void deal_grid(dealer *d) {
 
 /* Columns of a triangle of n rows, in proportion to their area: the part left of x n is 1 - (1 - x)² of the
  * lower triangle and x² of the upper one. */
-static void deal_triangle(dealer *d) {
-  const dvt_planning *p = d->p;
+static void divide_triangle(const dvt_planning *p, block blocks[DVT_PLAN_DEVICES]) {
   const int64_t n = p->shape->length[DVT_DIM_N];
   const double all = rate_sum(p, -1, -1, -1);
   const bool lower = p->shape->uplo == 'L';
   double before = 0;
   int64_t begin = 0;
   for (int w = 0; w < p->plan->devices; w++) {
-    block *b = &d->block[w];
+    block *b = &blocks[w];
     before += rate_of(p, w);
     const double share = before / all < 1 ? before / all : 1;
     int64_t end =
@@ -209,34 +202,33 @@ bool dvt_is_output(const dvt_planning *p, int64_t i, int64_t j) {
 /* ---- all of it ---- */
 
 /* Dimensions that share a cut share its borders. */
-static davit_status make_cuts(dealer *d) {
-  dvt_planning *p = d->p;
+static davit_status make_cuts(dvt_planning *p, const block blocks[DVT_PLAN_DEVICES]) {
   const dvt_plan_choice *choice = p->choice;
   for (int x = 0; x < DVT_DIMS; x++) {
     borders b = {.count = 0};
     int sharing = 0;
-    if (p->same[x] != x)
+    if (p->plan->layout.same[x] != x)
       continue;
     for (int y = x; y < DVT_DIMS; y++) {
-      if (p->same[y] != x)
+      if (p->plan->layout.same[y] != x)
         continue;
       sharing++;
       for (int w = 0; w < p->plan->devices; w++)
-        add_border(&b, p->shape->length[x], d->block[w].end[y]);
+        add_border(&b, p->shape->length[x], blocks[w].end[y]);
     }
     const bool alone = sharing == 1;
     DVT_TRY(make_cut(&p->plan->cut[x], p->shape->length[x], &b, choice->tile[x],
                      alone && x == DVT_DIM_K ? choice->lead : 0, alone && x == DVT_DIM_N ? choice->last : 0));
   }
   for (int x = 0; x < DVT_DIMS; x++)
-    p->plan->cut[x] = p->plan->cut[p->same[x]];
+    p->plan->cut[x] = p->plan->cut[p->plan->layout.same[x]];
   return DAVIT_SUCCESS;
 }
 
 davit_status dvt_distribute(dvt_planning *p) {
   dvt_plan *plan = p->plan;
-  dealer d = {.p = p};
-  p->rule->layout(p->shape, plan->rows, plan->cols, p->same);
+  block blocks[DVT_PLAN_DEVICES];
+  plan->layout = p->rule->layout(p->shape);
   p->distribution = p->rule->distribution(p->shape);
   p->blocks = p->choice->grid[0] * p->choice->grid[1];
   p->parts = p->choice->grid[2];
@@ -244,15 +236,14 @@ davit_status dvt_distribute(dvt_planning *p) {
   if (plan->devices < 1 || plan->devices > p->shape->devices)
     return davit_fail(DAVIT_INTERNAL_ERROR, "a grid of %d devices of %d", plan->devices, p->shape->devices);
   if (p->distribution == DVT_DISTRIBUTE_TRIANGLE)
-    deal_triangle(&d);
+    divide_triangle(p, blocks);
   else
-    deal_grid(&d);
-  DVT_TRY(make_cuts(&d));
+    divide_grid(p, blocks);
+  DVT_TRY(make_cuts(p, blocks));
   for (int w = 0; w < plan->devices; w++) {
     dvt_planner *one = &p->device[w];
-    const block *b = &d.block[w];
+    const block *b = &blocks[w];
     one->limits = &p->shape->device[w];
-    one->part = w / p->blocks;
     one->row0 = tile_at(&plan->cut[DVT_DIM_M], b->begin[DVT_DIM_M]);
     one->row1 = tile_at(&plan->cut[DVT_DIM_M], b->end[DVT_DIM_M]);
     one->col0 = tile_at(&plan->cut[DVT_DIM_N], b->begin[DVT_DIM_N]);

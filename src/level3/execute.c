@@ -13,7 +13,6 @@
 #include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
 #include "src/base/team.h"
-#include "src/level3/add.h"
 #include "src/level3/run.h"
 #include "src/runtime/graph.h"
 #include "src/runtime/memory.h"
@@ -76,8 +75,8 @@ static view in_matrix(const execution *r, const dvt_operand *tile) {
   const int pool = dvt_pool_of(tile->matrix);
   const void *const base[] = {g->a, g->b, g->c};
   const int64_t ld[] = {g->lda, g->ldb, g->ldc};
-  const int64_t row = plan->cut[plan->rows[tile->matrix]].start[tile->row];
-  const int64_t col = plan->cut[plan->cols[tile->matrix]].start[tile->col];
+  const int64_t row = plan->cut[plan->layout.rows[tile->matrix]].start[tile->row];
+  const int64_t col = plan->cut[plan->layout.cols[tile->matrix]].start[tile->col];
   char *start = (char *)(uintptr_t)base[pool];
   return (view){start ? start + (size_t)(row + col * ld[pool]) * r->shape->element : NULL,
                 dvt_tile_rows(plan, tile), dvt_tile_cols(plan, tile), ld[pool]};

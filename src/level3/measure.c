@@ -92,7 +92,6 @@ typedef struct request {
   int index;
   dvt_microbenchmark_way way;
   size_t row, cols, pitch;
-  int copies;
 } request;
 
 static davit_status enqueue_copies(bench *b, const request *r) {
@@ -123,7 +122,7 @@ static davit_status copy(void *state, int index, dvt_microbenchmark_way way, dou
   enum { APART = 8, MARGIN = 192 }; /* as columns of a larger matrix are; no multiple of 64 KiB */
   bench *b = state;
   const size_t pitch = apart ? APART * (size_t)row + MARGIN : (size_t)row;
-  const request r = {index, way, (size_t)row, (size_t)cols, pitch, copies};
+  const request r = {index, way, (size_t)row, (size_t)cols, pitch};
   *seconds = INFINITY;
   for (int i = 0; i <= TIMES; i++) {
     const double start = now();
@@ -142,7 +141,7 @@ static davit_status copy_all(void *state, dvt_microbenchmark_way way, double byt
   for (int i = 0; i <= TIMES; i++) {
     const double start = now();
     for (int d = 0; d < b->count; d++)
-      DVT_TRY(enqueue_copies(b, &(request){d, way, (size_t)bytes, 1, (size_t)bytes, 1}));
+      DVT_TRY(enqueue_copies(b, &(request){d, way, (size_t)bytes, 1, (size_t)bytes}));
     for (int d = 0; d < b->count; d++)
       DVT_TRY(wait_for(b, d));
     if (i > 0)
@@ -160,7 +159,7 @@ static davit_status enqueue(void *state, double *seconds) {
     const double start = now();
     for (int k = 0; k < STEPS; k++) {
       dvt_device_event *mark;
-      DVT_TRY(enqueue_copies(b, &(request){0, DVT_MICROBENCHMARK_UP, FEW_BYTES, 1, FEW_BYTES, 1}));
+      DVT_TRY(enqueue_copies(b, &(request){0, DVT_MICROBENCHMARK_UP, FEW_BYTES, 1, FEW_BYTES}));
       DVT_TRY(dvt_stream_record(b->stream[0][0], &mark));
       const davit_status status = dvt_stream_wait(b->stream[0][1], mark);
       dvt_device_event_free(mark);

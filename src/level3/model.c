@@ -5,10 +5,9 @@
 #include <math.h>
 
 void dvt_model_elements(const dvt_plan_shape *shape, double elements[DVT_POOLS]) {
-  uint8_t rows[DVT_MATRICES], cols[DVT_MATRICES], same[DVT_DIMS];
-  shape->rule->layout(shape, rows, cols, same);
+  const dvt_layout layout = shape->rule->layout(shape);
   for (int x = 0; x < DVT_POOLS; x++)
-    elements[x] = (double)shape->length[rows[x]] * (double)shape->length[cols[x]];
+    elements[x] = (double)shape->length[layout.rows[x]] * (double)shape->length[layout.cols[x]];
 }
 
 /* Time of a product of more than `tall` rows beside that of fewer: docs/notes/gemm.md, Complex doubles. */
@@ -55,12 +54,12 @@ double dvt_model_weight(const dvt_model_device *d, double row, double pitch) {
 
 /* Elements of matrices as their tiles are read. */
 static void volumes(const dvt_plan_shape *shape, double elements[DVT_POOLS]) {
-  uint8_t rows[DVT_MATRICES], cols[DVT_MATRICES], same[DVT_DIMS];
-  shape->rule->layout(shape, rows, cols, same);
+  const dvt_layout layout = shape->rule->layout(shape);
   dvt_model_elements(shape, elements);
   if (shape->rule->distribution(shape) == DVT_DISTRIBUTE_TRIANGLE)
     elements[DVT_C] /= 2;
-  if (same[rows[DVT_A]] == same[cols[DVT_A]]) /* a triangle, or the stored half of a symmetric matrix */
+  if (layout.same[layout.rows[DVT_A]] ==
+      layout.same[layout.cols[DVT_A]]) /* a triangle, or the stored half of a symmetric matrix */
     elements[DVT_A] /= 2;
   if (!shape->rule->uniform)
     elements[DVT_B] = 0; /* C is in its place */

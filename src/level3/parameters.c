@@ -9,7 +9,6 @@
 #include "offload/runtime/device.h"
 #include "src/base/check.h"
 #include "src/base/team.h"
-#include "src/runtime/backend.h"
 #include "src/runtime/place.h"
 #include "src/runtime/staging.h"
 
@@ -320,7 +319,6 @@ static void describe_threads(const machine *m, davit_level3_figure *to) {
 
 davit_status davit_level3_figures(int device, int capacity, davit_level3_figure *figures, int *count) {
   DVT_TRY(dvt_check_list("figures", capacity, figures, count));
-  DVT_TRY(dvt_start());
   DVT_TRY(dvt_resolve_device(device, &device));
   const dvt_device *found = dvt_device_find(device);
   const machine m = machine_now();

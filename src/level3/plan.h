@@ -82,6 +82,12 @@ typedef struct dvt_plan_choice {
 
 /* ---- the plan ---- */
 
+/* Dimensions of the matrices as stored, by the letters of the shape; and for each dimension the one whose cut it shares
+ * (itself, or an earlier one). */
+typedef struct dvt_layout {
+  uint8_t rows[DVT_MATRICES], cols[DVT_MATRICES], same[DVT_DIMS];
+} dvt_layout;
+
 /* A dimension cut into tiles: tile i is [start[i], start[i + 1]). */
 typedef struct dvt_cut {
   int32_t tiles;
@@ -148,8 +154,8 @@ typedef struct dvt_step {
 
 typedef struct dvt_plan {
   dvt_cut cut[DVT_DIMS];
-  uint8_t rows[DVT_MATRICES], cols[DVT_MATRICES]; /* dimensions of the matrices as stored */
-  int devices;                                    /* used: the first of the shape's */
+  dvt_layout layout;
+  int devices; /* used: the first of the shape's */
   int64_t buffers[DVT_PLAN_DEVICES][DVT_POOLS];
   size_t buffer_bytes[DVT_POOLS];
   int64_t evictions; /* tiles given up for others, that were not finished tiles of C */

@@ -75,13 +75,8 @@ static davit_status load(dvt_planning *p, int which, const dvt_operand *tile) {
   const int32_t s = dvt_tile_buffer_take(p, which, tile);
   if (s < 0)
     return davit_fail(DAVIT_OUT_OF_DEVICE_MEMORY, no_buffer);
-  dvt_tile_buffer *buffer = dvt_tile_buffer_at(p, which, tile->matrix, s);
-  dvt_waits waits = {0};
   dvt_step step = moving(DVT_STEP_LOAD, which, DVT_ROLE_LOAD, tile, s);
-  int32_t number;
-  dvt_wait_to_write(&waits, buffer);
-  DVT_TRY(dvt_emit(p, &step, &waits, &number));
-  dvt_tile_buffer_written(buffer, number);
+  DVT_TRY(dvt_emit(p, &step, NULL, NULL, dvt_tile_buffer_at(p, which, tile->matrix, s)));
   p->device[which].imports += elements(p, tile);
   return DAVIT_SUCCESS;
 }
@@ -92,19 +87,12 @@ static davit_status copy_over(dvt_planning *p, int which, const dvt_operand *as,
   const int32_t from = dvt_tile_buffer_find(p, source, tile), s = dvt_tile_buffer_take(p, which, as);
   if (s < 0)
     return davit_fail(DAVIT_OUT_OF_DEVICE_MEMORY, no_buffer);
-  dvt_tile_buffer *buffer = dvt_tile_buffer_at(p, which, as->matrix, s),
-                  *other = dvt_tile_buffer_at(p, source, tile->matrix, from);
-  dvt_waits waits = {0};
   dvt_step step = moving(DVT_STEP_PEER, which, DVT_ROLE_PEER, tile, s);
   p->device[source].exports += elements(p, tile);
   step.from_device = (uint8_t)source;
   step.from_buffer = from;
-  int32_t number;
-  dvt_wait_to_write(&waits, buffer);
-  dvt_wait_to_read(&waits, other);
-  DVT_TRY(dvt_emit(p, &step, &waits, &number));
-  dvt_tile_buffer_written(buffer, number);
-  return dvt_tile_buffer_read(other, which, DVT_ROLE_PEER, number);
+  return dvt_emit(p, &step, dvt_tile_buffer_at(p, source, tile->matrix, from), NULL,
+                  dvt_tile_buffer_at(p, which, as->matrix, s));
 }
 
 static bool needs(const dvt_planning *p, int device, const dvt_operand *tile) {
@@ -141,6 +129,15 @@ static int holder(const dvt_planning *p, int which, const dvt_operand *tile) {
   return best;
 }
 
+/* A tile that is there. One of C, before it is computed or after, stays for the panel. */
+static davit_status use(dvt_planning *p, int which, const dvt_operand *tile, int32_t *buffer) {
+  *buffer = dvt_tile_buffer_find(p, which, tile);
+  dvt_tile_buffer_touch(p, which, tile->matrix, *buffer);
+  if (tile->matrix == DVT_C)
+    dvt_tile_buffer_at(p, which, DVT_C, *buffer)->held = true;
+  return DAVIT_SUCCESS;
+}
+
 /* An operand of a product at hand. */
 static davit_status fetch(dvt_planning *p, int which, const dvt_operand *tile, int32_t *buffer) {
   *buffer = -1;
@@ -155,11 +152,7 @@ static davit_status fetch(dvt_planning *p, int which, const dvt_operand *tile, i
     }
     DVT_TRY(source == which || source < 0 ? load(p, which, tile) : copy_over(p, which, tile, source, tile));
   }
-  *buffer = dvt_tile_buffer_find(p, which, tile);
-  dvt_tile_buffer_touch(p, which, tile->matrix, *buffer);
-  if (tile->matrix == DVT_C) /* before it is computed, or after: it stays for the panel */
-    dvt_tile_buffer_at(p, which, DVT_C, *buffer)->held = true;
-  return DAVIT_SUCCESS;
+  return use(p, which, tile, buffer);
 }
 
 /* The tile of C: loaded if it counts, else an empty tile buffer; kept until it is stored. */
@@ -176,10 +169,7 @@ static davit_status fetch_c(dvt_planning *p, int which, const dvt_operand *tile,
     else if (dvt_tile_buffer_take(p, which, tile) < 0)
       return davit_fail(DAVIT_OUT_OF_DEVICE_MEMORY, no_buffer);
   }
-  *buffer = dvt_tile_buffer_find(p, which, tile);
-  dvt_tile_buffer_touch(p, which, DVT_C, *buffer);
-  dvt_tile_buffer_at(p, which, DVT_C, *buffer)->held = true;
-  return DAVIT_SUCCESS;
+  return use(p, which, tile, buffer);
 }
 
 /* ---- steps ---- */
@@ -188,13 +178,8 @@ static davit_status store(dvt_planning *p, int which, const dvt_operand *tile) {
   const int32_t s = dvt_tile_buffer_find(p, which, tile);
   if (s < 0)
     return DAVIT_SUCCESS; /* in place */
-  dvt_tile_buffer *buffer = dvt_tile_buffer_at(p, which, DVT_C, s);
-  dvt_waits waits = {0};
   dvt_step step = moving(DVT_STEP_STORE, which, DVT_ROLE_STORE, tile, s);
-  int32_t number;
-  dvt_wait_to_read(&waits, buffer);
-  DVT_TRY(dvt_emit(p, &step, &waits, &number));
-  DVT_TRY(dvt_tile_buffer_read(buffer, which, DVT_ROLE_STORE, number));
+  DVT_TRY(dvt_emit(p, &step, dvt_tile_buffer_at(p, which, DVT_C, s), NULL, NULL));
   if (p->rule->uniform)
     dvt_tile_buffer_release(p, which, DVT_C, s); /* in place others may still read it: next_panel() lets go */
   return DAVIT_SUCCESS;
@@ -208,7 +193,6 @@ static davit_status add_partial(dvt_planning *p, int owner, int from, const dvt_
   DVT_TRY(copy_over(p, owner, &as, from, tile));
   dvt_tile_buffer_release(p, from, DVT_C, dvt_tile_buffer_find(p, from, tile));
   const int32_t partial = dvt_tile_buffer_find(p, owner, &as), sum = dvt_tile_buffer_find(p, owner, tile);
-  dvt_waits waits = {0};
   dvt_step step = {.kind = DVT_STEP_ADD,
                    .device = (uint8_t)owner,
                    .role = (uint8_t)product_role(tile->row, tile->col),
@@ -216,14 +200,8 @@ static davit_status add_partial(dvt_planning *p, int owner, int from, const dvt_
                    .out_buffer = sum,
                    .left_buffer = partial,
                    .right_buffer = -1};
-  int32_t number;
-  dvt_wait_to_read(&waits, dvt_tile_buffer_at(p, owner, DVT_SUM, partial));
-  if (sum >= 0)
-    dvt_wait_to_write(&waits, dvt_tile_buffer_at(p, owner, DVT_C, sum));
-  DVT_TRY(dvt_emit(p, &step, &waits, &number));
-  DVT_TRY(dvt_tile_buffer_read(dvt_tile_buffer_at(p, owner, DVT_SUM, partial), owner, step.role, number));
-  if (sum >= 0)
-    dvt_tile_buffer_written(dvt_tile_buffer_at(p, owner, DVT_C, sum), number);
+  DVT_TRY(dvt_emit(p, &step, dvt_tile_buffer_at(p, owner, DVT_SUM, partial), NULL,
+                   dvt_tile_buffer_at(p, owner, DVT_C, sum)));
   dvt_tile_buffer_release(p, owner, DVT_SUM, partial);
   return DAVIT_SUCCESS;
 }
@@ -242,27 +220,6 @@ static davit_status finish(dvt_planning *p, int which, const dvt_operand *tile) 
       DVT_TRY(add_partial(p, owner, from, tile));
   }
   return store(p, owner, tile);
-}
-
-static davit_status emit_product(dvt_planning *p, int which, dvt_step *step) {
-  dvt_waits waits = {0};
-  int32_t number;
-  const dvt_operand *operands[] = {&step->term.left, &step->term.right};
-  const int32_t buffers[] = {step->left_buffer, step->right_buffer};
-  if (step->out_buffer >= 0)
-    dvt_wait_to_write(&waits, dvt_tile_buffer_at(p, which, DVT_C, step->out_buffer));
-  for (int x = 0; x < 2; x++)
-    if (buffers[x] >= 0)
-      dvt_wait_to_read(&waits, dvt_tile_buffer_at(p, which, operands[x]->matrix, buffers[x]));
-  DVT_TRY(dvt_emit(p, step, &waits, &number));
-  for (int x = 0; x < 2; x++)
-    if (buffers[x] >= 0)
-      DVT_TRY(dvt_tile_buffer_read(dvt_tile_buffer_at(p, which, operands[x]->matrix, buffers[x]), which,
-                                   step->role, number));
-  if (step->out_buffer >= 0)
-    dvt_tile_buffer_written(dvt_tile_buffer_at(p, which, DVT_C, step->out_buffer), number);
-  p->plan->products++;
-  return DAVIT_SUCCESS;
 }
 
 static void find_term(const dvt_planning *p, int which, int64_t i, int64_t j, int64_t number,
@@ -290,7 +247,10 @@ static davit_status product(dvt_planning *p, int which, int64_t i, int64_t j, in
   DVT_TRY(fetch_c(p, which, &tile, &step.out_buffer));
   DVT_TRY(fetch(p, which, &step.term.left, &step.left_buffer));
   DVT_TRY(fetch(p, which, &step.term.right, &step.right_buffer));
-  return emit_product(p, which, &step);
+  p->plan->products++;
+  return dvt_emit(p, &step, dvt_tile_buffer_at(p, which, step.term.left.matrix, step.left_buffer),
+                  dvt_tile_buffer_at(p, which, step.term.right.matrix, step.right_buffer),
+                  dvt_tile_buffer_at(p, which, DVT_C, step.out_buffer));
 }
 
 /* ---- the order on one device ---- */
@@ -615,7 +575,7 @@ static davit_status prepare(dvt_planning *p, int which) {
 }
 
 /* A tile buffer holds the largest tile of its matrix. */
-static void find_slot_bytes(dvt_planning *p) {
+static void find_buffer_bytes(dvt_planning *p) {
   dvt_plan *plan = p->plan;
   int64_t longest[DVT_DIMS] = {0};
   for (int x = 0; x < DVT_DIMS; x++)
@@ -623,7 +583,7 @@ static void find_slot_bytes(dvt_planning *p) {
       longest[x] = dvt_at_least(longest[x], dvt_cut_length(&plan->cut[x], i));
   for (int x = 0; x < DVT_POOLS; x++)
     plan->buffer_bytes[x] =
-        (size_t)longest[plan->rows[x]] * (size_t)longest[plan->cols[x]] * p->shape->element;
+        (size_t)longest[plan->layout.rows[x]] * (size_t)longest[plan->layout.cols[x]] * p->shape->element;
 }
 
 /* ---- all of it ---- */
@@ -631,7 +591,7 @@ static void find_slot_bytes(dvt_planning *p) {
 static davit_status build(dvt_planning *p) {
   DVT_TRY(dvt_distribute(p));
   memset(p->known, -1, (size_t)(p->plan->devices * DVT_ROLES) * sizeof *p->known);
-  find_slot_bytes(p);
+  find_buffer_bytes(p);
   if (p->parts > 1) {
     p->finished = dvt_allocate((size_t)dvt_tile_count(p->plan, DVT_C), 1);
     if (!p->finished)

@@ -18,7 +18,8 @@ typedef struct dvt_tile_buffer {
   bool held;      /* not to be given away */
   int32_t writer; /* step that wrote it last, -1: none */
   int32_t older, newer;
-  int32_t readers, room;
+  int32_t readers;
+  int64_t room;
   dvt_tile_buffer_reader *reader; /* since then */
 } dvt_tile_buffer;
 
@@ -31,7 +32,6 @@ typedef struct dvt_pool {
 /* The state of planning one device. */
 typedef struct dvt_planner {
   const dvt_plan_device *limits;
-  int part;                       /* of k */
   int64_t row0, row1, col0, col1; /* its block of C, in tiles */
   int64_t k0, k1;                 /* its part of k, in tiles; everything for a rule in place */
   int64_t panel_m, panel_n;       /* the panel that it works on at a time */
@@ -53,7 +53,6 @@ typedef struct dvt_planning {
   const dvt_rule *rule;
   dvt_distribution_kind distribution;
   dvt_plan *plan;
-  uint8_t same[DVT_DIMS];
   int parts; /* of k */
   int blocks;
   int64_t terms_per_k;
@@ -82,24 +81,15 @@ void dvt_pool_close(dvt_pool *pool);
 int32_t dvt_tile_buffer_find(const dvt_planning *p, int device, const dvt_operand *tile);
 int32_t dvt_tile_buffer_take(dvt_planning *p, int device, const dvt_operand *tile);
 bool dvt_tile_buffer_has_room(const dvt_planning *p, int device, int matrix);
-dvt_tile_buffer *dvt_tile_buffer_at(dvt_planning *p, int device, int matrix, int32_t buffer);
+dvt_tile_buffer *dvt_tile_buffer_at(dvt_planning *p, int device, int matrix, int32_t buffer); /* -1: NULL */
 void dvt_tile_buffer_touch(dvt_planning *p, int device, int matrix, int32_t buffer);
 
 /* The tile buffer's content is not wanted any more. */
 void dvt_tile_buffer_release(dvt_planning *p, int device, int matrix, int32_t buffer);
 
-/* Steps that a step waits for. */
-enum { DVT_MOST_WAITS = 128 };
-typedef struct dvt_waits {
-  int count;
-  int32_t step[DVT_MOST_WAITS];
-} dvt_waits;
-void dvt_wait_to_read(dvt_waits *waits, const dvt_tile_buffer *buffer);
-void dvt_wait_to_write(dvt_waits *waits, const dvt_tile_buffer *buffer);
-
-/* Appends the step; `number` is its own. */
-davit_status dvt_emit(dvt_planning *p, dvt_step *step, const dvt_waits *waits, int32_t *number);
-davit_status dvt_tile_buffer_read(dvt_tile_buffer *buffer, int device, int role, int32_t step);
-void dvt_tile_buffer_written(dvt_tile_buffer *buffer, int32_t step);
+/* Appends a step behind those that it has to wait for: it reads two tile buffers and writes one, each of which may be
+ * NULL. */
+davit_status dvt_emit(dvt_planning *p, dvt_step *step, dvt_tile_buffer *left, dvt_tile_buffer *right,
+                      dvt_tile_buffer *written);
 
 #endif

@@ -34,10 +34,7 @@ struct dvt_rule {
   int terms_per_k;      /* of a uniform rule; 0: 1 */
   dvt_routine diagonal; /* kernel of tiles on the diagonal, of routines with a symmetric matrix, */
   char mirrored;        /* whose other half is 'T' or 'C' of the stored one */
-  /* Dimensions of the matrices as stored, by the letters of the shape; and for each dimension the one whose
-   * cut it shares (itself, or an earlier one). */
-  void (*layout)(const dvt_plan_shape *shape, uint8_t rows[DVT_MATRICES], uint8_t cols[DVT_MATRICES],
-                 uint8_t same[DVT_DIMS]);
+  dvt_layout (*layout)(const dvt_plan_shape *shape);
   dvt_distribution_kind (*distribution)(const dvt_plan_shape *shape);
   /* In place: outputs of a column (row) come in descending order. NULL: ascending. */
   bool (*descends)(const dvt_plan_shape *shape);

@@ -8,19 +8,22 @@ static dvt_operand op(dvt_matrix matrix, char trans, int64_t row, int64_t col) {
                       : (dvt_operand){(int8_t)matrix, trans, (int32_t)col, (int32_t)row};
 }
 
+/* The matrices as stored, by the letters of the dimensions: rows and columns of A and B. */
+static dvt_layout make_layout(const dvt_dim a[2], const dvt_dim b[2], dvt_dim sharing, dvt_dim shared) {
+  dvt_layout layout = {.rows = {(uint8_t)a[0], (uint8_t)b[0], DVT_DIM_M, DVT_DIM_M},
+                       .cols = {(uint8_t)a[1], (uint8_t)b[1], DVT_DIM_N, DVT_DIM_N},
+                       .same = {DVT_DIM_M, DVT_DIM_N, DVT_DIM_K}};
+  layout.same[sharing] = (uint8_t)shared;
+  return layout;
+}
+
 /* ---- gemm ---- */
 
-static void layout(const dvt_plan_shape *shape, uint8_t rows[DVT_MATRICES], uint8_t cols[DVT_MATRICES],
-                   uint8_t same[DVT_DIMS]) {
+static dvt_layout layout(const dvt_plan_shape *shape) {
   const bool na = shape->transa == 'N', nb = shape->transb == 'N';
-  rows[DVT_A] = na ? DVT_DIM_M : DVT_DIM_K;
-  cols[DVT_A] = na ? DVT_DIM_K : DVT_DIM_M;
-  rows[DVT_B] = nb ? DVT_DIM_K : DVT_DIM_N;
-  cols[DVT_B] = nb ? DVT_DIM_N : DVT_DIM_K;
-  rows[DVT_C] = rows[DVT_SUM] = DVT_DIM_M;
-  cols[DVT_C] = cols[DVT_SUM] = DVT_DIM_N;
-  for (int x = 0; x < DVT_DIMS; x++)
-    same[x] = (uint8_t)x;
+  return make_layout((dvt_dim[]){na ? DVT_DIM_M : DVT_DIM_K, na ? DVT_DIM_K : DVT_DIM_M},
+                     (dvt_dim[]){nb ? DVT_DIM_K : DVT_DIM_N, nb ? DVT_DIM_N : DVT_DIM_K}, DVT_DIM_K,
+                     DVT_DIM_K);
 }
 
 static dvt_distribution_kind distribution(const dvt_plan_shape *shape) {
@@ -37,31 +40,15 @@ static void term(const dvt_plan_shape *shape, const dvt_plan *plan, int64_t i, i
   t->right = op(DVT_B, shape->transb, k, j);
 }
 
-/* ---- what the other rules share ---- */
-
-/* The matrices as stored, by the letters of the dimensions: rows and columns of A, B and C. */
-static void set_layout(uint8_t rows[DVT_MATRICES], uint8_t cols[DVT_MATRICES], uint8_t same[DVT_DIMS],
-                       const dvt_dim of_a[2], const dvt_dim of_b[2], dvt_dim sharing, dvt_dim shared) {
-  rows[DVT_A] = (uint8_t)of_a[0];
-  cols[DVT_A] = (uint8_t)of_a[1];
-  rows[DVT_B] = (uint8_t)of_b[0];
-  cols[DVT_B] = (uint8_t)of_b[1];
-  rows[DVT_C] = rows[DVT_SUM] = DVT_DIM_M;
-  cols[DVT_C] = cols[DVT_SUM] = DVT_DIM_N;
-  for (int x = 0; x < DVT_DIMS; x++)
-    same[x] = (uint8_t)x;
-  same[sharing] = (uint8_t)shared;
-}
-
 /* ---- symm, hemm ---- */
 
 /* A is square, and k its order: m for side 'L', n for 'R'. */
-static void square_layout(const dvt_plan_shape *shape, uint8_t rows[DVT_MATRICES], uint8_t cols[DVT_MATRICES],
-                          uint8_t same[DVT_DIMS]) {
+static dvt_layout square_layout(const dvt_plan_shape *shape) {
   const bool right = shape->side == 'R';
   const dvt_dim order = right ? DVT_DIM_N : DVT_DIM_M;
-  set_layout(rows, cols, same, (dvt_dim[]){order, order},
-             (dvt_dim[]){right ? DVT_DIM_M : DVT_DIM_K, right ? DVT_DIM_K : DVT_DIM_N}, DVT_DIM_K, order);
+  return make_layout((dvt_dim[]){order, order},
+                     (dvt_dim[]){right ? DVT_DIM_M : DVT_DIM_K, right ? DVT_DIM_K : DVT_DIM_N}, DVT_DIM_K,
+                     order);
 }
 
 /* Tile (i, j) of A, which is stored, or whose mirror image is. */
@@ -81,11 +68,10 @@ static void square_term(const dvt_plan_shape *shape, const dvt_plan *plan, int64
 
 /* ---- syrk, herk, syr2k, her2k ---- */
 
-static void update_layout(const dvt_plan_shape *shape, uint8_t rows[DVT_MATRICES], uint8_t cols[DVT_MATRICES],
-                          uint8_t same[DVT_DIMS]) {
+static dvt_layout update_layout(const dvt_plan_shape *shape) {
   const bool plain = shape->transa == 'N';
   const dvt_dim operand[] = {plain ? DVT_DIM_N : DVT_DIM_K, plain ? DVT_DIM_K : DVT_DIM_N};
-  set_layout(rows, cols, same, operand, operand, DVT_DIM_N, DVT_DIM_M);
+  return make_layout(operand, operand, DVT_DIM_N, DVT_DIM_M);
 }
 
 static dvt_distribution_kind triangle(const dvt_plan_shape *shape) {
@@ -110,11 +96,9 @@ static void update_term(const dvt_plan_shape *shape, const dvt_plan *plan, int64
 
 /* ---- trmm, trsm ---- */
 
-static void triangular_layout(const dvt_plan_shape *shape, uint8_t rows[DVT_MATRICES],
-                              uint8_t cols[DVT_MATRICES], uint8_t same[DVT_DIMS]) {
+static dvt_layout triangular_layout(const dvt_plan_shape *shape) {
   const dvt_dim order = shape->side == 'R' ? DVT_DIM_N : DVT_DIM_M;
-  set_layout(rows, cols, same, (dvt_dim[]){order, order}, (dvt_dim[]){DVT_DIM_M, DVT_DIM_N}, DVT_DIM_K,
-             order);
+  return make_layout((dvt_dim[]){order, order}, (dvt_dim[]){DVT_DIM_M, DVT_DIM_N}, DVT_DIM_K, order);
 }
 
 static dvt_distribution_kind lines(const dvt_plan_shape *shape) {

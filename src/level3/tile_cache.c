@@ -11,19 +11,19 @@
 /* ---- tiles ---- */
 
 int64_t dvt_tile_count(const dvt_plan *plan, int matrix) {
-  return (int64_t)plan->cut[plan->rows[matrix]].tiles * plan->cut[plan->cols[matrix]].tiles;
+  return (int64_t)plan->cut[plan->layout.rows[matrix]].tiles * plan->cut[plan->layout.cols[matrix]].tiles;
 }
 
 int64_t dvt_tile_index(const dvt_plan *plan, const dvt_operand *tile) {
-  return tile->row + (int64_t)tile->col * plan->cut[plan->rows[tile->matrix]].tiles;
+  return tile->row + (int64_t)tile->col * plan->cut[plan->layout.rows[tile->matrix]].tiles;
 }
 
 int64_t dvt_tile_rows(const dvt_plan *plan, const dvt_operand *tile) {
-  return dvt_cut_length(&plan->cut[plan->rows[tile->matrix]], tile->row);
+  return dvt_cut_length(&plan->cut[plan->layout.rows[tile->matrix]], tile->row);
 }
 
 int64_t dvt_tile_cols(const dvt_plan *plan, const dvt_operand *tile) {
-  return dvt_cut_length(&plan->cut[plan->cols[tile->matrix]], tile->col);
+  return dvt_cut_length(&plan->cut[plan->layout.cols[tile->matrix]], tile->col);
 }
 
 /* ---- pools ---- */
@@ -41,35 +41,30 @@ void dvt_pool_close(dvt_pool *pool) {
   pool->buffer = NULL;
 }
 
-static void unlink_slot(dvt_pool *pool, int32_t s) {
+static void unlink_buffer(dvt_pool *pool, int32_t s) {
   dvt_tile_buffer *one = &pool->buffer[s];
   *(one->older < 0 ? &pool->oldest : &pool->buffer[one->older].newer) = one->newer;
   *(one->newer < 0 ? &pool->newest : &pool->buffer[one->newer].older) = one->older;
 }
 
-static void link_newest(dvt_pool *pool, int32_t s) {
-  pool->buffer[s].older = pool->newest;
-  pool->buffer[s].newer = -1;
-  *(pool->newest < 0 ? &pool->oldest : &pool->buffer[pool->newest].newer) = s;
-  pool->newest = s;
-}
-
-static void link_oldest(dvt_pool *pool, int32_t s) {
-  pool->buffer[s].newer = pool->oldest;
-  pool->buffer[s].older = -1;
-  *(pool->oldest < 0 ? &pool->newest : &pool->buffer[pool->oldest].older) = s;
-  pool->oldest = s;
+/* Between the newest buffer and the end of the list, or between its begin and the oldest one. */
+static void link_buffer(dvt_pool *pool, int32_t s, bool newest) {
+  dvt_tile_buffer *one = &pool->buffer[s];
+  one->older = newest ? pool->newest : -1;
+  one->newer = newest ? -1 : pool->oldest;
+  *(one->older < 0 ? &pool->oldest : &pool->buffer[one->older].newer) = s;
+  *(one->newer < 0 ? &pool->newest : &pool->buffer[one->newer].older) = s;
 }
 
 dvt_tile_buffer *dvt_tile_buffer_at(dvt_planning *p, int device, int matrix, int32_t buffer) {
-  return &p->device[device].pool[dvt_pool_of(matrix)].buffer[buffer];
+  return buffer < 0 ? NULL : &p->device[device].pool[dvt_pool_of(matrix)].buffer[buffer];
 }
 
 void dvt_tile_buffer_touch(dvt_planning *p, int device, int matrix, int32_t buffer) {
   dvt_planner *d = &p->device[device];
   dvt_pool *pool = &d->pool[dvt_pool_of(matrix)];
-  unlink_slot(pool, buffer);
-  link_newest(pool, buffer);
+  unlink_buffer(pool, buffer);
+  link_buffer(pool, buffer, true);
   pool->buffer[buffer].used = d->products;
 }
 
@@ -104,7 +99,7 @@ static int32_t find_room(dvt_planning *p, dvt_planner *d, dvt_pool *pool) {
   if (pool->buffers < pool->capacity) {
     int32_t s = (int32_t)pool->buffers++;
     pool->buffer[s] = (dvt_tile_buffer){.tile = -1, .writer = -1};
-    link_newest(pool, s);
+    link_buffer(pool, s, true);
     return s;
   }
   const int32_t s = find_victim(d, pool);
@@ -133,61 +128,16 @@ void dvt_tile_buffer_release(dvt_planning *p, int device, int matrix, int32_t bu
   dvt_planner *d = &p->device[device];
   dvt_pool *pool = &d->pool[dvt_pool_of(matrix)];
   empty(d, &pool->buffer[buffer]);
-  unlink_slot(pool, buffer);
-  link_oldest(pool, buffer);
+  unlink_buffer(pool, buffer);
+  link_buffer(pool, buffer, false);
 }
 
 /* ---- who waits for whom ---- */
 
-static void add(dvt_waits *waits, int32_t step) {
-  if (step >= 0 && waits->count < DVT_MOST_WAITS)
-    waits->step[waits->count++] = step;
-}
-
-void dvt_wait_to_read(dvt_waits *waits, const dvt_tile_buffer *buffer) {
-  add(waits, buffer->writer);
-}
-
-void dvt_wait_to_write(dvt_waits *waits, const dvt_tile_buffer *buffer) {
-  add(waits, buffer->writer);
-  for (int32_t i = 0; i < buffer->readers; i++)
-    add(waits, buffer->reader[i].step);
-}
-
-davit_status dvt_tile_buffer_read(dvt_tile_buffer *buffer, int device, int role, int32_t step) {
-  const int32_t stream = device * DVT_ROLES + role;
-  for (int32_t i = 0; i < buffer->readers; i++)
-    if (buffer->reader[i].stream == stream) {
-      buffer->reader[i].step = step;
-      return DAVIT_SUCCESS;
-    }
-  if (buffer->readers == buffer->room) {
-    int32_t room = buffer->room ? 2 * buffer->room : 4;
-    dvt_tile_buffer_reader *grown = dvt_reallocate(buffer->reader, (size_t)room, sizeof *grown);
-    if (!grown)
-      return DAVIT_OUT_OF_HOST_MEMORY;
-    buffer->reader = grown;
-    buffer->room = room;
-  }
-  buffer->reader[buffer->readers++] = (dvt_tile_buffer_reader){stream, step};
-  return DAVIT_SUCCESS;
-}
-
-void dvt_tile_buffer_written(dvt_tile_buffer *buffer, int32_t step) {
-  buffer->writer = step;
-  buffer->readers = 0;
-}
-
-/* ---- the sequence ---- */
-
-static int stream_of(const dvt_step *step) {
-  return step->device * DVT_ROLES + step->role;
-}
-
-static davit_status grow(void **array, int64_t used, int64_t *capacity, size_t bytes) {
+static davit_status grow(void **array, int64_t used, int64_t *capacity, int64_t least, size_t bytes) {
   if (used < *capacity)
     return DAVIT_SUCCESS;
-  int64_t larger = *capacity ? 2 * *capacity : 256;
+  int64_t larger = *capacity ? 2 * *capacity : least;
   void *grown = dvt_reallocate(*array, (size_t)larger, bytes);
   if (!grown)
     return DAVIT_OUT_OF_HOST_MEMORY;
@@ -196,9 +146,44 @@ static davit_status grow(void **array, int64_t used, int64_t *capacity, size_t b
   return DAVIT_SUCCESS;
 }
 
+/* Steps that a step waits for. */
+enum { MOST_WAITS = 128 };
+typedef struct wait_list {
+  int count;
+  int32_t step[MOST_WAITS];
+} wait_list;
+
+static void add(wait_list *waits, int32_t step) {
+  if (step >= 0 && waits->count < MOST_WAITS)
+    waits->step[waits->count++] = step;
+}
+
+static void wait_to_write(wait_list *waits, const dvt_tile_buffer *buffer) {
+  add(waits, buffer->writer);
+  for (int32_t i = 0; i < buffer->readers; i++)
+    add(waits, buffer->reader[i].step);
+}
+
+static davit_status note_read(dvt_tile_buffer *buffer, int32_t stream, int32_t step) {
+  for (int32_t i = 0; i < buffer->readers; i++)
+    if (buffer->reader[i].stream == stream) {
+      buffer->reader[i].step = step;
+      return DAVIT_SUCCESS;
+    }
+  DVT_TRY(grow((void **)&buffer->reader, buffer->readers, &buffer->room, 4, sizeof *buffer->reader));
+  buffer->reader[buffer->readers++] = (dvt_tile_buffer_reader){stream, step};
+  return DAVIT_SUCCESS;
+}
+
+/* ---- the sequence ---- */
+
+static int stream_of(const dvt_step *step) {
+  return step->device * DVT_ROLES + step->role;
+}
+
 /* Of the steps of one stream only the newest is waited for, and only if the stream has not waited for it or a
  * later one before. */
-static bool is_news(dvt_planning *p, int stream, const dvt_waits *waits, int at) {
+static bool is_news(dvt_planning *p, int stream, const wait_list *waits, int at) {
   const dvt_step *steps = p->plan->step;
   const int other = stream_of(&steps[waits->step[at]]);
   if (other == stream || p->known[stream][other] >= waits->step[at])
@@ -209,22 +194,44 @@ static bool is_news(dvt_planning *p, int stream, const dvt_waits *waits, int at)
   return true;
 }
 
-davit_status dvt_emit(dvt_planning *p, dvt_step *step, const dvt_waits *waits, int32_t *number) {
+/* With what of its waits is news. */
+static davit_status append(dvt_planning *p, dvt_step *step, const wait_list *waits) {
   dvt_plan *plan = p->plan;
   const int stream = stream_of(step);
-  DVT_TRY(grow((void **)&plan->step, plan->steps, &plan->capacity, sizeof *plan->step));
+  DVT_TRY(grow((void **)&plan->step, plan->steps, &plan->capacity, 256, sizeof *plan->step));
   step->first_wait = (int32_t)plan->waits;
   step->waits = 0;
   for (int i = 0; i < waits->count; i++) {
     if (!is_news(p, stream, waits, i))
       continue;
-    DVT_TRY(grow((void **)&plan->wait, plan->waits, &plan->wait_capacity, sizeof *plan->wait));
+    DVT_TRY(grow((void **)&plan->wait, plan->waits, &plan->wait_capacity, 256, sizeof *plan->wait));
     p->known[stream][stream_of(&plan->step[waits->step[i]])] = waits->step[i];
     plan->step[waits->step[i]].marked = true;
     plan->wait[plan->waits++] = waits->step[i];
     step->waits++;
   }
-  *number = (int32_t)plan->steps;
   plan->step[plan->steps++] = *step;
+  return DAVIT_SUCCESS;
+}
+
+davit_status dvt_emit(dvt_planning *p, dvt_step *step, dvt_tile_buffer *left, dvt_tile_buffer *right,
+                      dvt_tile_buffer *written) {
+  dvt_tile_buffer *const reads[] = {left, right};
+  const int32_t number = (int32_t)p->plan->steps;
+  wait_list waits;
+  waits.count = 0;
+  if (written)
+    wait_to_write(&waits, written);
+  for (int x = 0; x < 2; x++)
+    if (reads[x])
+      add(&waits, reads[x]->writer);
+  DVT_TRY(append(p, step, &waits));
+  for (int x = 0; x < 2; x++)
+    if (reads[x])
+      DVT_TRY(note_read(reads[x], stream_of(step), number));
+  if (written) {
+    written->writer = number;
+    written->readers = 0;
+  }
   return DAVIT_SUCCESS;
 }

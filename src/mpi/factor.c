@@ -4,7 +4,7 @@
 #include <davit/memory.h>
 
 #include "src/base/arithmetic.h"
-#include "src/mpi/multiply.h"
+#include "src/mpi/redistribute.h"
 
 /* ---- parts ---- */
 
@@ -33,8 +33,8 @@ davit_status dvt_mpi_factor_copy(dvt_mpi_factoring *f, int64_t row, int64_t rows
   if (rows == 0 || cols == 0)
     return DAVIT_SUCCESS;
   char *part = dvt_mpi_factor_at(f, row, col);
-  return out ? davit_queue_copy_2d(f->queue, length, count, f->bytes, part, dvt_mpi_factor_ld(f), buffer, ld)
-             : davit_queue_copy_2d(f->queue, length, count, f->bytes, buffer, ld, part, dvt_mpi_factor_ld(f));
+  return out ? davit_queue_copy_2d(f->queue, length, count, f->bytes, part, dvt_view_ld(&f->a), buffer, ld)
+             : davit_queue_copy_2d(f->queue, length, count, f->bytes, buffer, ld, part, dvt_view_ld(&f->a));
 }
 
 davit_status dvt_mpi_factor_type(const dvt_mpi_factoring *f, int64_t elements, MPI_Datatype *type) {
@@ -140,10 +140,7 @@ davit_status dvt_mpi_factor_run(dvt_mpi_factoring *f, const dvt_mpi_factor_rule 
   davit_status status = DAVIT_SUCCESS;
   f->bytes = davit_type_bytes(f->type);
   if (!fits) {
-    f->a = (dvt_view){.axis = {given.axis[0], given.axis[1]}, .unit = given.unit};
-    for (int d = 0; d < 2; d++)
-      f->a.distribution[d] = (dvt_distribution){
-          .n = given.distribution[d].n, .block = DVT_MPI_BLOCK, .count = f->grid->size[given.axis[d]]};
+    f->a = dvt_layout(f->grid, &given, given.axis[0], given.unit);
     status = dvt_move(f->grid, &given, &f->a, &memory);
   }
   if (status == DAVIT_SUCCESS)

@@ -19,6 +19,7 @@ typedef struct dvt_mpi_factoring {
   size_t bytes; /* of an element */
   dvt_view a;   /* for an upper triangle the transpose */
   int devices[DVT_MPI_DEVICES], device_count;
+  uint64_t digest; /* of what all ranks have in common */
 
   int64_t rows, cols; /* of the rank's part */
   int64_t width;      /* maximum columns of a block */
@@ -67,11 +68,8 @@ static inline MPI_Comm dvt_mpi_factor_line(const dvt_mpi_factoring *f, int d) {
   return f->grid->line[f->a.axis[d]];
 }
 
-/* An element of the rank's part, and the leading dimension of that. */
+/* An element of the rank's part. */
 char *dvt_mpi_factor_at(const dvt_mpi_factoring *f, int64_t row, int64_t col);
-static inline int64_t dvt_mpi_factor_ld(const dvt_mpi_factoring *f) {
-  return f->a.stride[1 - f->a.unit];
-}
 
 /* Enqueues a copy of some of the rank's part to a buffer (`out`), or back. The buffer's columns, rows of a transpose,
  * have distance ld. */

@@ -6,63 +6,16 @@
 #include "src/base/arithmetic.h"
 #include "src/base/check.h"
 #include "src/mpi/multiply.h"
+#include "src/mpi/redistribute.h"
 
+/* By panels, if numbers are real and the product is native. */
 typedef struct product {
-  davit_mpi_grid *grid;
-  davit_type type;
-  int64_t k;
+  dvt_product panels; /* index 1 of operands is the inner one; they are not conjugated */
   char transa, transb;
   double _Complex alpha, beta;
-  dvt_view a, b,
-      c; /* op(A) and, with its indices exchanged, op(B): index 1 is the inner one; not conjugated */
-  int64_t width;
   davit_arithmetic arithmetic;
   davit_level3_report *report;
-  int devices[DVT_MPI_DEVICES], device_count;
 } product;
-
-/* ---- by panels ---- */
-
-static davit_status scale(dvt_local_panels *locals, double beta) {
-  DVT_TRY(dvt_local_panels_scale(locals, beta));
-  return dvt_local_panels_store(locals);
-}
-
-static davit_status open(void *call, dvt_local_panels *locals) {
-  const product *p = call;
-  DVT_TRY(dvt_local_panels_open(locals, p->grid, p->type, dvt_grid_local(p->grid, &p->c, 0),
-                                dvt_grid_local(p->grid, &p->c, 1), p->c.data, p->c.stride[1], p->width,
-                                p->devices, p->device_count));
-  return p->beta != 0 ? dvt_local_panels_load(locals) : DAVIT_SUCCESS;
-}
-
-static davit_status compute(product *p, dvt_local_panels *locals) {
-  dvt_error failure = {.status = DAVIT_SUCCESS};
-  DVT_TRY(dvt_local_panels_agree(p->grid, locals, open, p));
-  if (p->alpha == 0 || p->k == 0)
-    dvt_error_keep(&failure, scale(locals, creal(p->beta)));
-  else
-    DVT_TRY(dvt_multiply(p->grid, locals, &p->a, &p->b, creal(p->alpha), creal(p->beta), &failure));
-  dvt_error_keep(&failure, dvt_local_panels_close(locals));
-  return dvt_mpi_agree(p->grid->comm, dvt_error_report(&failure));
-}
-
-static davit_status run_panels(product *p) {
-  void *a = NULL, *b = NULL;
-  dvt_local_panels locals = {.count = 0};
-  davit_status status = DAVIT_SUCCESS;
-  if (p->alpha != 0 && p->k > 0) {
-    status = dvt_fit(p->grid, &p->c.distribution[0], 0, 0, &p->a, &a);
-    if (status == DAVIT_SUCCESS)
-      status = dvt_fit(p->grid, &p->c.distribution[1], 1, 1, &p->b, &b);
-  }
-  if (status == DAVIT_SUCCESS)
-    status = compute(p, &locals);
-  dvt_local_panels_close(&locals);
-  davit_free(a);
-  davit_free(b);
-  return status;
-}
 
 /* ---- by calls of libdavit's ---- */
 
@@ -118,19 +71,20 @@ static void maxima(void *context, int count, double *values) {
 }
 
 static davit_status multiply(const product *p, const operand *a, const operand *b) {
-  const davit_level3_processes processes = {maxima, p->grid};
-  const davit_level3_options options = {.devices = p->devices,
-                                        .device_count = p->device_count,
+  const davit_level3_processes processes = {maxima, p->panels.grid};
+  const davit_level3_options options = {.devices = p->panels.devices,
+                                        .device_count = p->panels.device_count,
                                         .arithmetic = p->arithmetic,
                                         .exact_bits = p->arithmetic == DAVIT_ARITHMETIC_EXACT,
-                                        .processes = dvt_grid_single(p->grid) ? NULL : &processes,
+                                        .processes = dvt_grid_single(p->panels.grid) ? NULL : &processes,
                                         .report = p->report};
-  const int64_t m = dvt_grid_local(p->grid, &p->c, 0), n = dvt_grid_local(p->grid, &p->c, 1);
-  void *c = p->c.data;
+  const int64_t m = dvt_grid_local(p->panels.grid, &p->panels.c, 0),
+                n = dvt_grid_local(p->panels.grid, &p->panels.c, 1);
+  void *c = p->panels.c.data;
 #define MULTIPLY(LETTER, T)                                                                                  \
-  davit_##LETTER##gemm(a->trans, b->trans, m, n, p->k, (T)p->alpha, a->data, a->ld, b->data, b->ld,          \
-                       (T)p->beta, c, dvt_view_ld(&p->c), &options)
-  switch (p->type) {
+  davit_##LETTER##gemm(a->trans, b->trans, m, n, p->panels.k, (T)p->alpha, a->data, a->ld, b->data, b->ld,   \
+                       (T)p->beta, c, dvt_view_ld(&p->panels.c), &options)
+  switch (p->panels.type) {
   case DAVIT_FLOAT:
     return MULTIPLY(s, float);
   case DAVIT_DOUBLE:
@@ -144,8 +98,8 @@ static davit_status multiply(const product *p, const operand *a, const operand *
 
 /* One process alone has the operands whole, as they are. */
 static davit_status run_single(const product *p) {
-  const operand a = {p->transa, p->a.data, dvt_view_ld(&p->a)},
-                b = {p->transb, p->b.data, dvt_view_ld(&p->b)};
+  const operand a = {p->transa, p->panels.a.data, dvt_view_ld(&p->panels.a)},
+                b = {p->transb, p->panels.b.data, dvt_view_ld(&p->panels.b)};
   return multiply(p, &a, &b);
 }
 
@@ -159,20 +113,21 @@ static void conjugate(davit_type type, int64_t count, void *numbers) {
 }
 
 static davit_status run_whole(const product *p) {
-  const int64_t m = dvt_grid_local(p->grid, &p->c, 0), n = dvt_grid_local(p->grid, &p->c, 1);
-  const bool reads = p->alpha != 0 && p->k > 0;
+  const int64_t m = dvt_grid_local(p->panels.grid, &p->panels.c, 0),
+                n = dvt_grid_local(p->panels.grid, &p->panels.c, 1);
+  const bool reads = p->alpha != 0 && p->panels.k > 0;
   void *memory[2] = {NULL, NULL};
   davit_status status = DAVIT_SUCCESS;
   if (reads)
-    status = gather(p->grid, &p->c.distribution[0], 0, &p->a, &memory[0]);
+    status = gather(p->panels.grid, &p->panels.c.distribution[0], 0, &p->panels.a, &memory[0]);
   if (reads && status == DAVIT_SUCCESS)
-    status = gather(p->grid, &p->c.distribution[1], 1, &p->b, &memory[1]);
+    status = gather(p->panels.grid, &p->panels.c.distribution[1], 1, &p->panels.b, &memory[1]);
   if (reads && status == DAVIT_SUCCESS && p->transa == 'C')
-    conjugate(p->type, m * p->k, memory[0]);
+    conjugate(p->panels.type, m * p->panels.k, memory[0]);
   if (status == DAVIT_SUCCESS) {
     const operand a = {'N', memory[0], dvt_at_least(m, 1)},
                   b = {p->transb == 'C' ? 'C' : 'T', memory[1], dvt_at_least(n, 1)};
-    status = dvt_mpi_agree(p->grid->comm, multiply(p, &a, &b));
+    status = dvt_mpi_agree(p->panels.grid->comm, multiply(p, &a, &b));
   }
   davit_free(memory[0]);
   davit_free(memory[1]);
@@ -181,39 +136,19 @@ static davit_status run_whole(const product *p) {
 
 /* ---- the call ---- */
 
-/* What a call is told, but the parts of a rank. */
 typedef struct call {
   char transa, transb;
-  int64_t m, n, k;
-  double _Complex alpha, beta;
-  int64_t ia, ja, ib, jb, ic, jc;
-  const int *desca, *descb, *descc;
+  int64_t m, n;
+  dvt_submatrix a, b, c;
 } call;
 
-static uint64_t digest_of(const product *p, const call *c) {
-  uint64_t digest = DVT_MPI_DIGEST_NUMBERS(p->type, p->arithmetic, c->transa, c->transb, c->m, c->n, c->k,
-                                           c->ia, c->ja, c->ib, c->jb, c->ic, c->jc, p->width);
-  digest = DVT_MPI_DIGEST(DVT_MPI_DIGEST(digest, c->alpha), c->beta);
-  return dvt_grid_digest(dvt_grid_digest(dvt_grid_digest(digest, c->desca), c->descb), c->descc);
-}
-
-static davit_status check(product *p, call *c, const void *a, const void *b, const void *data,
-                          const davit_mpi_options *options) {
-  DVT_TRY(dvt_check_trans("transa", p->type, c->transa, &c->transa));
-  DVT_TRY(dvt_check_trans("transb", p->type, c->transb, &c->transb));
+static davit_status check(product *p, call *c, const davit_mpi_options *options) {
+  dvt_product *q = &p->panels;
+  DVT_TRY(dvt_check_trans("transa", q->type, c->transa, &c->transa));
+  DVT_TRY(dvt_check_trans("transb", q->type, c->transb, &c->transb));
   DVT_TRY(dvt_check_length("m", c->m));
   DVT_TRY(dvt_check_length("n", c->n));
-  DVT_TRY(dvt_check_length("k", c->k));
-  const bool ta = c->transa != 'N', tb = c->transb != 'N';
-  DVT_TRY(dvt_grid_view(p->grid, p->type, "a", a, ta ? c->k : c->m, ta ? c->m : c->k, c->ia, c->ja, c->desca,
-                        &p->a));
-  DVT_TRY(dvt_grid_view(p->grid, p->type, "b", b, tb ? c->n : c->k, tb ? c->k : c->n, c->ib, c->jb, c->descb,
-                        &p->b));
-  DVT_TRY(dvt_grid_view(p->grid, p->type, "c", data, c->m, c->n, c->ic, c->jc, c->descc, &p->c));
-  p->a = ta ? dvt_view_transposed(&p->a) : p->a;
-  p->b = tb ? p->b : dvt_view_transposed(&p->b);
-  p->transa = c->transa;
-  p->transb = c->transb;
+  DVT_TRY(dvt_check_length("k", q->k));
   if (options && options->arithmetic != DAVIT_ARITHMETIC_NATIVE &&
       options->arithmetic != DAVIT_ARITHMETIC_EXACT)
     return davit_fail(DAVIT_INVALID_ARGUMENT,
@@ -221,23 +156,33 @@ static davit_status check(product *p, call *c, const void *a, const void *b, con
                       (int)options->arithmetic);
   p->arithmetic = options ? options->arithmetic : DAVIT_ARITHMETIC_NATIVE;
   p->report = options ? options->report : NULL;
-  DVT_TRY(dvt_panel_width(options, c->k, &p->width));
-  return dvt_grid_devices(p->grid, options, p->devices, &p->device_count);
+  p->transa = c->transa;
+  p->transb = c->transb;
+  q->digest = DVT_MPI_DIGEST_NUMBERS(q->type, p->arithmetic, c->transa, c->transb, c->m, c->n, q->k);
+  q->digest = DVT_MPI_DIGEST(DVT_MPI_DIGEST(q->digest, p->alpha), p->beta);
+  const bool ta = c->transa != 'N', tb = c->transb != 'N';
+  const int64_t m = c->m, n = c->n, k = q->k;
+  DVT_TRY(dvt_grid_view(q->grid, q->type, "a", &c->a, ta ? k : m, ta ? m : k, &q->a, &q->digest));
+  DVT_TRY(dvt_grid_view(q->grid, q->type, "b", &c->b, tb ? n : k, tb ? k : n, &q->b, &q->digest));
+  DVT_TRY(dvt_grid_view(q->grid, q->type, "c", &c->c, m, n, &q->c, &q->digest));
+  q->a = ta ? dvt_view_transposed(&q->a) : q->a;
+  q->b = tb ? q->b : dvt_view_transposed(&q->b);
+  return dvt_grid_options(q->grid, options, k, &q->width, q->devices, &q->device_count);
 }
 
-static davit_status gemm(davit_mpi_grid *grid, davit_type type, call *c, const void *a, const void *b,
-                         void *data, const davit_mpi_options *options) {
+static davit_status gemm(product *p, call *c, const davit_mpi_options *options) {
+  const davit_mpi_grid *grid = p->panels.grid;
   DVT_TRY(dvt_check_pointer("grid", grid));
   DVT_TRY(dvt_mpi_check(grid->comm));
-  product p = {.grid = grid, .type = type, .k = c->k, .alpha = c->alpha, .beta = c->beta};
-  const davit_status status = check(&p, c, a, b, data, options);
-  DVT_TRY(dvt_mpi_agree_on(grid->comm, status, digest_of(&p, c)));
+  const davit_status status = check(p, c, options);
+  DVT_TRY(dvt_mpi_agree_on(grid->comm, status, DVT_MPI_DIGEST(p->panels.digest, p->panels.width)));
   if (c->m == 0 || c->n == 0)
     return DAVIT_SUCCESS;
   if (dvt_grid_single(grid))
-    return run_single(&p);
-  return type < DAVIT_COMPLEX_FLOAT && p.arithmetic == DAVIT_ARITHMETIC_NATIVE ? run_panels(&p)
-                                                                               : run_whole(&p);
+    return run_single(p);
+  return p->panels.type < DAVIT_COMPLEX_FLOAT && p->arithmetic == DAVIT_ARITHMETIC_NATIVE
+             ? dvt_multiply(&p->panels)
+             : run_whole(p);
 }
 
 #define DEFINE_GEMM(LETTER, T, TYPE)                                                                         \
@@ -245,10 +190,13 @@ static davit_status gemm(davit_mpi_grid *grid, davit_type type, call *c, const v
       davit_mpi_grid *grid, char transa, char transb, int64_t m, int64_t n, int64_t k, T alpha, const T *a,  \
       int64_t ia, int64_t ja, const int desca[9], const T *b, int64_t ib, int64_t jb, const int descb[9],    \
       T beta, T *c, int64_t ic, int64_t jc, const int descc[9], const davit_mpi_options *options) {          \
-    call arguments = {                                                                                       \
-        transa, transb, m,     n,     k,    (double _Complex)alpha, (double _Complex)beta, ia, ja, ib, jb,   \
-        ic,     jc,     desca, descb, descc};                                                                \
-    return gemm(grid, TYPE, &arguments, a, b, c, options);                                                   \
+    product p = {.panels = {.grid = grid, .type = TYPE, .k = k},                                             \
+                 .alpha = (double _Complex)alpha,                                                            \
+                 .beta = (double _Complex)beta};                                                             \
+    p.panels.alpha = creal(p.alpha);                                                                         \
+    p.panels.beta = creal(p.beta);                                                                           \
+    call of = {transa, transb, m, n, {a, ia, ja, desca}, {b, ib, jb, descb}, {c, ic, jc, descc}};            \
+    return gemm(&p, &of, options);                                                                           \
   }
 DEFINE_GEMM(d, double, DAVIT_DOUBLE)
 DEFINE_GEMM(s, float, DAVIT_FLOAT)

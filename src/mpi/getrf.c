@@ -9,7 +9,6 @@
 #include "src/base/check.h"
 #include "src/mpi/factor.h"
 #include "src/mpi/local_blas.h"
-#include "src/mpi/multiply.h"
 
 /* Some of the rank's rows, by their positions, in the order of the processes that they go to or come from. */
 typedef struct row_list {
@@ -245,7 +244,7 @@ static davit_status solve_rows(lu *l, const dvt_mpi_block *b, int64_t cols) {
   dvt_mpi_factoring *f = &l->f;
   const int64_t rank = rank_of(l, b);
   DVT_TRY(dvt_local_trsm(f->queue, f->type, 'L', 'L', 'N', 'U', rank, cols, l->left_there, rows_of(l, b),
-                         dvt_mpi_factor_at(f, b->first[0], b->after[1]), dvt_mpi_factor_ld(f)));
+                         dvt_mpi_factor_at(f, b->first[0], b->after[1]), dvt_view_ld(&f->a)));
   DVT_TRY(dvt_mpi_factor_copy(f, b->first[0], rank, b->after[1], cols, l->right, rank, true));
   return davit_queue_synchronize(f->queue);
 }
@@ -276,7 +275,7 @@ static davit_status update(lu *l, const dvt_mpi_block *b, int64_t first, int64_t
   return dvt_local_gemm(f->queue, f->type, 'N', 'N', rows, after - first, rank,
                         l->left_there + (size_t)(b->after[0] - b->first[0]) * f->bytes, rows_of(l, b),
                         l->right_there + (size_t)((first - b->after[1]) * rank) * f->bytes, rank,
-                        dvt_mpi_factor_at(f, b->after[0], first), dvt_mpi_factor_ld(f));
+                        dvt_mpi_factor_at(f, b->after[0], first), dvt_view_ld(&f->a));
 }
 
 static davit_status steps(dvt_mpi_factoring *f) {
@@ -380,39 +379,39 @@ static davit_status run(lu *l, place to) {
   return status;
 }
 
-static davit_status check(lu *l, const void *a, int64_t ia, int64_t ja, const int *desca,
-                          const davit_mpi_options *options) {
+static davit_status check(lu *l, const dvt_submatrix *a, const davit_mpi_options *options) {
   dvt_mpi_factoring *f = &l->f;
   int64_t panel;
   DVT_TRY(dvt_check_length("m", l->m));
   DVT_TRY(dvt_check_length("n", l->n));
-  DVT_TRY(dvt_grid_view(f->grid, f->type, "a", a, l->m, l->n, ia, ja, desca, &f->a));
+  f->digest = DVT_MPI_DIGEST_NUMBERS(f->type, l->m, l->n);
+  DVT_TRY(dvt_grid_view(f->grid, f->type, "a", a, l->m, l->n, &f->a, &f->digest));
   l->given = f->a;
   if (own_pivots(l) > 0)
     DVT_TRY(dvt_check_pointer("ipiv", l->ipiv));
-  DVT_TRY(dvt_panel_width(options, l->n, &panel));
-  return dvt_grid_devices(f->grid, options, f->devices, &f->device_count);
+  return dvt_grid_options(f->grid, options, l->n, &panel, f->devices, &f->device_count);
 }
 
-static davit_status getrf(davit_mpi_grid *grid, davit_type type, int64_t m, int64_t n, void *a, int64_t ia,
-                          int64_t ja, const int *desca, int *ipiv, const davit_mpi_options *options) {
+static davit_status getrf(davit_mpi_grid *grid, davit_type type, int64_t m, int64_t n, dvt_submatrix a,
+                          int *ipiv, const davit_mpi_options *options) {
   DVT_TRY(dvt_check_pointer("grid", grid));
   DVT_TRY(dvt_mpi_check(grid->comm));
   lu l = {.f = {.grid = grid, .type = type}, .m = m, .n = n, .ipiv = ipiv};
-  const davit_status status = check(&l, a, ia, ja, desca, options);
-  const uint64_t digest = DVT_MPI_DIGEST_NUMBERS(type, m, n, ia, ja);
-  DVT_TRY(dvt_mpi_agree_on(grid->comm, status, dvt_grid_digest(digest, desca)));
+  const davit_status status = check(&l, &a, options);
+  DVT_TRY(dvt_mpi_agree_on(grid->comm, status, l.f.digest));
   if (m == 0 || n == 0)
     return DAVIT_SUCCESS;
-  return run(&l,
-             (place){davit_mpi_local_size(ia - 1, desca[4], grid->at[0], desca[6], grid->size[0]), ia - 1});
+  const int64_t before = a.i - 1; /* rows */
+  return run(
+      &l, (place){davit_mpi_local_size(before, a.descriptor[4], grid->at[0], a.descriptor[6], grid->size[0]),
+                  before});
 }
 
 #define DEFINE_GETRF(LETTER, T, TYPE)                                                                        \
   davit_status davit_mpi_##LETTER##getrf(davit_mpi_grid *grid, int64_t m, int64_t n, T *a, int64_t ia,       \
                                          int64_t ja, const int desca[9], int *ipiv,                          \
                                          const davit_mpi_options *options) {                                 \
-    return getrf(grid, TYPE, m, n, a, ia, ja, desca, ipiv, options);                                         \
+    return getrf(grid, TYPE, m, n, (dvt_submatrix){a, ia, ja, desca}, ipiv, options);                        \
   }
 DEFINE_GETRF(d, double, DAVIT_DOUBLE)
 DEFINE_GETRF(s, float, DAVIT_FLOAT)

@@ -140,17 +140,21 @@ static davit_status check_part(const char *name, const char *index, int64_t begi
                     index, name, (long long)begin, (long long)n, (long long)all);
 }
 
-davit_status dvt_grid_view(const davit_mpi_grid *grid, davit_type type, const char *name, const void *data,
-                           int64_t rows, int64_t cols, int64_t i, int64_t j, const int descriptor[9],
-                           dvt_view *view) {
+davit_status dvt_grid_view(const davit_mpi_grid *grid, davit_type type, const char *name,
+                           const dvt_submatrix *matrix, int64_t rows, int64_t cols, dvt_view *view,
+                           uint64_t *digest) {
+  const int64_t i = matrix->i, j = matrix->j;
   int64_t d[9];
-  if (!descriptor)
+  if (!matrix->descriptor)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "desc%s is NULL", name);
   for (int n = 0; n < 9; n++)
-    d[n] = descriptor[n];
+    d[n] = matrix->descriptor[n];
   DVT_TRY(check_descriptor(grid, name, d));
   DVT_TRY(check_part(name, "i", i, rows, d[ROWS]));
   DVT_TRY(check_part(name, "j", j, cols, d[COLS]));
+  *digest = DVT_MPI_DIGEST(DVT_MPI_DIGEST(*digest, i), j);
+  for (int n = ROWS; n < LD; n++)
+    *digest = DVT_MPI_DIGEST(*digest, d[n]);
   *view = (dvt_view){
       .type = type,
       .distribution = {dvt_distribution_part(rows, i - 1, d[ROW_BLOCK], (int)d[FIRST_ROW], grid->size[0]),
@@ -162,10 +166,10 @@ davit_status dvt_grid_view(const davit_mpi_grid *grid, davit_type type, const ch
                     davit_mpi_local_size(i - 1, d[ROW_BLOCK], grid->at[0], (int)d[FIRST_ROW], grid->size[0]),
                 left =
                     davit_mpi_local_size(j - 1, d[COL_BLOCK], grid->at[1], (int)d[FIRST_COL], grid->size[1]);
-  if (!data && dvt_grid_local(grid, view, 0) > 0 && dvt_grid_local(grid, view, 1) > 0)
+  if (!matrix->data && dvt_grid_local(grid, view, 0) > 0 && dvt_grid_local(grid, view, 1) > 0)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", name);
-  if (data)
-    view->data = (char *)(uintptr_t)data + (size_t)(above + left * d[LD]) * davit_type_bytes(type);
+  if (matrix->data)
+    view->data = (char *)(uintptr_t)matrix->data + (size_t)(above + left * d[LD]) * davit_type_bytes(type);
   return DAVIT_SUCCESS;
 }
 
@@ -182,10 +186,8 @@ MPI_Datatype dvt_grid_type(davit_type type) {
   }
 }
 
-uint64_t dvt_grid_digest(uint64_t digest, const int descriptor[9]) {
-  for (int i = ROWS; descriptor && i < LD; i++)
-    digest = DVT_MPI_DIGEST(digest, descriptor[i]);
-  return digest;
+davit_status dvt_mpi_allocate(int64_t count, size_t bytes, int place, void *memory) {
+  return davit_malloc((size_t)count * bytes, place, memory);
 }
 
 int64_t dvt_grid_local(const davit_mpi_grid *grid, const dvt_view *view, int d) {
@@ -213,7 +215,7 @@ dvt_view dvt_view_transposed(const dvt_view *view) {
                     .stride = {view->stride[1], view->stride[0]}};
 }
 
-/* ---- devices ---- */
+/* ---- options ---- */
 
 /* The processes of a machine divide its GPUs, or share them if there are too few. Without GPUs each computes
  * where its part is; devices that stand in for GPUs on the CPU would copy it. */
@@ -239,8 +241,8 @@ static davit_status share(const davit_mpi_grid *grid, int devices[DVT_MPI_DEVICE
   return DAVIT_SUCCESS;
 }
 
-davit_status dvt_grid_devices(const davit_mpi_grid *grid, const davit_mpi_options *options,
-                              int devices[DVT_MPI_DEVICES], int *count) {
+static davit_status find_devices(const davit_mpi_grid *grid, const davit_mpi_options *options,
+                                 int devices[DVT_MPI_DEVICES], int *count) {
   DVT_TRY(DVT_CHECK_OPTIONS(options));
   if (!options || !options->devices) {
     if (options && options->device_count)
@@ -257,4 +259,16 @@ davit_status dvt_grid_devices(const davit_mpi_grid *grid, const davit_mpi_option
   }
   *count = options->device_count;
   return DAVIT_SUCCESS;
+}
+
+davit_status dvt_grid_options(const davit_mpi_grid *grid, const davit_mpi_options *options, int64_t k,
+                              int64_t *width, int devices[DVT_MPI_DEVICES], int *count) {
+  /* Panels are twice as wide from WIDE inner indices on: rows of B are copied to a GPU at a higher rate, where there
+   * are enough panels for a good start. */
+  enum { PANEL = 512, WIDE = 16384 };
+  *width = options && options->panel ? options->panel : k < WIDE ? PANEL : 2 * PANEL;
+  if (*width < 1)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "panel is %lld, less than 0", (long long)*width);
+  *width = dvt_at_most(*width, k);
+  return find_devices(grid, options, devices, count);
 }

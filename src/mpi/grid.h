@@ -18,20 +18,27 @@ struct davit_mpi_grid {
   dvt_shared shared[2];   /* of each line, for panels and solutions */
 };
 
-/* The submatrix rows × cols from (i, j), counted from 1, of a matrix; `name` is its letter. It is checked;
- * the view's data point at the rank's first element. */
-davit_status dvt_grid_view(const davit_mpi_grid *grid, davit_type type, const char *name, const void *data,
-                           int64_t rows, int64_t cols, int64_t i, int64_t j, const int descriptor[9],
-                           dvt_view *view);
+/* A submatrix from (i, j) on, counted from 1, of a matrix, as the caller has it. */
+typedef struct dvt_submatrix {
+  const void *data;
+  int64_t i, j;
+  const int *descriptor;
+} dvt_submatrix;
+
+/* Checks a submatrix of rows × cols; `name` is its letter. The view's data point at the rank's first element. Adds to
+ * the digest what all ranks have in common. */
+davit_status dvt_grid_view(const davit_mpi_grid *grid, davit_type type, const char *name,
+                           const dvt_submatrix *matrix, int64_t rows, int64_t cols, dvt_view *view,
+                           uint64_t *digest);
 
 /* Of the elements of a matrix. */
 MPI_Datatype dvt_grid_type(davit_type type);
 
-/* Adds what all ranks' descriptors have in common; NULL is allowed. */
-uint64_t dvt_grid_digest(uint64_t digest, const int descriptor[9]);
-
 /* How many indices along dimension d this process has. */
 int64_t dvt_grid_local(const davit_mpi_grid *grid, const dvt_view *view, int d);
+
+/* Memory for an array, in *memory, for davit_free(). */
+davit_status dvt_mpi_allocate(int64_t count, size_t bytes, int place, void *memory);
 
 /* The view of the transpose. */
 dvt_view dvt_view_transposed(const dvt_view *view);
@@ -48,8 +55,8 @@ bool dvt_grid_on_machine(const davit_mpi_grid *grid);
 /* The leading dimension of the rank's part. */
 int64_t dvt_view_ld(const dvt_view *view);
 
-/* The devices of a call. */
-davit_status dvt_grid_devices(const davit_mpi_grid *grid, const davit_mpi_options *options,
-                              int devices[DVT_MPI_DEVICES], int *count);
+/* What a call is told by its options: the width of panels, as much of it as k needs, and the devices. */
+davit_status dvt_grid_options(const davit_mpi_grid *grid, const davit_mpi_options *options, int64_t k,
+                              int64_t *width, int devices[DVT_MPI_DEVICES], int *count);
 
 #endif

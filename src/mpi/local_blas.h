@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What factorisations compute on the rank's part: calls of libdavit by element type. */
+/* What is computed on the rank's part: calls of libdavit by element type. */
 #ifndef DAVIT_SRC_MPI_LOCAL_BLAS_H
 #define DAVIT_SRC_MPI_LOCAL_BLAS_H
 

@@ -6,6 +6,7 @@
 #include <davit/memory.h>
 
 #include "src/base/arithmetic.h"
+#include "src/mpi/local_blas.h"
 
 static davit_status gemm(davit_type type, davit_queue *queue, char transb, int64_t m, int64_t n, int64_t k,
                          double alpha, const void *a, int64_t lda, const void *b, int64_t ldb, double beta,
@@ -14,12 +15,6 @@ static davit_status gemm(davit_type type, davit_queue *queue, char transb, int64
              ? davit_queue_sgemm(queue, 'N', transb, m, n, k, (float)alpha, a, lda, b, ldb, (float)beta, c,
                                  ldc, NULL)
              : davit_queue_dgemm(queue, 'N', transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, NULL);
-}
-
-static davit_status trsm(davit_type type, davit_queue *queue, char uplo, char diag, int64_t m, int64_t n,
-                         const void *a, int64_t lda, void *b, int64_t ldb) {
-  return type == DAVIT_FLOAT ? davit_queue_strsm(queue, 'L', uplo, 'N', diag, m, n, 1, a, lda, b, ldb, NULL)
-                             : davit_queue_dtrsm(queue, 'L', uplo, 'N', diag, m, n, 1, a, lda, b, ldb, NULL);
 }
 
 /* ---- memory ---- */
@@ -48,7 +43,7 @@ static bool copies(const dvt_local_panels *s, int device) {
   return device != DAVIT_HOST && s->transport.place != device;
 }
 
-static davit_status open_turn(const dvt_local_panels *s, dvt_local_panel *local, dvt_stage *stage) {
+static davit_status open_stage(const dvt_local_panels *s, dvt_local_panel *local, dvt_stage *stage) {
   DVT_TRY(davit_event_create(&stage->arrived));
   DVT_TRY(davit_event_create(&stage->moved));
   DVT_TRY(davit_event_create(&stage->finished));
@@ -57,7 +52,7 @@ static davit_status open_turn(const dvt_local_panels *s, dvt_local_panel *local,
              : DAVIT_SUCCESS;
 }
 
-static davit_status open_strip(dvt_local_panels *s, dvt_local_panel *local, int place) {
+static davit_status open_local(dvt_local_panels *s, dvt_local_panel *local, int place) {
   local->copies = copies(s, local->device);
   local->c = has_work(s, local) ? s->c + (size_t)(local->first * s->ldc) * s->bytes : NULL;
   local->ldc = s->ldc;
@@ -80,7 +75,7 @@ static davit_status open_strip(dvt_local_panels *s, dvt_local_panel *local, int 
   for (int t = 0; t < s->stages; t++) {
     local->stage[t].right_copy =
         local->right ? local->right + (size_t)(t * local->cols * s->width) * s->bytes : NULL;
-    DVT_TRY(open_turn(s, local, &local->stage[t]));
+    DVT_TRY(open_stage(s, local, &local->stage[t]));
   }
   return DAVIT_SUCCESS;
 }
@@ -98,7 +93,7 @@ static double spare_bytes(const dvt_local_panels *s) {
 }
 
 /* `place` is that of C. */
-static void choose_turns(dvt_local_panels *s, int place) {
+static void choose_stages(dvt_local_panels *s, int place) {
   /* Products of so many inner indices, which wait, take as long as C is stored, of which floats have half the bytes. */
   const int64_t wait = s->bytes == sizeof(float) ? 3072 : 6144;
   const double small = spare_bytes(s) / (double)s->bytes;
@@ -121,21 +116,21 @@ static void choose_turns(dvt_local_panels *s, int place) {
   s->group = copy ? s->stages / 2 : 1;
 }
 
-davit_status dvt_local_panels_open(dvt_local_panels *s, const davit_mpi_grid *grid, davit_type type,
-                                   int64_t rows, int64_t cols, char *c, int64_t ldc, int64_t width,
-                                   const int *devices, int count) {
-  *s = (dvt_local_panels){.type = type,
-                          .bytes = davit_type_bytes(type),
+davit_status dvt_local_panels_open(dvt_local_panels *s, const davit_mpi_grid *grid, const dvt_view *c,
+                                   int64_t width, const int *devices, int count) {
+  const int64_t rows = dvt_grid_local(grid, c, 0), cols = dvt_grid_local(grid, c, 1);
+  *s = (dvt_local_panels){.type = c->type,
+                          .bytes = davit_type_bytes(c->type),
                           .rows = rows,
                           .cols = cols,
-                          .c = c,
-                          .ldc = dvt_at_least(ldc, 1),
+                          .c = c->data,
+                          .ldc = dvt_at_least(c->stride[1], 1),
                           .width = width,
                           .stages = DVT_STAGES_MINIMUM,
                           .count = count};
   int place = DAVIT_PAGEABLE; /* of C */
   if (rows > 0 && cols > 0)
-    DVT_TRY(davit_pointer_place(c, &place));
+    DVT_TRY(davit_pointer_place(s->c, &place));
   DVT_TRY(dvt_transport_choose(devices, count, dvt_grid_on_machine(grid), &s->transport));
   for (int i = 0; i < count; i++) {
     dvt_local_panel *local = &s->local[i];
@@ -143,9 +138,9 @@ davit_status dvt_local_panels_open(dvt_local_panels *s, const davit_mpi_grid *gr
     local->first = cols * i / count;
     local->cols = cols * (i + 1) / count - local->first;
   }
-  choose_turns(s, place);
+  choose_stages(s, place);
   for (int i = 0; i < count; i++)
-    DVT_TRY(open_strip(s, &s->local[i], place));
+    DVT_TRY(open_local(s, &s->local[i], place));
   return DAVIT_SUCCESS;
 }
 
@@ -216,7 +211,7 @@ davit_status dvt_local_panels_close(dvt_local_panels *s) {
   return dvt_error_report(&failure);
 }
 
-static dvt_stage *turn_of(const dvt_local_panels *s, dvt_local_panel *local, int64_t t) {
+static dvt_stage *stage_of(const dvt_local_panels *s, dvt_local_panel *local, int64_t t) {
   return &local->stage[t % s->stages];
 }
 
@@ -283,7 +278,7 @@ davit_status dvt_local_panels_read(dvt_local_panels *s, int64_t row, int64_t row
 davit_status dvt_local_panels_wait(dvt_local_panels *s, int64_t t) {
   for (int i = 0; i < s->count && t >= 0; i++) {
     dvt_local_panel *local = &s->local[i];
-    const dvt_stage *stage = turn_of(s, local, t);
+    const dvt_stage *stage = stage_of(s, local, t);
     if (local->copies ? stage->copied : stage->used)
       DVT_TRY(davit_event_synchronize(local->copies ? stage->arrived : stage->finished));
     if (stage->kept)
@@ -335,7 +330,7 @@ davit_status dvt_local_panels_fetch_left(dvt_local_panels *s, int64_t t, int64_t
                                          int64_t pieces, const dvt_piece *left) {
   for (int i = 0; i < s->count; i++) {
     dvt_local_panel *local = &s->local[i];
-    dvt_stage *stage = turn_of(s, local, t);
+    dvt_stage *stage = stage_of(s, local, t);
     const bool here = !local->copies && pieces > 0;
     stage->inner = inner;
     stage->left = here ? left->data : stage->left_copy;
@@ -369,18 +364,10 @@ static davit_status fetch_pieces(dvt_local_panels *s, dvt_local_panel *local, dv
   return hand_over(local, t);
 }
 
-davit_status dvt_local_panels_fetch_pieces(dvt_local_panels *s, int64_t t, int64_t pieces,
-                                           const dvt_piece *right) {
-  for (int i = 0; i < s->count; i++)
-    if (has_work(s, &s->local[i]))
-      DVT_TRY(fetch_pieces(s, &s->local[i], turn_of(s, &s->local[i], t), pieces, right));
-  return DAVIT_SUCCESS;
-}
-
 /* Two groups take turns in the memory for all right operands. */
-static davit_status fetch_slab(dvt_local_panels *s, dvt_local_panel *local, int64_t t,
-                               const dvt_piece *rest) {
-  dvt_stage *stage = turn_of(s, local, t);
+static davit_status fetch_group(dvt_local_panels *s, dvt_local_panel *local, int64_t t,
+                                const dvt_piece *rest) {
+  dvt_stage *stage = stage_of(s, local, t);
   const int64_t ld = s->group * s->width, first = t % s->group, before = t - s->group - 1;
   char *group = local->right + (size_t)(t / s->group % 2 * ld * local->cols) * s->bytes;
   stage->trans = 'N';
@@ -388,25 +375,18 @@ static davit_status fetch_slab(dvt_local_panels *s, dvt_local_panel *local, int6
   stage->right_ld = ld;
   if (first > 0)
     return DAVIT_SUCCESS;
-  if (before >= 0 && turn_of(s, local, before)->used)
-    DVT_TRY(davit_queue_wait(local->copy, turn_of(s, local, before)->finished));
+  if (before >= 0 && stage_of(s, local, before)->used)
+    DVT_TRY(davit_queue_wait(local->copy, stage_of(s, local, before)->finished));
   DVT_TRY(davit_queue_copy_2d(local->copy, dvt_at_most(rest->inner, ld), local->cols, s->bytes,
                               rest->data + (size_t)(local->first * rest->ld) * s->bytes, rest->ld, group,
                               ld));
   return hand_over(local, stage);
 }
 
-davit_status dvt_local_panels_fetch_group(dvt_local_panels *s, int64_t t, const dvt_piece *rest) {
-  for (int i = 0; i < s->count; i++)
-    if (has_work(s, &s->local[i]))
-      DVT_TRY(fetch_slab(s, &s->local[i], t, rest));
-  return DAVIT_SUCCESS;
-}
-
 /* The local panel's columns of all ranges of columns, as one matrix with a row for each. Rows of the left operand
  * are on the device, and what `queue` does next finds them. */
-static davit_status fetch_runs(dvt_local_panels *s, dvt_local_panel *local, dvt_stage *t,
-                               int64_t column_ranges, const dvt_column_range *columns) {
+static davit_status fetch_columns(dvt_local_panels *s, dvt_local_panel *local, dvt_stage *t,
+                                  int64_t column_ranges, const dvt_column_range *columns) {
   t->trans = 'T';
   t->right = t->right_copy;
   t->right_ld = local->cols;
@@ -425,18 +405,22 @@ static davit_status fetch_runs(dvt_local_panels *s, dvt_local_panel *local, dvt_
   return hand_over(local, t);
 }
 
-davit_status dvt_local_panels_fetch_columns(dvt_local_panels *s, int64_t t, int64_t column_ranges,
-                                            const dvt_column_range *columns) {
-  for (int i = 0; i < s->count; i++)
-    if (has_work(s, &s->local[i]))
-      DVT_TRY(fetch_runs(s, &s->local[i], turn_of(s, &s->local[i], t), column_ranges, columns));
+davit_status dvt_local_panels_fetch_right(dvt_local_panels *s, int64_t t, const dvt_right *right) {
+  for (int i = 0; i < s->count; i++) {
+    dvt_local_panel *local = &s->local[i];
+    dvt_stage *stage = stage_of(s, local, t);
+    if (has_work(s, local))
+      DVT_TRY(right->columns ? fetch_columns(s, local, stage, right->count, right->columns)
+              : right->rest  ? fetch_group(s, local, t, right->rest)
+                             : fetch_pieces(s, local, stage, right->count, right->pieces));
+  }
   return DAVIT_SUCCESS;
 }
 
 void dvt_local_panels_take_rows(dvt_local_panels *s, int64_t t, int64_t row) {
   for (int i = 0; i < s->count; i++) {
     dvt_local_panel *local = &s->local[i];
-    dvt_stage *stage = turn_of(s, local, t);
+    dvt_stage *stage = stage_of(s, local, t);
     if (!has_work(s, local))
       continue;
     stage->trans = 'N';
@@ -472,7 +456,7 @@ davit_status dvt_local_panels_multiply(dvt_local_panels *s, int64_t t, dvt_row_r
                                        double beta) {
   for (int i = 0; i < s->count; i++) {
     dvt_local_panel *local = &s->local[i];
-    dvt_stage *stage = turn_of(s, local, t);
+    dvt_stage *stage = stage_of(s, local, t);
     if (!has_work(s, local))
       continue;
     for (int64_t r = 0; r < local->ranges; r++)
@@ -497,7 +481,7 @@ static davit_status finish_range(dvt_local_panels *s, dvt_local_panel *local, co
                                  int64_t t, int64_t count, double alpha, double beta) {
   const dvt_row_range all = {.rows = s->rows};
   for (int64_t i = 0; i < count; i++)
-    DVT_TRY(multiply_range(s, local, range, turn_of(s, local, t + i), &all, alpha, i == 0 ? beta : 1));
+    DVT_TRY(multiply_range(s, local, range, stage_of(s, local, t + i), &all, alpha, i == 0 ? beta : 1));
   return range->separate ? DAVIT_SUCCESS : store_range(s, local, range);
 }
 
@@ -530,11 +514,11 @@ davit_status dvt_local_panels_solve(dvt_local_panels *s, int64_t t, dvt_row_rang
                                     char diag) {
   for (int i = 0; i < s->count && row_range.rows > 0; i++) {
     dvt_local_panel *local = &s->local[i];
-    const dvt_stage *stage = turn_of(s, local, t);
+    const dvt_stage *stage = stage_of(s, local, t);
     if (local->cols > 0)
-      DVT_TRY(trsm(s->type, local->queue, uplo, diag, row_range.rows, local->cols,
-                   stage->left + (size_t)row_range.skip * s->bytes, stage->left_ld,
-                   local->c + (size_t)row_range.row * s->bytes, local->ldc));
+      DVT_TRY(dvt_local_trsm(local->queue, s->type, 'L', uplo, 'N', diag, row_range.rows, local->cols,
+                             stage->left + (size_t)row_range.skip * s->bytes, stage->left_ld,
+                             local->c + (size_t)row_range.row * s->bytes, local->ldc));
   }
   return DAVIT_SUCCESS;
 }

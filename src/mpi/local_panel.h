@@ -70,16 +70,16 @@ typedef struct dvt_local_panels {
   /* The products of at most so many panels wait for dvt_local_panels_finish(), which stores C meanwhile. It is 1
    * unless all local panels copy panels and hold a copy of C. */
   int last;
-  /* dvt_local_panels_fetch_group() copies so many right operands at once; it is not called where this is 1. */
+  /* So many right operands are copied at once; 1: none comes out of a `rest`. */
   int group;
   dvt_transport transport; /* of panels */
   int count;
   dvt_local_panel local[DVT_MPI_DEVICES];
 } dvt_local_panels;
 
-davit_status dvt_local_panels_open(dvt_local_panels *locals, const davit_mpi_grid *grid, davit_type type,
-                                   int64_t rows, int64_t cols, char *c, int64_t ldc, int64_t width,
-                                   const int *devices, int count);
+/* `c` is column-major. */
+davit_status dvt_local_panels_open(dvt_local_panels *locals, const davit_mpi_grid *grid, const dvt_view *c,
+                                   int64_t width, const int *devices, int count);
 
 /* Waits for everything, and frees it. */
 davit_status dvt_local_panels_close(dvt_local_panels *locals);
@@ -110,15 +110,6 @@ typedef struct dvt_piece {
 davit_status dvt_local_panels_fetch_left(dvt_local_panels *locals, int64_t t, int64_t rows, int64_t inner,
                                          int64_t pieces, const dvt_piece *left);
 
-/* The right operand: pieces on top of each other, which must not change before dvt_local_panels_wait(). */
-davit_status dvt_local_panels_fetch_pieces(dvt_local_panels *locals, int64_t t, int64_t pieces,
-                                           const dvt_piece *right);
-
-/* The right operand of panel t, out of all that is left of a matrix that does not change before
- * dvt_local_panels_flush(). It comes with those of the next panels, `group` in all, because rows of 16 KB are copied
- * at a higher rate than short ones. For every panel from 0 on, after its left operand. */
-davit_status dvt_local_panels_fetch_group(dvt_local_panels *locals, int64_t t, const dvt_piece *rest);
-
 /* Columns `first` to first + cols of C, and where the rows of the right operand are that belong to them: from row `row`
  * on of the panel of the stage buffer, or of `data`, a column-major matrix, whose columns have distance ld. */
 typedef struct dvt_column_range {
@@ -126,10 +117,18 @@ typedef struct dvt_column_range {
   const char *data; /* NULL: the panel */
 } dvt_column_range;
 
-/* The right operand, transposed: each column of C is in one of the ranges of columns, whose data must not change before
- * dvt_local_panels_wait(). */
-davit_status dvt_local_panels_fetch_columns(dvt_local_panels *locals, int64_t t, int64_t column_ranges,
-                                            const dvt_column_range *columns);
+/* A right operand, as `count` pieces on top of each other; or out of all that is left of a matrix that does not change
+ * before dvt_local_panels_flush(): then it comes with those of the next panels, `group` in all, because rows of 16 KB
+ * are copied at a higher rate than short ones; or transposed, each column of C in one of `count` ranges of columns. */
+typedef struct dvt_right {
+  int64_t count;
+  const dvt_piece *pieces, *rest;
+  const dvt_column_range *columns;
+} dvt_right;
+
+/* After the left operand. What it comes from must not change before dvt_local_panels_wait(). `rest` is for every panel
+ * from 0 on. */
+davit_status dvt_local_panels_fetch_right(dvt_local_panels *locals, int64_t t, const dvt_right *right);
 
 /* The right operand: rows of C itself, from `row` on. */
 void dvt_local_panels_take_rows(dvt_local_panels *locals, int64_t t, int64_t row);

@@ -1,16 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* C = alpha A Aᵀ + beta C over the ranks of a grid, with one operand: a rank gets panels of the rows of A that belong
- * to its rows of C, as in a product; those that belong to its columns lie in panels of its process column, its own
- * among them. Each process of the column sends what it has of these, as one matrix. */
+/* The rows of A that belong to the rank's columns of C = alpha A Aᵀ + beta C. They lie in panels of its process column,
+ * its own among them: each process of the column sends what it has of these, as one matrix. */
 #ifndef DAVIT_SRC_MPI_MIRROR_H
 #define DAVIT_SRC_MPI_MIRROR_H
 
-#include "src/mpi/local_panel.h"
+#include "src/mpi/panel.h"
 
-/* The ranges of the local panels of all ranks. `left` is fitted to the rows of `c` (unit 0, index 1 is the inner
- * one), which is square. Stores C, but not what is separate from it; dvt_local_panels_close() waits for that. A rank
- * that failed before stores nothing. `failure` gets what goes wrong. */
-davit_status dvt_multiply_mirrored(davit_mpi_grid *grid, dvt_local_panels *locals, const dvt_view *left,
-                                   const dvt_view *c, double alpha, double beta, dvt_error *failure);
+typedef struct dvt_mirror {
+  const davit_mpi_grid *grid;
+  dvt_distribution rows, cols; /* of C */
+  davit_type type;
+  size_t bytes;
+  int64_t count;             /* of rows of A */
+  dvt_column_range *columns; /* all of them, in the order of columns */
+  int *owners;               /* of the ranges of columns, in the process column */
+  int64_t column_ranges;
+  dvt_column_range *own; /* what is sent: `first` counts rows of this process's matrix */
+  int64_t own_count;
+  int64_t *starts; /* of the matrices of the column's processes, in rows */
+  int64_t posted;
+  dvt_channel channel;
+} dvt_mirror;
+
+/* For panels of at most `width` inner indices; `c` is square. Collective, whatever `failure` gets. */
+davit_status dvt_mirror_open(dvt_mirror *mirror, davit_mpi_grid *grid, const dvt_view *c, int64_t width,
+                             const dvt_transport *transport, dvt_error *failure);
+void dvt_mirror_close(dvt_mirror *mirror);
+
+/* Begins to send what the processes have of the panel, which has arrived. `columns` are there when the channel has been
+ * awaited. */
+davit_status dvt_mirror_post(dvt_mirror *mirror, const dvt_panel *left, int64_t inner, dvt_error *failure);
 
 #endif

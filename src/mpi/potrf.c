@@ -8,7 +8,6 @@
 #include "src/base/check.h"
 #include "src/mpi/factor.h"
 #include "src/mpi/local_blas.h"
-#include "src/mpi/multiply.h"
 
 typedef struct cholesky {
   dvt_mpi_factoring f; /* the first member */
@@ -59,7 +58,7 @@ static davit_status factor_diagonal(cholesky *c, const dvt_mpi_block *b) {
   dvt_mpi_factoring *f = &c->f;
   const int64_t width = dvt_mpi_block_width(b);
   DVT_TRY(dvt_local_potrf(f->queue, f->type, c->uplo, width, dvt_mpi_factor_at(f, b->first[0], b->first[1]),
-                          dvt_mpi_factor_ld(f), &c->found));
+                          dvt_view_ld(&f->a), &c->found));
   DVT_TRY(dvt_mpi_factor_copy(f, b->first[0], width, b->first[1], width, c->diagonal, width, true));
   DVT_TRY(davit_queue_synchronize(f->queue));
   f->info = c->found ? b->begin + c->found : 0;
@@ -68,7 +67,7 @@ static davit_status factor_diagonal(cholesky *c, const dvt_mpi_block *b) {
 
 static davit_status solve_below(cholesky *c, const dvt_mpi_block *b) {
   dvt_mpi_factoring *f = &c->f;
-  const int64_t width = dvt_mpi_block_width(b), rows = f->rows - b->after[0], ld = dvt_mpi_factor_ld(f);
+  const int64_t width = dvt_mpi_block_width(b), rows = f->rows - b->after[0], ld = dvt_view_ld(&f->a);
   if (rows == 0)
     return DAVIT_SUCCESS;
   void *below = dvt_mpi_factor_at(f, b->after[0], b->first[1]);
@@ -164,7 +163,7 @@ static davit_status update_columns(cholesky *c, const dvt_mpi_block *b, const co
                                    const char *right) {
   dvt_mpi_factoring *f = &c->f;
   const int64_t width = dvt_mpi_block_width(b), cols = columns->end - columns->begin,
-                row = row_of(c, columns->end), rows = f->rows - row, ld = dvt_mpi_factor_ld(f),
+                row = row_of(c, columns->end), rows = f->rows - row, ld = dvt_view_ld(&f->a),
                 right_ld = ld_of(c, cols, width), left_ld = ld_of(c, f->rows - b->after[0], width);
   const char *left = c->left_there + row_bytes(c, row - b->after[0], width);
   if (columns->owner == dvt_mpi_factor_me(f, 0))
@@ -247,34 +246,31 @@ static davit_status run(cholesky *c, int64_t n) {
                  : DAVIT_SUCCESS;
 }
 
-static davit_status check(cholesky *c, char *uplo, int64_t n, const void *a, int64_t ia, int64_t ja,
-                          const int *desca, const davit_mpi_options *options) {
+static davit_status check(cholesky *c, int64_t n, const dvt_submatrix *a, const davit_mpi_options *options) {
   dvt_mpi_factoring *f = &c->f;
   int64_t panel;
-  DVT_TRY(dvt_check_letter("uplo", *uplo, "UL", uplo));
+  DVT_TRY(dvt_check_letter("uplo", c->uplo, "UL", &c->uplo));
   DVT_TRY(dvt_check_length("n", n));
-  DVT_TRY(dvt_grid_view(f->grid, f->type, "a", a, n, n, ia, ja, desca, &f->a));
-  c->uplo = *uplo;
-  f->a = *uplo == 'U' ? dvt_view_transposed(&f->a) : f->a;
-  DVT_TRY(dvt_panel_width(options, n, &panel));
-  return dvt_grid_devices(f->grid, options, f->devices, &f->device_count);
+  f->digest = DVT_MPI_DIGEST_NUMBERS(f->type, c->uplo, n);
+  DVT_TRY(dvt_grid_view(f->grid, f->type, "a", a, n, n, &f->a, &f->digest));
+  f->a = c->uplo == 'U' ? dvt_view_transposed(&f->a) : f->a;
+  return dvt_grid_options(f->grid, options, n, &panel, f->devices, &f->device_count);
 }
 
-static davit_status potrf(davit_mpi_grid *grid, davit_type type, char uplo, int64_t n, void *a, int64_t ia,
-                          int64_t ja, const int *desca, const davit_mpi_options *options) {
+static davit_status potrf(davit_mpi_grid *grid, davit_type type, char uplo, int64_t n, dvt_submatrix a,
+                          const davit_mpi_options *options) {
   DVT_TRY(dvt_check_pointer("grid", grid));
   DVT_TRY(dvt_mpi_check(grid->comm));
-  cholesky c = {.f = {.grid = grid, .type = type}};
-  const davit_status status = check(&c, &uplo, n, a, ia, ja, desca, options);
-  const uint64_t digest = DVT_MPI_DIGEST_NUMBERS(type, uplo, n, ia, ja);
-  DVT_TRY(dvt_mpi_agree_on(grid->comm, status, dvt_grid_digest(digest, desca)));
+  cholesky c = {.f = {.grid = grid, .type = type}, .uplo = uplo};
+  const davit_status status = check(&c, n, &a, options);
+  DVT_TRY(dvt_mpi_agree_on(grid->comm, status, c.f.digest));
   return n == 0 ? DAVIT_SUCCESS : run(&c, n);
 }
 
 #define DEFINE_POTRF(LETTER, T, TYPE)                                                                        \
   davit_status davit_mpi_##LETTER##potrf(davit_mpi_grid *grid, char uplo, int64_t n, T *a, int64_t ia,       \
                                          int64_t ja, const int desca[9], const davit_mpi_options *options) { \
-    return potrf(grid, TYPE, uplo, n, a, ia, ja, desca, options);                                            \
+    return potrf(grid, TYPE, uplo, n, (dvt_submatrix){a, ia, ja, desca}, options);                           \
   }
 DEFINE_POTRF(d, double, DAVIT_DOUBLE)
 DEFINE_POTRF(s, float, DAVIT_FLOAT)

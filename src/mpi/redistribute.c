@@ -4,6 +4,7 @@
  * Sender and receiver walk it in the same order. */
 #include "src/mpi/redistribute.h"
 
+#include <davit/memory.h>
 #include <string.h>
 
 #include "src/base/arithmetic.h"
@@ -135,22 +136,19 @@ static int64_t cols_at_a_time(const dvt_view *from, const dvt_view *to) {
   return dvt_at_least((INT64_C(1) << 24) / rows, 1);
 }
 
-static davit_status allocate(int64_t count, size_t bytes, void **memory) {
-  return davit_malloc((size_t)dvt_at_least(count, 1) * bytes, DAVIT_PAGEABLE, memory);
-}
-
 /* All memory of one side, for `cols` columns at a time. */
 static davit_status open_side(const davit_mpi_grid *grid, side *s, int64_t cols) {
   const size_t bytes = davit_type_bytes(s->own->type);
   const int64_t rows = dvt_grid_local(grid, s->own, 0), mine = dvt_grid_local(grid, s->own, 1);
   const int64_t local[2] = {rows, dvt_at_most(cols, mine)}, ranks = (int64_t)grid->size[0] * grid->size[1];
   for (int d = 0; d < 2; d++) {
-    DVT_TRY(allocate(local[d], sizeof(int64_t), (void **)&s->group[d].positions));
-    DVT_TRY(allocate(s->other->distribution[d].count + 2, sizeof(int64_t), (void **)&s->group[d].starts));
+    DVT_TRY(dvt_mpi_allocate(local[d], sizeof(int64_t), DAVIT_PAGEABLE, &s->group[d].positions));
+    DVT_TRY(dvt_mpi_allocate(s->other->distribution[d].count + 2, sizeof(int64_t), DAVIT_PAGEABLE,
+                             &s->group[d].starts));
   }
-  DVT_TRY(allocate(ranks, sizeof(int), (void **)&s->counts));
-  DVT_TRY(allocate(ranks, sizeof(int), (void **)&s->at));
-  return allocate(local[0] * local[1], bytes, (void **)&s->buffer);
+  DVT_TRY(dvt_mpi_allocate(ranks, sizeof(int), DAVIT_PAGEABLE, &s->counts));
+  DVT_TRY(dvt_mpi_allocate(ranks, sizeof(int), DAVIT_PAGEABLE, &s->at));
+  return dvt_mpi_allocate(dvt_at_least(local[0] * local[1], 1), bytes, DAVIT_PAGEABLE, &s->buffer);
 }
 
 static void close_side(side *s) {
@@ -163,8 +161,10 @@ static void close_side(side *s) {
   davit_free(s->buffer);
 }
 
-davit_status dvt_redistribute(const davit_mpi_grid *grid, const dvt_view *from, const dvt_view *to,
-                              const dvt_error *failure) {
+/* Collective over the grid: copies the matrix `from` into `to`, which has its own distributions and axes. Both lie in
+ * host memory. Every element travels once. `failure`, that of this rank so far, is returned by all. */
+static davit_status redistribute(const davit_mpi_grid *grid, const dvt_view *from, const dvt_view *to,
+                                 const dvt_error *failure) {
   exchange e = {.grid = grid, .send = {.own = from, .other = to}, .receive = {.own = to, .other = from}};
   const int64_t n = from->distribution[1].n, cols = dvt_at_most(cols_at_a_time(from, to), n);
   dvt_error own = *failure;
@@ -180,4 +180,99 @@ davit_status dvt_redistribute(const davit_mpi_grid *grid, const dvt_view *from, 
   close_side(&e.send);
   close_side(&e.receive);
   return status;
+}
+
+/* ---- layouts ---- */
+
+bool dvt_has_square_blocks(const dvt_view *view) {
+  enum { BLOCK_MAXIMUM = 1024 };
+  const dvt_distribution *rows = &view->distribution[0], *cols = &view->distribution[1];
+  return rows->block == cols->block && rows->offset == cols->offset && cols->block >= DVT_MPI_BLOCK_MINIMUM &&
+         cols->block <= BLOCK_MAXIMUM;
+}
+
+static bool fits(const dvt_view *view, const dvt_distribution *outer, int axis, int unit) {
+  const dvt_distribution *inner = &view->distribution[1];
+  return view->axis[0] == axis && view->unit == unit &&
+         dvt_distributions_equal(&view->distribution[0], outer) &&
+         (inner->count == 1 || inner->block >= DVT_MPI_BLOCK_MINIMUM);
+}
+
+/* Where `view` lies on a device: memory of the host for it in *memory, for davit_free(), with or without a copy of what
+ * it holds, and the view is of that; otherwise NULL. */
+static davit_status to_host(const davit_mpi_grid *grid, dvt_view *view, bool copy, void **memory) {
+  int place = DAVIT_PAGEABLE;
+  const int u = view->unit;
+  const int64_t rows = dvt_grid_local(grid, view, u), cols = dvt_grid_local(grid, view, 1 - u);
+  *memory = NULL;
+  if (rows == 0 || cols == 0)
+    return DAVIT_SUCCESS;
+  DVT_TRY(davit_pointer_place(view->data, &place));
+  if (place < 0)
+    return DAVIT_SUCCESS;
+  const size_t bytes = davit_type_bytes(view->type);
+  DVT_TRY(davit_malloc((size_t)rows * (size_t)cols * bytes, DAVIT_PINNED, memory));
+  if (copy)
+    DVT_TRY(davit_copy_2d(rows, cols, bytes, view->data, view->stride[1 - u], *memory, rows));
+  view->data = *memory;
+  view->stride[1 - u] = rows;
+  return DAVIT_SUCCESS;
+}
+
+/* The way back, into the view as it was; nothing with NULL. */
+static davit_status from_host(const davit_mpi_grid *grid, const dvt_view *view, const void *memory) {
+  const int u = view->unit;
+  const int64_t rows = dvt_grid_local(grid, view, u), cols = dvt_grid_local(grid, view, 1 - u);
+  return memory ? davit_copy_2d(rows, cols, davit_type_bytes(view->type), memory, rows, view->data,
+                                view->stride[1 - u])
+                : DAVIT_SUCCESS;
+}
+
+dvt_view dvt_layout(const davit_mpi_grid *grid, const dvt_view *given, int axis, int unit) {
+  dvt_view view = {.axis = {axis, 1 - axis}, .unit = unit};
+  for (int d = 0; d < 2; d++)
+    view.distribution[d] = (dvt_distribution){
+        .n = given->distribution[d].n, .block = DVT_MPI_BLOCK, .count = grid->size[view.axis[d]]};
+  return view;
+}
+
+davit_status dvt_move(const davit_mpi_grid *grid, const dvt_view *from, dvt_view *to, void **memory) {
+  dvt_error failure = {.status = DAVIT_SUCCESS};
+  void *on_host = NULL;
+  dvt_view source = *from;
+  const int64_t rows = dvt_grid_local(grid, to, to->unit), cols = dvt_grid_local(grid, to, 1 - to->unit);
+  to->type = from->type;
+  to->stride[to->unit] = 1;
+  to->stride[1 - to->unit] = dvt_at_least(rows, 1);
+  dvt_error_keep(&failure, to_host(grid, &source, true, &on_host));
+  dvt_error_keep(
+      &failure, davit_malloc((size_t)rows * (size_t)cols * davit_type_bytes(to->type), DAVIT_PINNED, memory));
+  to->data = *memory;
+  const davit_status status = redistribute(grid, &source, to, &failure);
+  davit_free(on_host);
+  return status;
+}
+
+davit_status dvt_move_back(const davit_mpi_grid *grid, const dvt_view *from, const dvt_view *to) {
+  dvt_error failure = {.status = DAVIT_SUCCESS};
+  void *on_host = NULL;
+  dvt_view here = *to;
+  dvt_error_keep(&failure, to_host(grid, &here, false, &on_host)); /* all of it is written */
+  davit_status status = redistribute(grid, from, &here, &failure);
+  if (status == DAVIT_SUCCESS)
+    status = dvt_mpi_agree(grid->comm, from_host(grid, to, on_host));
+  davit_free(on_host);
+  return status;
+}
+
+davit_status dvt_fit(const davit_mpi_grid *grid, const dvt_distribution *outer, int axis, int unit,
+                     dvt_view *view, void **memory) {
+  *memory = NULL;
+  if (fits(view, outer, axis, unit))
+    return DAVIT_SUCCESS;
+  dvt_view to = dvt_layout(grid, view, axis, unit);
+  to.distribution[0] = *outer;
+  DVT_TRY(dvt_move(grid, view, &to, memory));
+  *view = to;
+  return DAVIT_SUCCESS;
 }

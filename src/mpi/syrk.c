@@ -6,24 +6,12 @@
 
 #include "src/base/arithmetic.h"
 #include "src/base/check.h"
-#include "src/mpi/mirror.h"
 #include "src/mpi/multiply.h"
-
-typedef struct update {
-  davit_mpi_grid *grid;
-  davit_type type;
-  char uplo;
-  int64_t n, k;
-  double alpha, beta;
-  dvt_view a, c; /* op(A), index 1 is the inner one */
-  int64_t width;
-  int devices[DVT_MPI_DEVICES], device_count;
-} update;
 
 /* ---- the triangle ---- */
 
 /* Of column l, by position: for 'L' the first row in the triangle, for 'U' the one after the last. */
-static int64_t edge_of(const update *u, int64_t l) {
+static int64_t edge_of(const dvt_product *u, int64_t l) {
   const int64_t j = dvt_distribution_index(&u->c.distribution[1], u->grid->at[1], l);
   return dvt_distribution_below(&u->c.distribution[0], u->grid->at[0], u->uplo == 'L' ? j : j + 1);
 }
@@ -38,8 +26,8 @@ DEFINE_MERGE(merge_double, double)
 
 /* What of columns from `first` on, rows from `row` to `end`, is in the triangle: the product, or NULL, + beta times
  * itself. `c` is the first of these elements of C; the product is contiguous. Both lie in the host's memory. */
-static void merge(const update *u, int64_t first, int64_t cols, int64_t row, int64_t end, const char *product,
-                  char *c, int64_t ldc) {
+static void merge(const dvt_product *u, int64_t first, int64_t cols, int64_t row, int64_t end,
+                  const char *product, char *c, int64_t ldc) {
   const size_t bytes = davit_type_bytes(u->type);
   for (int64_t l = 0; l < cols; l++) {
     const int64_t edge = dvt_at_most(dvt_at_least(edge_of(u, first + l), row), end);
@@ -55,8 +43,8 @@ static void merge(const update *u, int64_t first, int64_t cols, int64_t row, int
 }
 
 /* The same, wherever C lies. It comes to the host and goes back, the other triangle with it as it is. */
-static davit_status merge_anywhere(const update *u, int64_t first, int64_t cols, int64_t row, int64_t end,
-                                   const char *product) {
+static davit_status merge_anywhere(const dvt_product *u, int64_t first, int64_t cols, int64_t row,
+                                   int64_t end, const char *product) {
   const size_t bytes = davit_type_bytes(u->type);
   const int64_t ldc = u->c.stride[1], rows = end - row;
   char *c = u->c.data + (size_t)(row + first * ldc) * bytes;
@@ -84,7 +72,7 @@ static davit_status merge_anywhere(const update *u, int64_t first, int64_t cols,
 enum { LEAVES = 32, LEAF_MINIMUM = 16, DEVICE_LEAF_MINIMUM = 512 /* smaller products are slow on a GPU */ };
 
 typedef struct cover {
-  const update *u;
+  const dvt_product *u;
   int64_t first, leaf; /* of the local panel; columns that are not divided any more */
   dvt_block_range ranges[3 * LEAVES];
   int64_t count;
@@ -117,7 +105,7 @@ static void divide(cover *t, int64_t l0, int64_t l1, int64_t far) {
   divide(t, middle, l1, lower ? far : edge);
 }
 
-static davit_status divide_all(const update *u, dvt_local_panels *locals) {
+static davit_status divide_all(const dvt_product *u, dvt_local_panels *locals) {
   for (int i = 0; i < locals->count; i++) {
     dvt_local_panel *local = &locals->local[i];
     cover t = {.u = u, .first = local->first};
@@ -131,7 +119,7 @@ static davit_status divide_all(const update *u, dvt_local_panels *locals) {
 }
 
 /* What was computed separate from C. */
-static davit_status merge_strip(const update *u, const dvt_local_panels *locals,
+static davit_status merge_local(const dvt_product *u, const dvt_local_panels *locals,
                                 const dvt_local_panel *local) {
   void *memory = NULL;
   davit_status status = DAVIT_SUCCESS;
@@ -154,80 +142,56 @@ static davit_status merge_strip(const update *u, const dvt_local_panels *locals,
 
 /* ---- the whole ---- */
 
-static davit_status open(void *call, dvt_local_panels *locals) {
-  const update *u = call;
-  DVT_TRY(dvt_local_panels_open(locals, u->grid, u->type, dvt_grid_local(u->grid, &u->c, 0),
-                                dvt_grid_local(u->grid, &u->c, 1), u->c.data, u->c.stride[1], u->width,
-                                u->devices, u->device_count));
-  DVT_TRY(divide_all(u, locals));
-  return u->beta != 0 ? dvt_local_panels_load(locals) : DAVIT_SUCCESS;
+static davit_status merge_all(const dvt_product *u, const dvt_local_panels *locals) {
+  for (int i = 0; i < locals->count; i++)
+    DVT_TRY(merge_local(u, locals, &locals->local[i]));
+  return DAVIT_SUCCESS;
 }
 
-static davit_status compute(update *u, dvt_local_panels *locals) {
-  dvt_error failure = {.status = DAVIT_SUCCESS};
-  DVT_TRY(dvt_local_panels_agree(u->grid, locals, open, u));
-  DVT_TRY(dvt_multiply_mirrored(u->grid, locals, &u->a, &u->c, u->alpha, u->beta, &failure));
-  for (int i = 0; i < locals->count && failure.status == DAVIT_SUCCESS; i++)
-    dvt_error_keep(&failure, merge_strip(u, locals, &locals->local[i]));
-  dvt_error_keep(&failure, dvt_local_panels_close(locals));
-  return dvt_mpi_agree(u->grid->comm, dvt_error_report(&failure));
-}
-
-static davit_status run(update *u) {
-  void *a = NULL;
-  dvt_local_panels locals = {.count = 0};
-  if (u->alpha == 0 || u->k == 0) {
-    const int64_t rows = dvt_grid_local(u->grid, &u->c, 0), cols = dvt_grid_local(u->grid, &u->c, 1);
-    return u->beta == 1 ? DAVIT_SUCCESS
-                        : dvt_mpi_agree(u->grid->comm, merge_anywhere(u, 0, cols, 0, rows, NULL));
-  }
-  davit_status status = dvt_fit(u->grid, &u->c.distribution[0], 0, 0, &u->a, &a);
-  if (status == DAVIT_SUCCESS)
-    status = compute(u, &locals);
-  dvt_local_panels_close(&locals);
-  davit_free(a);
-  return status;
+static davit_status run(dvt_product *u) {
+  const int64_t rows = dvt_grid_local(u->grid, &u->c, 0), cols = dvt_grid_local(u->grid, &u->c, 1);
+  if (u->alpha != 0 && u->k > 0)
+    return dvt_multiply(u);
+  return u->beta == 1 ? DAVIT_SUCCESS
+                      : dvt_mpi_agree(u->grid->comm, merge_anywhere(u, 0, cols, 0, rows, NULL));
 }
 
 /* One process alone has no panels to broadcast. */
-static davit_status run_single(const update *u) {
+static davit_status run_single(const dvt_product *u) {
   const davit_level3_options options = {.devices = u->devices, .device_count = u->device_count};
   const char trans = u->a.unit == 0 ? 'N' : 'T';
-  const int64_t lda = dvt_view_ld(&u->a), ldc = dvt_view_ld(&u->c);
+  const int64_t n = u->c.distribution[0].n, lda = dvt_view_ld(&u->a), ldc = dvt_view_ld(&u->c);
   void *c = u->c.data;
+  const void *a = u->a.data;
   return u->type == DAVIT_FLOAT
-             ? davit_ssyrk(u->uplo, trans, u->n, u->k, (float)u->alpha,
-                           (const float *)(const void *)u->a.data, lda, (float)u->beta, c, ldc, &options)
-             : davit_dsyrk(u->uplo, trans, u->n, u->k, u->alpha, (const double *)(const void *)u->a.data, lda,
-                           u->beta, c, ldc, &options);
+             ? davit_ssyrk(u->uplo, trans, n, u->k, (float)u->alpha, a, lda, (float)u->beta, c, ldc, &options)
+             : davit_dsyrk(u->uplo, trans, n, u->k, u->alpha, a, lda, u->beta, c, ldc, &options);
 }
 
-static davit_status check(update *u, char *uplo, char *trans, const void *a, int64_t ia, int64_t ja,
-                          const int *desca, const void *c, int64_t ic, int64_t jc, const int *descc,
-                          const davit_mpi_options *options) {
-  DVT_TRY(dvt_check_letter("uplo", *uplo, "UL", uplo));
+static davit_status check(dvt_product *u, char *trans, int64_t n, const dvt_submatrix *a,
+                          const dvt_submatrix *c, const davit_mpi_options *options) {
+  DVT_TRY(dvt_check_letter("uplo", u->uplo, "UL", &u->uplo));
   DVT_TRY(dvt_check_trans("trans", u->type, *trans, trans));
-  DVT_TRY(dvt_check_length("n", u->n));
+  DVT_TRY(dvt_check_length("n", n));
   DVT_TRY(dvt_check_length("k", u->k));
+  u->digest = DVT_MPI_DIGEST_NUMBERS(u->type, u->uplo, *trans, n, u->k);
+  u->digest = DVT_MPI_DIGEST(DVT_MPI_DIGEST(u->digest, u->alpha), u->beta);
   const bool t = *trans == 'T';
-  DVT_TRY(dvt_grid_view(u->grid, u->type, "a", a, t ? u->k : u->n, t ? u->n : u->k, ia, ja, desca, &u->a));
-  DVT_TRY(dvt_grid_view(u->grid, u->type, "c", c, u->n, u->n, ic, jc, descc, &u->c));
+  DVT_TRY(dvt_grid_view(u->grid, u->type, "a", a, t ? u->k : n, t ? n : u->k, &u->a, &u->digest));
+  DVT_TRY(dvt_grid_view(u->grid, u->type, "c", c, n, n, &u->c, &u->digest));
   u->a = t ? dvt_view_transposed(&u->a) : u->a;
-  u->uplo = *uplo;
-  DVT_TRY(dvt_panel_width(options, u->k, &u->width));
-  return dvt_grid_devices(u->grid, options, u->devices, &u->device_count);
+  return dvt_grid_options(u->grid, options, u->k, &u->width, u->devices, &u->device_count);
 }
 
-static davit_status syrk(update *u, char uplo, char trans, const void *a, int64_t ia, int64_t ja,
-                         const int *desca, const void *c, int64_t ic, int64_t jc, const int *descc,
+static davit_status syrk(dvt_product *u, char trans, int64_t n, dvt_submatrix a, dvt_submatrix c,
                          const davit_mpi_options *options) {
   DVT_TRY(dvt_check_pointer("grid", u->grid));
   DVT_TRY(dvt_mpi_check(u->grid->comm));
-  const davit_status status = check(u, &uplo, &trans, a, ia, ja, desca, c, ic, jc, descc, options);
-  uint64_t digest = DVT_MPI_DIGEST_NUMBERS(u->type, uplo, trans, u->n, u->k, ia, ja, ic, jc, u->width);
-  digest = dvt_grid_digest(dvt_grid_digest(digest, desca), descc);
-  DVT_TRY(dvt_mpi_agree_on(u->grid->comm, status, DVT_MPI_DIGEST(DVT_MPI_DIGEST(digest, u->alpha), u->beta)));
-  if (u->n == 0)
+  u->divide = divide_all;
+  u->merge = merge_all;
+  const davit_status status = check(u, &trans, n, &a, &c, options);
+  DVT_TRY(dvt_mpi_agree_on(u->grid->comm, status, DVT_MPI_DIGEST(u->digest, u->width)));
+  if (n == 0)
     return DAVIT_SUCCESS;
   return dvt_grid_single(u->grid) ? run_single(u) : run(u);
 }
@@ -237,8 +201,9 @@ static davit_status syrk(update *u, char uplo, char trans, const void *a, int64_
                                         T alpha, const T *a, int64_t ia, int64_t ja, const int desca[9],     \
                                         T beta, T *c, int64_t ic, int64_t jc, const int descc[9],            \
                                         const davit_mpi_options *options) {                                  \
-    update u = {.grid = grid, .type = TYPE, .n = n, .k = k, .alpha = (double)alpha, .beta = (double)beta};   \
-    return syrk(&u, uplo, trans, a, ia, ja, desca, c, ic, jc, descc, options);                               \
+    dvt_product u = {grid, TYPE, uplo, (double)alpha, (double)beta, .k = k};                                 \
+    return syrk(&u, trans, n, (dvt_submatrix){a, ia, ja, desca}, (dvt_submatrix){c, ic, jc, descc},          \
+                options);                                                                                    \
   }
 DEFINE_SYRK(d, double, DAVIT_DOUBLE)
 DEFINE_SYRK(s, float, DAVIT_FLOAT)

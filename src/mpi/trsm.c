@@ -24,11 +24,8 @@ typedef struct solution {
 
   dvt_local_panels locals;
   dvt_panel panel; /* columns of op(A): the block on the diagonal, and those that are solved for later */
-  const dvt_shared
-      *shared;  /* where the process column shares what is solved in a step, if it is handed on, or NULL */
-  size_t bytes; /* of that */
-  char *x[DVT_MESSAGE_BUFFERS]; /* where MPI sends and receives it, otherwise */
-  int64_t solved, stored;       /* of the rank's rows, in the order in which they are solved */
+  dvt_channel x;   /* of the process column: what is solved in a step, if it is handed on */
+  int64_t solved, stored; /* of the rank's rows, in the order in which they are solved */
   dvt_error failure;
 } solution;
 
@@ -77,14 +74,7 @@ static int owner_of(const solution *s, const step *t) {
 /* The buffer of step i. The owner writes to shared memory when all have met in step i - 1; before that, at the end
  * of step i - 2, they have waited for what reads the buffer of step i - 4. */
 static char *buffer(const solution *s, const step *t, int64_t i) {
-  return s->shared ? dvt_panel_part(s->shared, owner_of(s, t), i, s->bytes) : s->x[i % DVT_MESSAGE_BUFFERS];
-}
-
-/* Waits for the column: what its owner wrote to shared memory is there for all. */
-static davit_status meet(const solution *s) {
-  MPI_Request all;
-  DVT_TRY(dvt_shared_publish(s->grid->line[0], &all));
-  return dvt_shared_await(1, &all);
+  return dvt_channel_part(&s->x, owner_of(s, t), i);
 }
 
 /* Down the process column, to where the solution of all columns is a contiguous matrix; in columns of it, so that no
@@ -95,14 +85,13 @@ static davit_status hand_on(solution *s, const step *t, char *x) {
   const int64_t height = t->end - t->begin, cols = (INT64_C(1) << 30) / height;
   if (t->corner.rows > 0 && s->locals.cols > 0)
     dvt_error_keep(&s->failure, dvt_local_panels_read(&s->locals, t->corner.row, t->corner.rows, x));
-  if (s->shared)
-    return meet(s);
-  for (int64_t j = 0; j < s->locals.cols; j += cols) {
+  for (int64_t j = 0; j < s->locals.cols && !s->x.shared; j += cols) {
     const int64_t width = dvt_at_most(s->locals.cols - j, cols);
     DVT_TRY_MPI(MPI_Bcast(x + (size_t)(j * height) * davit_type_bytes(s->type), (int)(width * height), type,
                           owner, s->grid->line[0]));
   }
-  return DAVIT_SUCCESS;
+  DVT_TRY(dvt_channel_publish(&s->x));
+  return dvt_channel_await(&s->x);
 }
 
 /* Many rows at once, because short columns are copied at a low rate. */
@@ -127,12 +116,12 @@ static davit_status solve(solution *s, int64_t panel, const step *t) {
 
 /* Takes A's blocks times the solution, which lies in `x` if it was handed on, from the rest. */
 static davit_status update(solution *s, int64_t panel, const step *t, const char *x) {
-  const bool here = s->shared && s->shared->separate && owner_of(s, t) == s->grid->at[0];
+  const bool here = s->x.shared && s->x.shared->separate && owner_of(s, t) == s->grid->at[0];
   const dvt_piece piece = {t->end - t->begin, t->end - t->begin, x, here};
   if (!is_handed_on(s))
     dvt_local_panels_take_rows(&s->locals, panel, t->corner.row);
   else if (t->rest.rows > 0)
-    DVT_TRY(dvt_local_panels_fetch_pieces(&s->locals, panel, 1, &piece));
+    DVT_TRY(dvt_local_panels_fetch_right(&s->locals, panel, &(dvt_right){.count = 1, .pieces = &piece}));
   return dvt_local_panels_multiply(&s->locals, panel, t->rest, -1, 1);
 }
 
@@ -161,25 +150,16 @@ static davit_status steps(solution *s) {
 
 static davit_status open(void *call, dvt_local_panels *locals) {
   solution *s = call;
-  const int64_t rows = dvt_grid_local(s->grid, &s->b, 0), cols = dvt_grid_local(s->grid, &s->b, 1);
-  const int64_t block = s->a.distribution[1].block, width = dvt_at_most(block, s->m);
-  DVT_TRY(dvt_local_panels_open(locals, s->grid, s->type, rows, cols, s->b.data, s->b.stride[1], width,
-                                s->devices, s->device_count));
+  const int64_t width = dvt_at_most(s->a.distribution[1].block, s->m);
+  DVT_TRY(dvt_local_panels_open(locals, s->grid, &s->b, width, s->devices, s->device_count));
   return s->alpha != 0 ? dvt_local_panels_load(locals) : DAVIT_SUCCESS;
 }
 
 /* Collective in the process column, all of which have as many columns. */
 static davit_status open_solutions(solution *s) {
-  if (!is_handed_on(s) || s->locals.cols == 0)
-    return DAVIT_SUCCESS;
-  s->bytes = (size_t)(s->locals.width * s->locals.cols) * davit_type_bytes(s->type);
-  DVT_TRY(dvt_panel_share(s->grid, 0, &s->locals.transport, s->bytes, &s->shared));
-  for (int i = 0; i < DVT_MESSAGE_BUFFERS && !s->shared; i++) {
-    void *memory = NULL;
-    dvt_error_keep(&s->failure, davit_malloc(s->bytes, s->locals.transport.place, &memory));
-    s->x[i] = memory;
-  }
-  return DAVIT_SUCCESS;
+  const size_t bytes = (size_t)(s->locals.width * s->locals.cols) * davit_type_bytes(s->type);
+  return dvt_channel_open(&s->x, s->grid, 0, is_handed_on(s) ? bytes : 0, 1, &s->locals.transport,
+                          &s->failure);
 }
 
 static davit_status compute(solution *s) {
@@ -198,17 +178,14 @@ static davit_status compute(solution *s) {
     dvt_error_keep(&s->failure, dvt_local_panels_store(&s->locals));
   dvt_error_keep(&s->failure, dvt_local_panels_close(&s->locals));
   dvt_panel_close(&s->panel);
-  for (int i = 0; i < DVT_MESSAGE_BUFFERS; i++)
-    davit_free(s->x[i]);
+  dvt_channel_close(&s->x);
   return status == DAVIT_SUCCESS ? dvt_mpi_agree(s->grid->comm, dvt_error_report(&s->failure)) : status;
 }
 
 static davit_status fit_a(solution *s, void **memory) {
   if (s->a.axis[0] == 0 && s->a.unit == 0 && dvt_has_square_blocks(&s->a))
     return DAVIT_SUCCESS;
-  dvt_view to = {.axis = {0, 1}, .unit = 0};
-  for (int d = 0; d < 2; d++)
-    to.distribution[d] = (dvt_distribution){.n = s->m, .block = DVT_MPI_BLOCK, .count = s->grid->size[d]};
+  dvt_view to = dvt_layout(s->grid, &s->a, 0, 0);
   DVT_TRY(dvt_move(s->grid, &s->a, &to, memory));
   s->a = to;
   return DAVIT_SUCCESS;
@@ -221,9 +198,8 @@ static davit_status run(solution *s) {
   const bool moved = given.axis[0] != 0 || given.unit != 0 ||
                      !dvt_distributions_equal(&given.distribution[0], &s->a.distribution[0]);
   if (status == DAVIT_SUCCESS && moved) {
-    dvt_view to = {.axis = {0, 1}, .unit = 0};
+    dvt_view to = dvt_layout(s->grid, &given, 0, 0);
     to.distribution[0] = s->a.distribution[0];
-    to.distribution[1] = (dvt_distribution){.n = s->n, .block = DVT_MPI_BLOCK, .count = s->grid->size[1]};
     status = dvt_move(s->grid, &given, &to, &b);
     s->b = to;
   }
@@ -242,12 +218,10 @@ static char other(char uplo) {
 
 typedef struct call {
   char side, uplo, transa, diag;
-  int64_t ia, ja, ib, jb;
-  const int *desca, *descb;
+  dvt_submatrix a, b;
 } call;
 
-static davit_status check(solution *s, call *c, const void *a, const void *b,
-                          const davit_mpi_options *options) {
+static davit_status check(solution *s, call *c, uint64_t *digest, const davit_mpi_options *options) {
   int64_t panel;
   DVT_TRY(dvt_check_letter("side", c->side, "LR", &c->side));
   DVT_TRY(dvt_check_letter("uplo", c->uplo, "UL", &c->uplo));
@@ -256,14 +230,15 @@ static davit_status check(solution *s, call *c, const void *a, const void *b,
   DVT_TRY(dvt_check_length("m", s->m));
   DVT_TRY(dvt_check_length("n", s->n));
   const int64_t order = c->side == 'L' ? s->m : s->n;
-  DVT_TRY(dvt_grid_view(s->grid, s->type, "a", a, order, order, c->ia, c->ja, c->desca, &s->a));
-  DVT_TRY(dvt_grid_view(s->grid, s->type, "b", b, s->m, s->n, c->ib, c->jb, c->descb, &s->b));
+  *digest = DVT_MPI_DIGEST_NUMBERS(s->type, c->side, c->uplo, c->transa, c->diag, s->m, s->n);
+  *digest = DVT_MPI_DIGEST(*digest, s->alpha);
+  DVT_TRY(dvt_grid_view(s->grid, s->type, "a", &c->a, order, order, &s->a, digest));
+  DVT_TRY(dvt_grid_view(s->grid, s->type, "b", &c->b, s->m, s->n, &s->b, digest));
   const bool transpose = (c->transa == 'T') != (c->side == 'R');
   s->a = transpose ? dvt_view_transposed(&s->a) : s->a;
   s->uplo = transpose ? other(c->uplo) : c->uplo;
   s->diag = c->diag;
-  DVT_TRY(dvt_panel_width(options, order, &panel));
-  return dvt_grid_devices(s->grid, options, s->devices, &s->device_count);
+  return dvt_grid_options(s->grid, options, order, &panel, s->devices, &s->device_count);
 }
 
 /* One process alone has no panels to broadcast. */
@@ -278,14 +253,11 @@ static davit_status run_single(const solution *s, const call *c) {
                                               lda, b, ldb, &options);
 }
 
-static davit_status trsm(solution *s, call *c, const void *a, const void *b,
-                         const davit_mpi_options *options) {
+static davit_status trsm(solution *s, call *c, const davit_mpi_options *options) {
+  uint64_t digest = 0;
   DVT_TRY(dvt_check_pointer("grid", s->grid));
   DVT_TRY(dvt_mpi_check(s->grid->comm));
-  const davit_status status = check(s, c, a, b, options);
-  uint64_t digest = DVT_MPI_DIGEST_NUMBERS(s->type, c->side, c->uplo, c->transa, c->diag, s->m, s->n, c->ia,
-                                           c->ja, c->ib, c->jb);
-  digest = dvt_grid_digest(dvt_grid_digest(DVT_MPI_DIGEST(digest, s->alpha), c->desca), c->descb);
+  const davit_status status = check(s, c, &digest, options);
   DVT_TRY(dvt_mpi_agree_on(s->grid->comm, status, digest));
   if (s->m == 0 || s->n == 0)
     return DAVIT_SUCCESS;
@@ -306,8 +278,8 @@ static davit_status trsm(solution *s, call *c, const void *a, const void *b,
                                         const int desca[9], T *b, int64_t ib, int64_t jb,                    \
                                         const int descb[9], const davit_mpi_options *options) {              \
     solution s = {.grid = grid, .type = TYPE, .m = m, .n = n, .alpha = (double)alpha};                       \
-    call c = {side, uplo, transa, diag, ia, ja, ib, jb, desca, descb};                                       \
-    return trsm(&s, &c, a, b, options);                                                                      \
+    call c = {side, uplo, transa, diag, {a, ia, ja, desca}, {b, ib, jb, descb}};                             \
+    return trsm(&s, &c, options);                                                                            \
   }
 DEFINE_TRSM(d, double, DAVIT_DOUBLE)
 DEFINE_TRSM(s, float, DAVIT_FLOAT)

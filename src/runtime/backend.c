@@ -14,11 +14,8 @@
 #include "src/base/fork.h"
 #include "src/base/team.h"
 #include "src/base/thread.h"
-#include "src/runtime/stop.h"
 #include "src/runtime/trace.h"
 
-/* The library's own; others register by constructors, before there are threads. */
-extern dvt_backend dvt_backend_openmp, dvt_backend_threads;
 static dvt_backend *registered;
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -164,6 +161,12 @@ const char *davit_backend_string(void) {
   return backend ? backend->name : "none";
 }
 
+static void (*at_stop)(void);
+
+void dvt_on_stop(void (*function)(void)) {
+  at_stop = function;
+}
+
 void dvt_backend_hold(void) {
   atomic_fetch_add(&open_lanes, 1);
   if (dvt_ending_is_late()) /* at_exit() may have seen no lane */
@@ -186,7 +189,9 @@ davit_status davit_finalize(void) {
   } else if (backend) {
     backend->stop();
     atomic_store(&running, NULL);
-    dvt_stopped();
+    dvt_records_trim();
+    if (at_stop)
+      at_stop();
   }
   if (status == DAVIT_SUCCESS)
     status = dvt_trace_finish();

@@ -28,7 +28,28 @@ typedef struct dvt_backend {
   struct dvt_backend *next; /* of the registered ones */
 } dvt_backend;
 
+/* The library's own; others register by constructors, before there are threads. */
+extern dvt_backend dvt_backend_openmp, dvt_backend_threads;
 void dvt_backend_register(dvt_backend *backend);
+
+/* Runs a command to its end on the calling thread, as "threads" does, when everything before it on its lane is over. */
+void dvt_command_run(dvt_command *command);
+
+/* ---- the back end that is a graph of OpenMP tasks, and regions for the others ---- */
+
+/* For a back end that runs a lane's commands itself: a DVT_REGION command of a lane whose earlier commands
+ * are over. The generator emits the region, because OpenMP gives `depend` a meaning among its own tasks only;
+ * returns when the region is over. */
+void dvt_region_run_alone(dvt_command *command);
+
+/* Must come before the first DVT_REGION command. Fails where there can be no generator. */
+davit_status dvt_region_prepare(void);
+
+/* The process ends: regions that are under way are waited for (src/base/ending.h), and nothing of the graph, if there
+ * is one, enters the OpenMP runtime after this. */
+void dvt_graph_leave(void);
+
+/* ---- the library ---- */
 
 /* Starts the library on first use, with the back end named by DAVIT_BACKEND. The default is "openmp", or
  * "threads" where OpenMP has no second thread to give. */
@@ -36,6 +57,9 @@ davit_status dvt_start(void);
 
 /* The back end that runs; NULL before the start. */
 const dvt_backend *dvt_backend_running(void);
+
+/* What is done each time the library has stopped. One function, by a constructor: memory's. */
+void dvt_on_stop(void (*function)(void));
 
 /* Counts open lanes: the library cannot be stopped while there are any. */
 void dvt_backend_hold(void);

@@ -16,7 +16,6 @@
 #include "src/base/ending.h"
 #include "src/base/fork.h"
 #include "src/base/thread.h"
-#include "src/runtime/backend_openmp.h"
 #include "src/runtime/batch.h"
 #include "src/runtime/generator.h"
 #include "src/runtime/pool.h"
@@ -69,7 +68,7 @@ static dvt_command *pass_waits(dvt_lane *lane, dvt_command **last, bool *known, 
 }
 
 /* The lane's next batch; false if it must wait. */
-static bool find_segment(dvt_lane *lane, dvt_batch *s) {
+static bool find_batch(dvt_lane *lane, dvt_batch *s) {
   dvt_lane_state *t = dvt_lane_state_of(lane);
   bool known, there;
   *s = (dvt_batch){.lane = lane, .first = t->first, .kind = DVT_WAIT};
@@ -99,19 +98,6 @@ static bool find_segment(dvt_lane *lane, dvt_batch *s) {
   return true;
 }
 
-static dvt_executor carrier_of(const dvt_batch *s) {
-  switch (s->kind) {
-  case DVT_REGION:
-    return DVT_EMITTED;
-  case DVT_TRANSFER:
-  case DVT_BLOCKING:
-  case DVT_STAGED:
-    return DVT_DETACHED;
-  default:
-    return DVT_PLAIN;
-  }
-}
-
 /* The function of a region has ended the thread: what the lane has besides is generated later. */
 static void relist(void *lane) {
   if (lane)
@@ -119,13 +105,12 @@ static void relist(void *lane) {
 }
 
 static void generate(const dvt_batch *s, bool more) {
-  const dvt_executor by = carrier_of(s);
-  if (by != DVT_EMITTED) {
-    dvt_task_generate(s, by);
+  if (s->kind != DVT_REGION) {
+    dvt_task_generate(s);
     return;
   }
   pthread_cleanup_push(relist, more ? s->lane : NULL);
-  dvt_task_generate(s, by);
+  dvt_task_generate(s);
   pthread_cleanup_pop(0);
 }
 
@@ -140,7 +125,7 @@ static void advance(dvt_lane *lane, int *left) {
       activate(lane);
       return;
     }
-    if (!find_segment(lane, &s))
+    if (!find_batch(lane, &s))
       return;
     t->first = s.last->next;
     t->flushed = NULL;
@@ -180,26 +165,18 @@ static void submit(dvt_command *command) {
   dvt_generator_send(&command->message);
 }
 
-static void take_released(void) {
-  dvt_lane *list = dvt_lane_state_take_released();
-  activate_all(&list);
+/* A lane that was held. */
+static void take_lane(dvt_message *go_on) {
+  activate(((dvt_lane_state *)go_on)->lane);
 }
 
-/* The process ends; the generator says that it has heard. */
-static atomic_bool generates_no_more;
-static bool has_answered; /* the generator's */
-static sem_t heard;
+static atomic_bool generates_no_more; /* the process ends */
 
 /* After TURN batches tasks that have become ready have theirs. */
 static bool turn(void) {
   int left = TURN;
-  if (atomic_load_explicit(&generates_no_more, memory_order_acquire)) {
-    if (!has_answered)
-      sem_post(&heard);
-    has_answered = true;
+  if (atomic_load_explicit(&generates_no_more, memory_order_acquire))
     return false;
-  }
-  take_released();
   const bool any = active;
   while (active && left > 0) {
     dvt_lane *lane = active;
@@ -211,18 +188,10 @@ static bool turn(void) {
   return any;
 }
 
-static bool is_waiting(void) {
-  if (atomic_load(&generates_no_more))
-    return !has_answered;
-  return active || dvt_lane_state_any_released();
-}
-
-static const dvt_generator_work work = {turn, is_waiting};
-
 /* ---- the back ends ---- */
 
 static davit_status start(void) {
-  return dvt_generator_start(&work, false);
+  return dvt_generator_start(turn, false);
 }
 
 static void take_lone(dvt_message *message) {
@@ -243,7 +212,7 @@ static void run_lone(dvt_command *command) {
 }
 
 void dvt_region_run_alone(dvt_command *command) {
-  const davit_status status = dvt_generator_start(&work, true);
+  const davit_status status = dvt_generator_start(turn, true);
   if (status == DAVIT_SUCCESS)
     run_lone(command);
   else
@@ -256,7 +225,7 @@ davit_status dvt_region_prepare(void) {
     return davit_fail(DAVIT_UNSUPPORTED, "nowait regions do not run in a child after fork()");
   if (dvt_thread_is_last())
     return davit_fail(DAVIT_UNSUPPORTED, "nowait regions do not run when the process ends");
-  return dvt_generator_start(&work, true);
+  return dvt_generator_start(turn, true);
 }
 
 static void stop(void) {
@@ -275,12 +244,20 @@ static void leave_from_generator(void) {
   }
 }
 
+static sem_t heard;
+
+static void answer(dvt_message *last) {
+  (void)last;
+  sem_post(&heard);
+}
+
 /* Regions that are under way may be behind a task that is over, which only the generator makes known. So it goes on,
  * but generates nothing, until they have ended. If it does not answer, it is blocked in the function of a region. */
 static void leave_from_elsewhere(void) {
+  static dvt_message last = {.take = answer};
   sem_init(&heard, 0, 0);
   atomic_store(&generates_no_more, true);
-  dvt_generator_wake();
+  dvt_generator_send(&last);
   dvt_ending_await(&heard);
   dvt_ending_wait();
 }
@@ -298,6 +275,8 @@ static davit_status open_lane(dvt_lane *lane) {
   if (!made)
     return DAVIT_OUT_OF_HOST_MEMORY;
   lane->issues_records = lane->stream != NULL;
+  made->lane = lane;
+  made->go_on.take = take_lane;
   made->end = &made->first;
   atomic_store(&made->held, -1);
   lane->backend = made;

@@ -4,13 +4,10 @@
  * The thread takes the lane's commands one by one; work for the device stream is launched and waited for
  * before the next command, so that records are simply the thread's own progress. Idle threads and threads
  * that wait for a record sleep on condition variables. */
-#include "src/runtime/backend_threads.h"
-
 #include <stdlib.h>
 
 #include "src/base/allocate.h"
 #include "src/base/ending.h"
-#include "src/runtime/backend_openmp.h"
 #include "src/runtime/command.h"
 #include "src/runtime/generator.h"
 #include "src/runtime/pool.h"
@@ -41,9 +38,7 @@ static dvt_command *take(lane_thread *self) {
 
 /* The calling thread is inside. */
 static void flush(dvt_lane *lane) {
-  const davit_status status = dvt_stream_synchronize(lane->stream);
-  if (status != DAVIT_SUCCESS)
-    dvt_lane_fail(lane, status, davit_last_error());
+  dvt_lane_check(lane, dvt_stream_synchronize(lane->stream));
 }
 
 static void run_streamed(dvt_command *command) {
@@ -77,6 +72,8 @@ void dvt_command_run(dvt_command *command) {
     break;
   case DVT_RECORD:
     dvt_command_finish_record(command);
+    break;
+  case DVT_FLUSH: /* nobody but the task graph has any */
     break;
   case DVT_WAIT:
     dvt_command_begin_wait(command, NULL);
@@ -122,6 +119,13 @@ static void submit(dvt_command *command) {
   pthread_mutex_unlock(&self->lock);
 }
 
+static void free_thread(lane_thread *self) {
+  sem_destroy(&self->left);
+  pthread_mutex_destroy(&self->lock);
+  pthread_cond_destroy(&self->changed);
+  free(self);
+}
+
 static davit_status open_lane(dvt_lane *lane) {
   lane_thread *self = dvt_allocate(1, sizeof *self);
   if (!self)
@@ -134,10 +138,7 @@ static davit_status open_lane(dvt_lane *lane) {
   const davit_status status = dvt_pool_run(loop, self);
   if (status == DAVIT_SUCCESS)
     return status;
-  sem_destroy(&self->left);
-  pthread_mutex_destroy(&self->lock);
-  pthread_cond_destroy(&self->changed);
-  free(self);
+  free_thread(self);
   return status;
 }
 
@@ -149,10 +150,7 @@ static void close_lane(dvt_lane *lane) {
   pthread_mutex_unlock(&self->lock);
   while (sem_wait(&self->left) != 0) {
   }
-  sem_destroy(&self->left);
-  pthread_mutex_destroy(&self->lock);
-  pthread_cond_destroy(&self->changed);
-  free(self);
+  free_thread(self);
 }
 
 static bool is_idle(dvt_lane *lane) {

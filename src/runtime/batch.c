@@ -13,8 +13,6 @@
 
 enum { PLACED = -1 }; /* in place of the number of commands: one that the graph was not given */
 
-static _Atomic(dvt_lane *) released; /* held lanes that may go on */
-
 /* ---- how many batches of a lane are in the graph ---- */
 
 bool dvt_lane_state_count_in(dvt_lane *lane, int commands) {
@@ -30,12 +28,8 @@ static void count_out(dvt_lane *lane) {
   dvt_lane_state *t = dvt_lane_state_of(lane);
   const int left = atomic_fetch_sub(&t->tasks, 1) - 1;
   int held = atomic_load(&t->held);
-  if (held < 0 || left > held || !atomic_compare_exchange_strong(&t->held, &held, -1))
-    return;
-  t->next = atomic_load_explicit(&released, memory_order_relaxed);
-  while (!atomic_compare_exchange_weak(&released, &t->next, lane)) {
-  }
-  dvt_generator_wake();
+  if (held >= 0 && left <= held && atomic_compare_exchange_strong(&t->held, &held, -1))
+    dvt_generator_send(&t->go_on);
 }
 
 /* The last that the runner of a batch does: afterwards the next command may be placed by any thread, and the lane be
@@ -54,14 +48,6 @@ bool dvt_lane_state_hold(dvt_lane *lane, int tasks) {
   atomic_store(&t->held, tasks);
   int held = tasks;
   return atomic_load(&t->tasks) > tasks || !atomic_compare_exchange_strong(&t->held, &held, -1);
-}
-
-dvt_lane *dvt_lane_state_take_released(void) {
-  return atomic_exchange(&released, NULL);
-}
-
-bool dvt_lane_state_any_released(void) {
-  return atomic_load(&released);
 }
 
 /* ---- running ---- */
@@ -96,9 +82,7 @@ static void begin(dvt_command *first) {
     if (lane->stream && dvt_record_known(c->record) == DVT_RECORD_ISSUED && c->record->event) {
       dvt_lane_state_of(lane)->in_stream = true;
       dvt_command_begin_wait(c, lane->stream);
-      davit_status status = dvt_stream_wait(lane->stream, c->record->event);
-      if (status != DAVIT_SUCCESS)
-        dvt_lane_fail(lane, status, davit_last_error());
+      dvt_lane_check(lane, dvt_stream_wait(lane->stream, c->record->event));
     }
     dvt_command_end(c, dvt_lane_state_of(lane)->in_stream ? lane->stream : NULL);
     dvt_command_pass_failure(c);
@@ -117,12 +101,12 @@ static void record_in_stream(dvt_command *command) {
     dvt_lane_fail(lane, status, davit_last_error());
     dvt_stream_synchronize(lane->stream); /* with no event to be had, the thread itself waits */
     dvt_command_finish_record(command);
-  } else if (atomic_load(&lane->failed)) {
-    status = dvt_lane_error(lane);
-    dvt_record_fail_at(command->record, event, status, davit_last_error());
-  } else {
-    dvt_record_issue(command->record, event);
+    return;
   }
+  status = dvt_lane_error(lane);
+  if (status != DAVIT_SUCCESS)
+    dvt_record_fail_pending(command->record, status, davit_last_error());
+  dvt_record_issue(command->record, event);
 }
 
 /* The command that a thread has come to in a batch. */
@@ -149,7 +133,7 @@ static void run_from(position *p) {
         dvt_ending_leave();
       break; /* the batch's last */
     }
-    if (c->kind != DVT_WAIT)
+    if (c->kind != DVT_WAIT && c->kind != DVT_FLUSH)
       dvt_command_work(c);
     if (!c->next)
       count_out(lane);
@@ -295,10 +279,12 @@ static void run_blocking(void *argument) {
 /* Without a thread the lane is stopped, and its commands return at once. They call no device, as the stream
  * is empty, so this may run in a callback of the device runtime. */
 static void hand_over(dvt_command *first) {
-  const davit_status status = dvt_pool_run(run_blocking, first);
-  if (status == DAVIT_SUCCESS)
-    return;
-  dvt_lane_fail(first->lane, status, davit_last_error());
+  if (first->kind != DVT_FLUSH) {
+    const davit_status status = dvt_pool_run(run_blocking, first);
+    if (status == DAVIT_SUCCESS)
+      return;
+    dvt_lane_fail(first->lane, status, davit_last_error());
+  }
   run_blocking(first);
 }
 
@@ -326,32 +312,32 @@ static void go_on_staging(dvt_command *first, dvt_command *c) {
   dvt_generator_hurry(-1);
 }
 
-/* Calls `then(argument)` when the lane's stream is empty: at once, or from a thread of the device runtime. */
-static void when_drained(dvt_lane *lane, dvt_notify then, void *argument) {
-  dvt_lane_state *t = dvt_lane_state_of(lane);
+static void start_drained(void *argument, davit_status status) {
+  dvt_command *first = argument;
+  dvt_lane_check(first->lane, status);
+  hand_over(first);
+}
+
+/* When the lane's stream is empty: at once, or from a thread of the device runtime. */
+static void hand_over_drained(dvt_command *first) {
+  dvt_stream *stream = first->lane->stream;
+  dvt_lane_state *t = dvt_lane_state_of(first->lane);
   dvt_device_event *event = NULL;
-  bool flushed = !t->in_stream && !atomic_load(&lane->shared);
+  bool flushed = !t->in_stream;
   davit_status status = DAVIT_SUCCESS;
   if (!flushed)
-    status = dvt_stream_query(lane->stream, &flushed);
+    status = dvt_stream_query(stream, &flushed);
   t->in_stream = false;
   if (status == DAVIT_SUCCESS && !flushed)
-    status = dvt_stream_record(lane->stream, &event);
+    status = dvt_stream_record(stream, &event);
   if (event) {
-    status = dvt_device_event_notify(event, then, argument);
+    status = dvt_device_event_notify(event, start_drained, first);
     dvt_device_event_free(
         event); /* the notification has its place in the stream; the event may be recorded anew */
     if (status == DAVIT_SUCCESS)
       return;
   }
-  then(argument, status);
-}
-
-static void start_drained(void *argument, davit_status status) {
-  dvt_command *first = argument;
-  if (status != DAVIT_SUCCESS)
-    dvt_lane_fail(first->lane, status, davit_last_error());
-  hand_over(first);
+  start_drained(first, status);
 }
 
 void dvt_batch_start(dvt_command *first) {
@@ -365,30 +351,8 @@ void dvt_batch_start(dvt_command *first) {
     dvt_generator_hurry(1);
     go_on_staging(first, work);
   } else {
-    when_drained(first->lane, start_drained, first);
+    hand_over_drained(first);
   }
-  dvt_ending_leave();
-}
-
-static void take_drain(dvt_message *over) {
-  dvt_flush *flush = (dvt_flush *)over;
-  if (dvt_generator_fulfil(&flush->task, over))
-    free(flush);
-}
-
-static void flushed(void *argument, davit_status status) {
-  dvt_flush *flush = argument;
-  if (status != DAVIT_SUCCESS)
-    dvt_lane_fail(flush->lane, status, davit_last_error());
-  count_out(flush->lane);
-  flush->over.take = take_drain;
-  dvt_generator_send(&flush->over);
-}
-
-void dvt_flush_start(dvt_flush *flush) {
-  if (!come_to_device())
-    return;
-  when_drained(flush->lane, flushed, flush);
   dvt_ending_leave();
 }
 
@@ -407,32 +371,32 @@ void dvt_batch_end_regions(dvt_command *first) {
 
 /* ---- callbacks: the end of a record in a stream, for lanes of host threads ---- */
 
-static void take_bridge(dvt_message *over) {
+static void take_callback(dvt_message *over) {
   dvt_record *record = (dvt_record *)((char *)over - offsetof(dvt_record, callback_over));
   if (dvt_generator_fulfil(&record->callback, over))
     dvt_record_drop(record);
 }
 
-static void bridge_reached(void *argument, davit_status status) {
+static void callback_reached(void *argument, davit_status status) {
   dvt_record *record = argument;
   dvt_record_finish(record, status, davit_last_error());
-  record->callback_over.take = take_bridge;
+  record->callback_over.take = take_callback;
   dvt_generator_send(&record->callback_over);
 }
 
-static void start_bridge(dvt_record *record) {
+static void start_callback(dvt_record *record) {
   if (dvt_record_query(record) != DVT_RECORD_ISSUED) {
-    bridge_reached(record, DAVIT_SUCCESS); /* over already: finishing again changes nothing */
+    callback_reached(record, DAVIT_SUCCESS); /* over already: finishing again changes nothing */
     return;
   }
-  davit_status status = dvt_device_event_notify(record->event, bridge_reached, record);
+  davit_status status = dvt_device_event_notify(record->event, callback_reached, record);
   if (status != DAVIT_SUCCESS)
-    bridge_reached(record, status);
+    callback_reached(record, status);
 }
 
 void dvt_callback_start(dvt_record *record) {
   if (!come_to_device())
     return;
-  start_bridge(record);
+  start_callback(record);
   dvt_ending_leave();
 }

@@ -20,10 +20,12 @@
 /* A lane's side of the graph. What is not atomic is the generator's while commands are not over, but for in_stream, and
  * else that of whoever places a command. */
 typedef struct dvt_lane_state {
+  dvt_message go_on; /* to the generator: at most `held` batches are left */
+  dvt_lane *lane;
   dvt_command *first, **end; /* not generated yet */
   dvt_command *flushed;      /* the first one, if the stream has been waited for before it */
-  dvt_lane *next;            /* in one list: active, parked at a record, or released */
-  bool listed;               /* it is in one of them */
+  dvt_lane *next;            /* in one list: active, or parked at a record */
+  bool listed;               /* it is in one of them, or held */
   bool certain;              /* the newest task is a region, whose outcome is known: it cannot fail */
   bool in_stream;            /* the stream may hold work; for whoever runs the lane's newest command */
   unsigned long long taken;  /* commands of batches that have been generated */
@@ -60,13 +62,8 @@ void dvt_lane_state_settle(dvt_lane *lane);
 /* In the generator, when a batch of so many commands is generated; whether all those before it are over. */
 bool dvt_lane_state_count_in(dvt_lane *lane, int commands);
 
-/* True if the generator has to wait until at most `tasks` of the lane's batches are left. The lane is then
- * among the released ones when they are. */
+/* True if the generator has to wait until at most `tasks` of the lane's batches are left. It is told when they are. */
 bool dvt_lane_state_hold(dvt_lane *lane, int tasks);
-
-/* Takes the released lanes, linked by their states' `next`; and whether there are any. */
-dvt_lane *dvt_lane_state_take_released(void);
-bool dvt_lane_state_any_released(void);
 
 /* ---- running ---- */
 
@@ -79,16 +76,6 @@ void dvt_batch_start(dvt_command *first);
 
 /* Ends a batch of regions, which are over; first->last must be set. */
 void dvt_batch_end_regions(dvt_command *first);
-
-/* Has the task fulfilled when the lane's stream is empty, and counts out a batch that has no commands. */
-typedef struct dvt_flush {
-  dvt_message over;
-  dvt_lane *lane;
-  dvt_detached task;
-} dvt_flush;
-
-/* Frees the flush. */
-void dvt_flush_start(dvt_flush *flush);
 
 /* A callback: finishes a record in a stream and has its task fulfilled when the device has reached it. Drops
  * a reference to the record. */

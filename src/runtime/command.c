@@ -6,6 +6,7 @@
 
 #include "offload/runtime/device.h"
 #include "offload/runtime/profile.h"
+#include "src/base/allocate.h"
 #include "src/base/cancel.h"
 #include "src/base/ending.h"
 #include "src/base/fork.h"
@@ -40,6 +41,11 @@ void dvt_lane_fail(dvt_lane *lane, davit_status status, const char *message) {
   }
 }
 
+void dvt_lane_check(dvt_lane *lane, davit_status status) {
+  if (status != DAVIT_SUCCESS)
+    dvt_lane_fail(lane, status, davit_last_error());
+}
+
 /* Whether the lane is stopped, by itself or with its company. */
 static bool is_stopped(dvt_lane *lane) {
   const dvt_company *company = lane->company;
@@ -57,13 +63,13 @@ davit_status dvt_lane_error(dvt_lane *lane) {
   return dvt_error_report(&error);
 }
 
-bool dvt_lane_wants_stream(const dvt_lane *lane) {
-  return dvt_device_find(lane->device)->ordinal >= 0;
+bool dvt_lane_has_stream(int device) {
+  return dvt_device_find(device)->ordinal >= 0;
 }
 
 bool dvt_lane_is_gpu(const dvt_lane *lane) {
   return dvt_ending_is_guarded() &&
-         (dvt_lane_wants_stream(lane) || !dvt_device_find(lane->device)->shares_host_memory);
+         (dvt_lane_has_stream(lane->device) || !dvt_device_find(lane->device)->shares_host_memory);
 }
 
 bool dvt_lane_stream_is_idle(void *argument) {
@@ -71,8 +77,7 @@ bool dvt_lane_stream_is_idle(void *argument) {
   bool idle = false;
   DVT_INSIDE;
   const davit_status status = dvt_stream_query(lane->stream, &idle);
-  if (status != DAVIT_SUCCESS)
-    dvt_lane_fail(lane, status, davit_last_error());
+  dvt_lane_check(lane, status);
   return idle || status != DAVIT_SUCCESS;
 }
 
@@ -121,6 +126,21 @@ davit_status dvt_host_form(dvt_form form, const dvt_site *site, const void *argu
   return !may_lead && hand_over(&h) ? dvt_error_report(&h.error) : run_in_team(form, site, arguments);
 }
 
+dvt_command *dvt_command_new(dvt_lane *lane, dvt_command_kind kind, size_t bytes) {
+  dvt_command *command = dvt_allocate_raw(offsetof(dvt_command, arguments) + bytes);
+  if (!command)
+    return NULL;
+  command->next = NULL;
+  command->lane = lane;
+  command->kind = kind;
+  command->work = NULL;
+  command->record = NULL;
+  command->span = NULL;
+  command->task.event = 0;
+  command->beside = false;
+  return command;
+}
+
 static bool is_host_form(const dvt_command *command) {
   return !command->stream && command->threads > 0;
 }
@@ -153,28 +173,33 @@ void dvt_command_end(dvt_command *command, dvt_stream *stream) {
   end_span(command, stream, false);
 }
 
-static void work_in_trace(dvt_command *command) {
+/* Where the command runs. Its span begins, `traced` by that stream. */
+static dvt_site begin(dvt_command *command, dvt_span *span, dvt_stream *traced) {
   dvt_lane *lane = command->lane;
-  dvt_span *span = command->kind == DVT_REGION ? NULL : command->span;
-  dvt_stream *traced = command->kind == DVT_STREAMED ? lane->stream : NULL;
   dvt_site site = lane->site;
   site.stream = command->stream ? lane->stream : NULL;
   site.threads = command->threads;
-  dvt_lane *outer = current;
-  if (command->kind != DVT_STREAMED)
-    current = lane;
   dvt_order_after(command);
   dvt_order_after(lane);
   if (span)
     dvt_span_begin(span, traced);
   dvt_error_clear();
+  return site;
+}
+
+static void work_in_trace(dvt_command *command) {
+  dvt_lane *lane = command->lane, *outer = current;
+  dvt_span *span = command->kind == DVT_REGION ? NULL : command->span;
+  dvt_stream *traced = command->kind == DVT_STREAMED ? lane->stream : NULL;
+  if (command->kind != DVT_STREAMED)
+    current = lane;
+  const dvt_site site = begin(command, span, traced);
   dvt_profile_push(command->name);
   davit_status status = work(command, &site);
   dvt_profile_pop();
   dvt_order_before(lane);
   current = outer;
-  if (status != DAVIT_SUCCESS)
-    dvt_lane_fail(lane, status, davit_last_error());
+  dvt_lane_check(lane, status);
   if (span)
     end_span(command, traced, false);
 }
@@ -196,20 +221,13 @@ void dvt_command_function_ended(void) {
 /* The calling thread is inside. */
 bool dvt_command_stage(dvt_command *command, void (*over)(void *argument, davit_status status),
                        void *argument) {
-  dvt_lane *lane = command->lane;
-  if (is_stopped(lane)) {
+  if (is_stopped(command->lane)) {
     end_span(command, NULL, true);
     return false;
   }
-  dvt_site site = lane->site;
-  site.stream = lane->stream;
+  dvt_site site = begin(command, command->span, NULL);
   site.over = over;
   site.argument = argument;
-  dvt_order_after(command);
-  dvt_order_after(lane);
-  if (command->span)
-    dvt_span_begin(command->span, NULL);
-  dvt_error_clear();
   command->range = dvt_profile_begin(command->name);
   const davit_status status = work(command, &site);
   if (status != DAVIT_SUCCESS)
@@ -219,8 +237,7 @@ bool dvt_command_stage(dvt_command *command, void (*over)(void *argument, davit_
 
 void dvt_command_staged(dvt_command *command, davit_status status) {
   dvt_profile_end(command->range);
-  if (status != DAVIT_SUCCESS)
-    dvt_lane_fail(command->lane, status, davit_last_error());
+  dvt_lane_check(command->lane, status);
   dvt_order_before(command->lane);
   end_span(command, NULL, false);
 }

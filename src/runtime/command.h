@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Commands, and lanes as the back ends that carry them out see them. lane.h is what others do with a lane.
  *
- * A lane is an in-order sequence of commands on one device. A command is of one of seven kinds:
+ * A lane is an in-order sequence of commands on one device. A command is of one of eight kinds:
  *   STREAMED  enqueues work on the lane's device stream and returns at once;
  *   STAGED    begins work that host threads go on with, on the lane's stream: copies of pageable memory;
  *   REGION    emits target regions: `target nowait depend(inout: *site->order)`. Runs on the thread that
@@ -10,7 +10,8 @@
  *   TRANSFER  the same, but neither waits for another command nor opens a team of host threads: copies,
  *             regions of devices with memory of their own;
  *   RECORD    sets a record at this point;
- *   WAIT      holds the lane until a record is reached.
+ *   WAIT      holds the lane until a record is reached;
+ *   FLUSH     holds it until its stream is empty, before regions: the task graph's own.
  * A lane has a stream where its device is NVIDIA's; lanes without a stream take neither STREAMED nor STAGED commands.
  *
  * A back end (backend.h) takes commands. Whatever the back end, errors go the same way: the first
@@ -26,7 +27,6 @@
 
 #include "src/base/operation.h"
 #include "src/runtime/backend.h"
-#include "src/runtime/message.h"
 #include "src/runtime/record.h"
 #include "src/runtime/trace.h"
 
@@ -39,7 +39,8 @@ typedef enum dvt_command_kind {
   DVT_BLOCKING,
   DVT_TRANSFER,
   DVT_RECORD,
-  DVT_WAIT
+  DVT_WAIT,
+  DVT_FLUSH
 } dvt_command_kind;
 
 /* What the task graph reads of a command before its turn comes first. */
@@ -103,8 +104,8 @@ struct dvt_lane {
 /* The lane whose command, other than a STREAMED one, the calling thread is running; NULL if none. */
 dvt_lane *dvt_lane_current(void);
 
-/* Whether the lane's device has streams. */
-bool dvt_lane_wants_stream(const dvt_lane *lane);
+/* Whether lanes of the device have streams. */
+bool dvt_lane_has_stream(int device);
 
 /* Whether work of the lane may call a GPU's runtime, and has to enter (src/base/ending.h). */
 bool dvt_lane_is_gpu(const dvt_lane *lane);
@@ -115,12 +116,18 @@ bool dvt_lane_stream_is_idle(void *argument);
 /* Stops the lane, unless it is stopped already. */
 void dvt_lane_fail(dvt_lane *lane, davit_status status, const char *message);
 
+/* Stops it if the status is a failure, with the calling thread's sentence. */
+void dvt_lane_check(dvt_lane *lane, davit_status status);
+
 /* The lane's error so far, left in place. */
 davit_status dvt_lane_error(dvt_lane *lane);
 
 /* Runs a host form in a team (src/base/team.h) of at most site->threads threads. What the form computes by is led by a
  * thread of the pool where the calling thread is one that fork() has left. */
 davit_status dvt_host_form(dvt_form form, const dvt_site *site, const void *arguments);
+
+/* NULL sets the sentence. */
+dvt_command *dvt_command_new(dvt_lane *lane, dvt_command_kind kind, size_t argument_bytes);
 
 /* Runs a STREAMED or BLOCKING command unless the lane is stopped. */
 void dvt_command_work(dvt_command *command);

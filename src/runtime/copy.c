@@ -14,7 +14,6 @@
 #include "src/base/ending.h"
 #include "src/base/team.h"
 #include "src/runtime/memory.h"
-#include "src/runtime/queue.h"
 #include "src/runtime/staging.h"
 
 /* ---- teams ---- */
@@ -30,12 +29,6 @@ static davit_status run_on_team(dvt_form form, const void *arguments, size_t byt
   const int64_t shares = shares_of(bytes);
   const dvt_site site = {.device = DAVIT_HOST, .threads = (int)dvt_at_most(shares, dvt_threads())};
   return shares > 1 ? dvt_host_form(form, &site, arguments) : form(&site, arguments);
-}
-
-/* A device's form on the calling thread. */
-static davit_status run_guarded(dvt_form form, const void *arguments) {
-  DVT_INSIDE;
-  return form(NULL, arguments);
 }
 
 static davit_status submit_host(dvt_lane *lane, const char *name, dvt_form form, const void *arguments,
@@ -167,15 +160,11 @@ davit_status dvt_copy_now(const dvt_copy *c) {
 }
 
 static davit_status run_stream(const dvt_site *site, const void *arguments) {
-  return dvt_copy_on_stream(site->stream, arguments);
-}
-
-davit_status dvt_copy_on_stream(dvt_stream *stream, const dvt_copy *c) {
-  const int device = dvt_stream_device(stream);
-  if (c->destination_place == device && c->source_place >= 0 && c->source_place != device)
-    return dvt_stream_copy_peer(stream, c->source_place, c->destination, c->destination_pitch, c->source,
-                                c->source_pitch, c->row_bytes, c->cols);
-  return dvt_stream_copy(stream, c->destination, c->destination_pitch, c->source, c->source_pitch,
+  const dvt_copy *c = arguments;
+  if (c->destination_place == site->device && c->source_place >= 0 && c->source_place != site->device)
+    return dvt_stream_copy_peer(site->stream, c->source_place, c->destination, c->destination_pitch,
+                                c->source, c->source_pitch, c->row_bytes, c->cols);
+  return dvt_stream_copy(site->stream, c->destination, c->destination_pitch, c->source, c->source_pitch,
                          c->row_bytes, c->cols);
 }
 
@@ -239,32 +228,11 @@ static davit_status make_copy(int64_t rows, int64_t cols, size_t element_bytes, 
   return DAVIT_SUCCESS;
 }
 
-/* One column of `bytes` elements of a byte. */
-static davit_status make_linear(size_t bytes, const void *source, void *destination, dvt_copy *copy) {
-  DVT_TRY(dvt_check_bytes(bytes));
-  return make_copy((int64_t)bytes, 1, 1, source, (int64_t)bytes, destination, (int64_t)bytes, copy);
-}
-
-davit_status davit_copy(size_t bytes, const void *source, void *destination) {
-  dvt_copy copy;
-  DVT_TRY(make_linear(bytes, source, destination, &copy));
-  return copy.cols == 0 ? DAVIT_SUCCESS : dvt_copy_now(&copy);
-}
-
 davit_status davit_copy_2d(int64_t rows, int64_t cols, size_t element_bytes, const void *source,
                            int64_t source_ld, void *destination, int64_t destination_ld) {
   dvt_copy copy;
   DVT_TRY(make_copy(rows, cols, element_bytes, source, source_ld, destination, destination_ld, &copy));
   return copy.cols == 0 ? DAVIT_SUCCESS : dvt_copy_now(&copy);
-}
-
-davit_status davit_queue_copy(davit_queue *queue, size_t bytes, const void *source, void *destination) {
-  dvt_lane *lane = dvt_queue_lane(queue);
-  dvt_copy copy;
-  if (!lane)
-    return DAVIT_INVALID_ARGUMENT;
-  DVT_TRY(make_linear(bytes, source, destination, &copy));
-  return copy.cols == 0 ? DAVIT_SUCCESS : dvt_copy_submit(lane, &copy);
 }
 
 davit_status davit_queue_copy_2d(davit_queue *queue, int64_t rows, int64_t cols, size_t element_bytes,
@@ -278,45 +246,56 @@ davit_status davit_queue_copy_2d(davit_queue *queue, int64_t rows, int64_t cols,
   return copy.cols == 0 ? DAVIT_SUCCESS : dvt_copy_submit(lane, &copy);
 }
 
-/* ---- fills and random numbers ---- */
-
-typedef struct fill {
-  void *destination;
-  size_t bytes;
-  int value, place;
-} fill;
-
-typedef struct random_numbers {
-  davit_type type;
-  void *x;
-  int64_t n;
-  uint64_t seed;
-  int place;
-} random_numbers;
-
-static davit_status submit_device(dvt_lane *lane, dvt_command_kind kind, const char *name, dvt_form form,
-                                  const void *arguments, size_t argument_bytes, size_t bytes) {
-  const dvt_work work = {.form = form, .name = name, .moves = bytes, .stream = true};
-  return dvt_lane_submit_work(lane, kind, &work, arguments, argument_bytes);
+/* One column of `bytes` elements of a byte. */
+davit_status davit_copy(size_t bytes, const void *source, void *destination) {
+  const int64_t rows = (int64_t)bytes;
+  DVT_TRY(dvt_check_bytes(bytes));
+  return davit_copy_2d(rows, 1, 1, source, rows, destination, rows);
 }
 
+davit_status davit_queue_copy(davit_queue *queue, size_t bytes, const void *source, void *destination) {
+  const int64_t rows = (int64_t)bytes;
+  if (!dvt_queue_lane(queue))
+    return DAVIT_INVALID_ARGUMENT;
+  DVT_TRY(dvt_check_bytes(bytes));
+  return davit_queue_copy_2d(queue, rows, 1, 1, source, rows, destination, rows);
+}
+
+/* ---- fills and random numbers ---- */
+
+/* What writes so many bytes at a place. */
+typedef struct written {
+  void *to;
+  size_t bytes;
+  int place;
+  int value; /* of a fill */
+  davit_type type;
+  uint64_t seed;
+} written;
+
+/* The forms of a row. `stream` may be NULL. */
+typedef struct writer {
+  const char *name;
+  dvt_form stream, device, host;
+} writer;
+
 static davit_status fill_stream(const dvt_site *site, const void *arguments) {
-  const fill *f = arguments;
-  return dvt_stream_fill(site->stream, f->destination, f->value, f->bytes);
+  const written *f = arguments;
+  return dvt_stream_fill(site->stream, f->to, f->value, f->bytes);
 }
 
 static davit_status fill_device(const dvt_site *site, const void *arguments) {
-  const fill *f = arguments;
+  const written *f = arguments;
   (void)site;
-  return dvt_space_fill(f->destination, f->place, f->value, f->bytes);
+  return dvt_space_fill(f->to, f->place, f->value, f->bytes);
 }
 
 static void fill_shares(int thread, int team, const void *arguments) {
-  const fill *f = arguments;
+  const written *f = arguments;
   const int64_t shares = shares_of(f->bytes), end = dvt_share_begin(shares, thread + 1, team);
   for (int64_t i = dvt_share_begin(shares, thread, team); i < end; i++) {
     const size_t first = (size_t)i * SHARE, left = f->bytes - first;
-    memset((char *)f->destination + first, f->value, left < SHARE ? left : SHARE);
+    memset((char *)f->to + first, f->value, left < SHARE ? left : SHARE);
   }
 }
 
@@ -325,22 +304,26 @@ static davit_status fill_host(const dvt_site *site, const void *arguments) {
   return DAVIT_SUCCESS;
 }
 
+static int64_t numbers_of(const written *r) {
+  return (int64_t)(r->bytes / davit_type_bytes(r->type));
+}
+
 static davit_status random_device(const dvt_site *site, const void *arguments) {
-  const random_numbers *r = arguments;
+  const written *r = arguments;
   (void)site;
-  return dvt_space_random(r->type, r->x, r->place, r->n, r->seed);
+  return dvt_space_random(r->type, r->to, r->place, numbers_of(r), r->seed);
 }
 
 static void random_shares(int thread, int team, const void *arguments) {
-  const random_numbers *r = arguments;
-  const int64_t each = SHARE / (int64_t)davit_type_bytes(r->type), shares = dvt_divide_up(r->n, each),
-                end = dvt_share_begin(shares, thread + 1, team);
+  const written *r = arguments;
+  const int64_t n = numbers_of(r), each = SHARE / (int64_t)davit_type_bytes(r->type),
+                shares = dvt_divide_up(n, each), end = dvt_share_begin(shares, thread + 1, team);
   for (int64_t i = dvt_share_begin(shares, thread, team); i < end; i++) {
-    const int64_t first = i * each, count = dvt_at_most(each, r->n - first);
+    const int64_t first = i * each, count = dvt_at_most(each, n - first);
     if (r->type == DAVIT_DOUBLE)
-      dvt_ref_random_double((double *)r->x + first, first, count, r->seed);
+      dvt_ref_random_double((double *)r->to + first, first, count, r->seed);
     else
-      dvt_ref_random_float((float *)r->x + first, first, count, r->seed);
+      dvt_ref_random_float((float *)r->to + first, first, count, r->seed);
   }
 }
 
@@ -349,62 +332,59 @@ static davit_status random_host(const dvt_site *site, const void *arguments) {
   return DAVIT_SUCCESS;
 }
 
-static davit_status submit_fill(dvt_lane *lane, const fill *f) {
-  if (lane->stream && f->place == lane->device)
-    return submit_device(lane, DVT_STREAMED, "fill", fill_stream, f, sizeof *f, f->bytes);
-  return dvt_place_is_host(f->place)
-             ? submit_host(lane, "fill", fill_host, f, sizeof *f, f->bytes)
-             : submit_device(lane, DVT_TRANSFER, "fill", fill_device, f, sizeof *f, f->bytes);
+static const writer fills = {"fill", fill_stream, fill_device, fill_host},
+                    randoms = {"random", NULL, random_device, random_host};
+
+/* On a lane, or NULL: now. */
+static davit_status write_to(dvt_lane *lane, const writer *w, written *to) {
+  DVT_TRY(dvt_start());
+  to->place = dvt_place_of(to->to);
+  const bool on_host = dvt_place_is_host(to->place);
+  const bool streamed = lane && w->stream && lane->stream && to->place == lane->device;
+  if (on_host && !streamed)
+    return lane ? submit_host(lane, w->name, w->host, to, sizeof *to, to->bytes)
+                : run_on_team(w->host, to, to->bytes);
+  const dvt_work work = {
+      .form = streamed ? w->stream : w->device, .name = w->name, .moves = to->bytes, .stream = true};
+  if (lane)
+    return dvt_lane_submit_work(lane, streamed ? DVT_STREAMED : DVT_TRANSFER, &work, to, sizeof *to);
+  DVT_INSIDE;
+  return w->device(NULL, to);
 }
 
-davit_status davit_fill(size_t bytes, int value, void *destination) {
+static davit_status fill(dvt_lane *lane, size_t bytes, int value, void *destination) {
   if (bytes == 0)
     return DAVIT_SUCCESS;
   DVT_TRY(dvt_check_bytes(bytes));
   DVT_TRY(dvt_check_pointer("destination", destination));
-  DVT_TRY(dvt_start());
-  const fill f = {destination, bytes, value, dvt_place_of(destination)};
-  return dvt_place_is_host(f.place) ? run_on_team(fill_host, &f, bytes) : run_guarded(fill_device, &f);
+  return write_to(lane, &fills, &(written){.to = destination, .bytes = bytes, .value = value});
+}
+
+davit_status davit_fill(size_t bytes, int value, void *destination) {
+  return fill(NULL, bytes, value, destination);
 }
 
 davit_status davit_queue_fill(davit_queue *queue, size_t bytes, int value, void *destination) {
   dvt_lane *lane = dvt_queue_lane(queue);
-  if (!lane)
-    return DAVIT_INVALID_ARGUMENT;
-  if (bytes == 0)
-    return DAVIT_SUCCESS;
-  DVT_TRY(dvt_check_bytes(bytes));
-  DVT_TRY(dvt_check_pointer("destination", destination));
-  const fill f = {destination, bytes, value, dvt_place_of(destination)};
-  return submit_fill(lane, &f);
+  return lane ? fill(lane, bytes, value, destination) : DAVIT_INVALID_ARGUMENT;
 }
 
-static davit_status check_random(davit_type type, int64_t n, const void *x) {
+static davit_status fill_random(dvt_lane *lane, davit_type type, int64_t n, uint64_t seed, void *x) {
   DVT_TRY(dvt_check_floating(type));
   DVT_TRY(dvt_check_length("n", n));
-  return n > 0 ? dvt_check_pointer("x", x) : DAVIT_SUCCESS;
+  if (n == 0)
+    return DAVIT_SUCCESS;
+  DVT_TRY(dvt_check_pointer("x", x));
+  return write_to(
+      lane, &randoms,
+      &(written){.to = x, .bytes = (size_t)n * davit_type_bytes(type), .type = type, .seed = seed});
 }
 
 davit_status davit_random(davit_type type, int64_t n, uint64_t seed, void *x) {
-  DVT_TRY(check_random(type, n, x));
-  if (n == 0)
-    return DAVIT_SUCCESS;
-  DVT_TRY(dvt_start());
-  const random_numbers r = {type, x, n, seed, dvt_place_of(x)};
-  const size_t bytes = (size_t)n * davit_type_bytes(type);
-  return dvt_place_is_host(r.place) ? run_on_team(random_host, &r, bytes) : run_guarded(random_device, &r);
+  return fill_random(NULL, type, n, seed, x);
 }
 
 davit_status davit_queue_random(davit_queue *queue, davit_type type, int64_t n, uint64_t seed, void *x) {
   dvt_lane *lane = dvt_queue_lane(queue);
-  if (!lane)
-    return DAVIT_INVALID_ARGUMENT;
-  DVT_TRY(check_random(type, n, x));
-  if (n == 0)
-    return DAVIT_SUCCESS;
-  const random_numbers r = {type, x, n, seed, dvt_place_of(x)};
-  const size_t bytes = (size_t)n * davit_type_bytes(type);
-  return dvt_place_is_host(r.place)
-             ? submit_host(lane, "random", random_host, &r, sizeof r, bytes)
-             : submit_device(lane, DVT_TRANSFER, "random", random_device, &r, sizeof r, bytes);
+  return lane ? fill_random(lane, type, n, seed, x) : DAVIT_INVALID_ARGUMENT;
 }

@@ -3,8 +3,8 @@
 
 #include "offload/runtime/device.h"
 #include "src/base/cancel.h"
+#include "src/base/check.h"
 #include "src/base/ending.h"
-#include "src/base/error.h"
 #include "src/base/team.h"
 #include "src/runtime/backend.h"
 #include "src/runtime/memory.h"
@@ -17,17 +17,14 @@ davit_status davit_set_threads(int threads) {
 }
 
 davit_status davit_device_count(int *count) {
-  if (!count)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "count is NULL");
+  DVT_TRY(dvt_check_pointer("count", count));
   DVT_TRY(dvt_start());
   dvt_devices(count);
   return DAVIT_SUCCESS;
 }
 
 davit_status davit_device_describe(int device, davit_device_info *info) {
-  if (!info)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "info is NULL");
-  DVT_TRY(dvt_start());
+  DVT_TRY(dvt_check_pointer("info", info));
   DVT_TRY(dvt_resolve_device(device, &device));
   *info = dvt_device_find(device)->info;
   return DAVIT_SUCCESS;
@@ -42,7 +39,6 @@ davit_status davit_device_memory(int device, size_t *free_bytes, size_t *total_b
   DVT_UNCANCELLED;
   if (!free_bytes || !total_bytes)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", free_bytes ? "total_bytes" : "free_bytes");
-  DVT_TRY(dvt_start());
   DVT_TRY(dvt_resolve_device(device, &device));
   size_t unused = 0, total = 0;
   DVT_INSIDE;
@@ -62,9 +58,7 @@ davit_status dvt_memory_usable(int device, bool ask, size_t *bytes) {
 }
 
 davit_status davit_device_link(int from, int to, davit_link_kind *link) {
-  if (!link)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "link is NULL");
-  DVT_TRY(dvt_start());
+  DVT_TRY(dvt_check_pointer("link", link));
   DVT_TRY(dvt_resolve_device(from, &from));
   DVT_TRY(dvt_resolve_device(to, &to));
   const dvt_device *a = dvt_device_find(from), *b = dvt_device_find(to);

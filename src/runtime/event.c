@@ -9,7 +9,6 @@
 #include "src/base/ending.h"
 #include "src/base/fork.h"
 #include "src/runtime/lane.h"
-#include "src/runtime/queue.h"
 #include "src/runtime/statistics.h"
 
 struct davit_event {
@@ -20,8 +19,7 @@ struct davit_event {
 };
 
 davit_status davit_event_create(davit_event **event) {
-  if (!event)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "event is NULL");
+  DVT_TRY(dvt_check_pointer("event", event));
   davit_event *made = dvt_allocate(1, sizeof *made);
   if (!made)
     return DAVIT_OUT_OF_HOST_MEMORY;

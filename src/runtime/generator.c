@@ -32,7 +32,7 @@ enum {
   ACTIVE_LEVELS = 4
 };
 
-static const dvt_generator_work *work;
+static bool (*generate)(void);
 static atomic_bool sleeping, leaving;
 static atomic_int hurries; /* work under way whose end is waited for without sleep */
 static _Thread_local bool is_generator;
@@ -158,7 +158,7 @@ void dvt_generator_hurry(int works) {
 }
 
 static bool has_news(void) {
-  return any_messages() || work->is_waiting() || atomic_load(&regions_are_over) || atomic_load(&leaving);
+  return any_messages() || atomic_load(&regions_are_over) || atomic_load(&leaving);
 }
 
 static void wait_for(sem_t *semaphore) {
@@ -306,7 +306,7 @@ static void generate_until_left(void) {
   pthread_cleanup_push(go_on, NULL);
   while (!atomic_load(&leaving)) {
     bool any = take_messages();
-    any |= work->turn();
+    any |= generate();
     any |= atomic_exchange(&regions_are_over, false);
     run_or_call();
     if (!any)
@@ -404,14 +404,14 @@ static davit_status make_generator(void) {
   return DAVIT_SUCCESS;
 }
 
-davit_status dvt_generator_start(const dvt_generator_work *what, bool library_runs) {
+davit_status dvt_generator_start(bool (*turn)(void), bool library_runs) {
   pthread_mutex_lock(&starting);
   if (library_runs && dvt_ending_is_late()) {
     pthread_mutex_unlock(&starting);
     dvt_ending_sleep();
   }
   if (!team_exists)
-    work = what;
+    generate = turn;
   davit_status status = team_exists ? DAVIT_SUCCESS : make_generator();
   pthread_mutex_unlock(&starting);
   return status;

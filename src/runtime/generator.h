@@ -16,22 +16,30 @@
 #define DAVIT_SRC_RUNTIME_GENERATOR_H
 
 #include <davit/status.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "src/runtime/message.h"
+/* What the generator is told. take() is called there, once, and may free the message. The memory is the sender's, so
+ * that sending cannot fail. */
+typedef struct dvt_message dvt_message;
+struct dvt_message {
+  _Atomic(dvt_message *) follower;
+  void (*take)(dvt_message *message);
+};
 
-/* What the generator does after a batch of messages: turn() generates tasks, and returns whether there was anything;
- * is_waiting() is asked before the generator sleeps. */
-typedef struct dvt_generator_work {
-  bool (*turn)(void);
-  bool (*is_waiting)(void);
-} dvt_generator_work;
+/* A detached task: its event, and where its body ran: a worker's number of yields, as it was then, or NULL. */
+typedef struct dvt_detached {
+  uintptr_t event; /* 0: the task is none */
+  const atomic_uint *yields;
+  unsigned yield;
+} dvt_detached;
 
-/* Makes the generator and its team on the first call. They are never ended: ending the parallel region after other
+/* Makes the generator and its team on the first call. After a batch of messages the generator calls turn(), which
+ * generates tasks, and returns whether there was anything. They are never ended: ending the parallel region after other
  * threads have completed its tasks, and beginning another, trips an assertion of LLVM 19's libomp. Once the process
  * ends it does not return, except in the start of the library, which exit() waits for as a whole. */
-davit_status dvt_generator_start(const dvt_generator_work *work, bool library_runs);
+davit_status dvt_generator_start(bool (*turn)(void), bool library_runs);
 
 /* Any thread: sends a message; wakes the generator. Messages of one thread arrive in order. */
 void dvt_generator_send(dvt_message *message);

@@ -10,27 +10,9 @@
 #include "src/base/ending.h"
 #include "src/base/order.h"
 #include "src/base/thread.h"
-#include "src/runtime/backend_threads.h"
 #include "src/runtime/generator.h"
 #include "src/runtime/memory.h"
 #include "src/runtime/statistics.h"
-
-/* ---- enqueueing ---- */
-
-static dvt_command *command_new(dvt_lane *lane, dvt_command_kind kind, size_t bytes) {
-  dvt_command *command = dvt_allocate_raw(offsetof(dvt_command, arguments) + bytes);
-  if (!command)
-    return NULL;
-  command->next = NULL;
-  command->lane = lane;
-  command->kind = kind;
-  command->work = NULL;
-  command->record = NULL;
-  command->span = NULL;
-  command->task.event = 0;
-  command->beside = false;
-  return command;
-}
 
 /* ---- when the process ends ---- */
 
@@ -75,7 +57,7 @@ davit_status dvt_lane_submit_work(dvt_lane *lane, dvt_command_kind kind, const d
                                       [DVT_REGION] = "region",
                                       [DVT_BLOCKING] = "host",
                                       [DVT_TRANSFER] = "transfer"};
-  dvt_command *command = command_new(lane, kind, bytes);
+  dvt_command *command = dvt_command_new(lane, kind, bytes);
   if (!command)
     return DAVIT_OUT_OF_HOST_MEMORY;
   command->work = work->form;
@@ -96,7 +78,7 @@ davit_status dvt_lane_submit(dvt_lane *lane, dvt_command_kind kind, dvt_form wor
 }
 
 davit_status dvt_lane_record(dvt_lane *lane, bool timed, dvt_record **record) {
-  dvt_command *command = command_new(lane, DVT_RECORD, 0);
+  dvt_command *command = dvt_command_new(lane, DVT_RECORD, 0);
   dvt_record *made = command ? dvt_record_new(lane->device, lane->issues_records, timed) : NULL;
   if (!made) {
     free(command);
@@ -104,19 +86,19 @@ davit_status dvt_lane_record(dvt_lane *lane, bool timed, dvt_record **record) {
   }
   command->record = dvt_record_hold(made);
   if (dvt_tracing())
-    command->span = dvt_span_record(&lane->timeline, &made->flow);
+    command->span = dvt_span_record(&lane->timeline, made);
   submit(command);
   *record = made;
   return DAVIT_SUCCESS;
 }
 
 davit_status dvt_lane_wait(dvt_lane *lane, dvt_record *record) {
-  dvt_command *command = command_new(lane, DVT_WAIT, 0);
+  dvt_command *command = dvt_command_new(lane, DVT_WAIT, 0);
   if (!command)
     return DAVIT_OUT_OF_HOST_MEMORY;
   command->record = dvt_record_hold(record);
   if (dvt_tracing())
-    command->span = dvt_span_wait(&lane->timeline, record->flow);
+    command->span = dvt_span_wait(&lane->timeline, record);
   submit(command);
   return DAVIT_SUCCESS;
 }
@@ -270,7 +252,7 @@ static void close_in_backend(dvt_lane *lane) {
 }
 
 static davit_status take_stream(dvt_lane *lane, void *interop, void *native) {
-  if (!dvt_lane_wants_stream(lane))
+  if (!dvt_lane_has_stream(lane->device))
     return DAVIT_SUCCESS;
   DVT_TRY(lane->urgent ? dvt_stream_acquire_urgent(lane->device, &lane->stream)
                        : dvt_stream_acquire(lane->device, &lane->stream));
@@ -291,17 +273,13 @@ static davit_status open_in_backend(dvt_lane *lane, void *interop, void *native)
 
 static davit_status lane_prepare(dvt_lane *lane, void *interop, void *native) {
   DVT_TRY(open_in_backend(lane, interop, native));
-  lane->last_command = command_new(lane, DVT_RECORD, 0);
+  lane->last_command = dvt_command_new(lane, DVT_RECORD, 0);
   if (lane->last_command)
     lane->last_command->record = dvt_record_new(lane->device, lane->issues_records, false);
   if (lane->last_command && lane->last_command->record)
     return DAVIT_SUCCESS;
   close_in_backend(lane);
   return DAVIT_OUT_OF_HOST_MEMORY;
-}
-
-bool dvt_lane_has_stream(int device) {
-  return dvt_device_find(device)->ordinal >= 0;
 }
 
 davit_status dvt_may_wait(void) {

@@ -3,7 +3,12 @@
 #ifndef DAVIT_SRC_RUNTIME_LANE_H
 #define DAVIT_SRC_RUNTIME_LANE_H
 
+#include <davit/queue.h>
+
 #include "src/runtime/command.h"
+
+/* The calling thread's current lane in the queue; a NULL queue sets the sentence and gives NULL. */
+dvt_lane *dvt_queue_lane(davit_queue *queue);
 
 davit_status dvt_lane_open(int device, dvt_lane **lane);
 
@@ -19,9 +24,6 @@ davit_status dvt_lane_share(dvt_lane *lane);
 
 /* Whether the calling thread may wait for lanes: everywhere but in the function of a DVT_REGION command. */
 davit_status dvt_may_wait(void);
-
-/* Whether lanes of the device have streams. */
-bool dvt_lane_has_stream(int device);
 
 /* Scratch memory of so many bytes, before a command asks for it; the lane is idle. */
 davit_status dvt_lane_reserve(dvt_lane *lane, size_t bytes);

@@ -22,7 +22,6 @@
 #include "src/base/inject.h"
 #include "src/base/limit.h"
 #include "src/runtime/backend.h"
-#include "src/runtime/stop.h"
 
 typedef struct block {
   char *base;
@@ -229,15 +228,12 @@ static davit_status allocate_at(size_t bytes, int place, void **pointer) {
 }
 
 davit_status davit_malloc(size_t bytes, int place, void **pointer) {
-  if (!pointer)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "pointer is NULL");
-  DVT_TRY(dvt_start());
+  DVT_TRY(dvt_check_pointer("pointer", pointer));
   DVT_TRY(dvt_resolve_place(place, &place));
   return allocate_at(bytes, place, pointer);
 }
 
 davit_status dvt_malloc(size_t bytes, int place, void **pointer) {
-  DVT_TRY(dvt_start());
   DVT_TRY(dvt_resolve_place(place, &place));
   return allocate_at(bytes, place == DAVIT_PINNED && !dvt_devices_are_known() ? DAVIT_PAGEABLE : place,
                      pointer);
@@ -309,7 +305,6 @@ davit_status davit_memory_import(const davit_memory_handle *handle, int device, 
   handle_content content;
   DVT_TRY(dvt_check_pointer("handle", handle));
   DVT_TRY(dvt_check_pointer("pointer", pointer));
-  DVT_TRY(dvt_start());
   DVT_TRY(dvt_resolve_device(device, &device));
   memcpy(&content, handle->bytes, sizeof content);
   if (memcmp(content.kind, handle_kind, sizeof content.kind) != 0 || content.bytes == 0)
@@ -337,7 +332,6 @@ davit_status davit_memory_import(const davit_memory_handle *handle, int device, 
 }
 
 davit_status davit_memory_trim(int place) {
-  DVT_TRY(dvt_start());
   DVT_TRY(dvt_resolve_place(place, &place));
   lock_for_device();
   trim(place, false);
@@ -394,8 +388,7 @@ davit_status davit_pin(void *pointer, size_t bytes) {
 }
 
 davit_status davit_unpin(void *pointer) {
-  if (!pointer)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "pointer is NULL");
+  DVT_TRY(dvt_check_pointer("pointer", pointer));
   DVT_TRY(dvt_start());
   hold();
   const block *own = find(pointer);

@@ -14,7 +14,6 @@
 #include "src/base/inject.h"
 #include "src/base/team.h"
 #include "src/base/thread.h"
-#include "src/runtime/backend_openmp.h"
 #include "src/runtime/memory.h"
 #include "src/runtime/tuning.h"
 

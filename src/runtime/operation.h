@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "src/base/check.h"
-#include "src/runtime/queue.h"
+#include "src/runtime/lane.h"
 
 /* ---- options ---- */
 

@@ -2,7 +2,7 @@
 #include "src/runtime/place.h"
 
 #include "offload/runtime/device.h"
-#include "src/base/error.h"
+#include "src/base/check.h"
 #include "src/base/fork.h"
 #include "src/base/team.h"
 #include "src/runtime/backend.h"
@@ -19,6 +19,7 @@ static int current_device(void) {
 }
 
 davit_status dvt_resolve_device(int device, int *resolved) {
+  DVT_TRY(dvt_start());
   if (device == DAVIT_CURRENT)
     device = current_device();
   if (!dvt_device_find(device)) {
@@ -35,6 +36,7 @@ davit_status dvt_resolve_device(int device, int *resolved) {
 }
 
 davit_status dvt_resolve_place(int place, int *resolved) {
+  DVT_TRY(dvt_start());
   *resolved = place;
   if (place == DAVIT_PINNED || place == DAVIT_PAGEABLE)
     return DAVIT_SUCCESS;
@@ -48,7 +50,6 @@ davit_status dvt_resolve_place(int place, int *resolved) {
 }
 
 davit_status davit_device_select(int device) {
-  DVT_TRY(dvt_start());
   DVT_TRY(dvt_resolve_device(device, &device));
   selected = device;
   selected_in = dvt_process();
@@ -56,8 +57,7 @@ davit_status davit_device_select(int device) {
 }
 
 davit_status davit_device_current(int *device) {
-  if (!device)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "device is NULL");
+  DVT_TRY(dvt_check_pointer("device", device));
   DVT_TRY(dvt_start());
   *device = current_device();
   return DAVIT_SUCCESS;

@@ -6,8 +6,9 @@
 
 #include <davit/memory.h>
 #include <stdbool.h>
+#include <stddef.h>
 
-/* DAVIT_CURRENT resolved and the number checked against the device table. */
+/* Starts the library. DAVIT_CURRENT resolved and the number checked against the device table. */
 davit_status dvt_resolve_device(int device, int *resolved);
 
 /* The same for a place: a device with memory of its own or the host's, DAVIT_PINNED or DAVIT_PAGEABLE. */
@@ -33,5 +34,19 @@ bool dvt_place_is_streamable(int place);
 /* Host threads that one operation of the device may use: all for the CPU, its share for one of several
  * host-offload devices. */
 int dvt_device_threads(int device);
+
+/* A 2-D copy between known places. */
+typedef struct dvt_copy {
+  void *destination;
+  const void *source;
+  size_t destination_pitch, source_pitch, row_bytes, cols; /* bytes; columns of row_bytes */
+  int destination_place, source_place;
+} dvt_copy;
+
+/* `bytes` bytes in one column. */
+static inline dvt_copy dvt_copy_bytes(size_t bytes, const void *source, int source_place, void *destination,
+                                      int destination_place) {
+  return (dvt_copy){destination, source, bytes, bytes, bytes, 1, destination_place, source_place};
+}
 
 #endif

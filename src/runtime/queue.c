@@ -7,7 +7,7 @@
  * Queues are counted: a device-wide synchronisation holds those it waits for, and whoever lets go of one last
  * frees it. Destroying waits for the queue's work and never for who holds it, because that one may be waiting
  * for the very work that destroys. */
-#include "src/runtime/queue.h"
+#include "src/runtime/lane.h"
 
 #include <davit/event.h>
 #include <omp.h>
@@ -21,24 +21,21 @@
 #include "src/base/ending.h"
 #include "src/base/fork.h"
 #include "src/base/order.h"
-#include "src/runtime/backend_openmp.h"
 #include "src/runtime/memory.h"
-#include "src/runtime/statistics.h"
-
-typedef struct identity identity;
 
 struct davit_queue {
   int process; /* that made it */
   int device;
   int subqueues;
-  identity *identity; /* names the queue in the choices of threads */
-  int references;     /* the owner's and those of device-wide calls; under registry_lock */
+  unsigned long long number; /* of no other queue: names it in the choices of threads */
+  int references;            /* the owner's and those of device-wide calls; under registry_lock */
   davit_queue *next;
   dvt_lane *lanes[];
 };
 
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 static davit_queue *registry;
+static atomic_ullong queues_made;
 
 static void forget_queues(void) {
   registry = NULL;
@@ -56,15 +53,9 @@ static davit_status check(const davit_queue *queue) {
 
 /* ---- the current sub-queue of a thread ---- */
 
-/* A thread keeps its choices itself, so that they end with it. The identity outlives the queue for as long as a
- * thread has it. */
-struct identity {
-  atomic_int references;
-  atomic_bool dead;
-};
-
+/* A thread keeps its choices itself, so that they end with it. */
 typedef struct choice {
-  identity *queue;
+  unsigned long long queue;
   int subqueue;
 } choice;
 
@@ -77,15 +68,8 @@ static _Thread_local choices mine;
 static pthread_key_t at_thread_end;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static void drop_identity(identity *one) {
-  if (atomic_fetch_sub(&one->references, 1) == 1)
-    free(one);
-}
-
 static void forget_choices(void *argument) {
   choices *all = argument;
-  for (int i = 0; i < all->count; i++)
-    drop_identity(all->entry[i].queue);
   free(all->entry);
   *all = (choices){0};
 }
@@ -97,7 +81,7 @@ static void make_key(void) {
 /* The calling thread's entry for the queue, NULL if it has not chosen. */
 static choice *find_choice(const davit_queue *queue) {
   for (int i = 0; i < mine.count; i++)
-    if (mine.entry[i].queue == queue->identity)
+    if (mine.entry[i].queue == queue->number)
       return &mine.entry[i];
   return NULL;
 }
@@ -108,13 +92,21 @@ static int chosen(const davit_queue *queue) {
   return found ? found->subqueue : 0;
 }
 
+static bool is_registered(unsigned long long number) {
+  const davit_queue *one = registry;
+  while (one && one->number != number)
+    one = one->next;
+  return one;
+}
+
+/* Those of queues that have been destroyed. */
 static void drop_dead_choices(void) {
   int kept = 0;
+  pthread_mutex_lock(&registry_lock);
   for (int i = 0; i < mine.count; i++)
-    if (atomic_load(&mine.entry[i].queue->dead))
-      drop_identity(mine.entry[i].queue);
-    else
+    if (is_registered(mine.entry[i].queue))
       mine.entry[kept++] = mine.entry[i];
+  pthread_mutex_unlock(&registry_lock);
   mine.count = kept;
 }
 
@@ -143,8 +135,7 @@ static davit_status choose(davit_queue *queue, int subqueue) {
     pthread_once(&once, make_key);
     pthread_setspecific(at_thread_end, &mine);
     found = &mine.entry[mine.count++];
-    found->queue = queue->identity;
-    atomic_fetch_add(&queue->identity->references, 1);
+    found->queue = queue->number;
   }
   found->subqueue = subqueue;
   return DAVIT_SUCCESS;
@@ -161,8 +152,6 @@ dvt_lane *dvt_queue_lane(davit_queue *queue) {
 static void free_queue(davit_queue *queue) {
   for (int i = 0; i < queue->subqueues; i++)
     dvt_lane_release(queue->lanes[i]);
-  atomic_store(&queue->identity->dead, true);
-  drop_identity(queue->identity);
   free(queue);
 }
 
@@ -193,7 +182,6 @@ davit_status davit_queue_create(int device, davit_queue **queue, const davit_que
   const int subqueues = o.subqueues ? o.subqueues : 1;
   DVT_TRY(dvt_check_pointer("queue", queue));
   DVT_TRY(check_options(&o));
-  DVT_TRY(dvt_start());
   DVT_TRY(dvt_resolve_device(device, &device));
   if ((o.interop || o.stream) && !dvt_lane_has_stream(device))
     return davit_fail(DAVIT_UNSUPPORTED, "device %d has no streams, but options->%s is set", device,
@@ -203,20 +191,14 @@ davit_status davit_queue_create(int device, davit_queue **queue, const davit_que
     return DAVIT_OUT_OF_HOST_MEMORY;
   made->device = device;
   made->process = dvt_process();
-  made->identity = dvt_allocate(1, sizeof *made->identity);
-  if (!made->identity) {
-    free(made);
-    return DAVIT_OUT_OF_HOST_MEMORY;
-  }
-  atomic_store(&made->identity->references, 1);
-  const int number = dvt_timeline_queue();
+  made->number = 1 + atomic_fetch_add(&queues_made, 1);
   for (; made->subqueues < subqueues; made->subqueues++) {
     davit_status status = dvt_lane_open_on(device, o.interop, o.stream, &made->lanes[made->subqueues]);
     if (status != DAVIT_SUCCESS) {
       free_queue(made);
       return status;
     }
-    made->lanes[made->subqueues]->timeline.queue = number;
+    made->lanes[made->subqueues]->timeline.queue = (int)made->number;
     made->lanes[made->subqueues]->timeline.subqueue = made->subqueues;
   }
   pthread_mutex_lock(&registry_lock);
@@ -382,7 +364,6 @@ static davit_status synchronize_all(davit_queue **queues, int count) {
 }
 
 davit_status davit_device_synchronize(int device) {
-  DVT_TRY(dvt_start());
   DVT_TRY(dvt_resolve_device(device, &device));
   davit_queue **queues;
   int count;
@@ -393,7 +374,6 @@ davit_status davit_device_synchronize(int device) {
 }
 
 davit_status davit_device_check(int device) {
-  DVT_TRY(dvt_start());
   DVT_TRY(dvt_resolve_device(device, &device));
   davit_queue **queues;
   int count;
@@ -410,10 +390,13 @@ davit_status davit_device_check(int device) {
 
 /* ---- commands ---- */
 
-typedef struct host_function_arguments {
-  davit_host_function function;
+/* A function of the program's, one of the three. */
+typedef struct function_arguments {
+  davit_host_function host;
+  davit_region region;
+  davit_nowait_region nowait;
   void *argument;
-} host_function_arguments;
+} function_arguments;
 
 /* A function of the program's may end its thread, by pthread_exit() or because somebody has cancelled it. Its command
  * has failed then. What else the thread had to do is done by the cleanup handlers of those who called: the lane's
@@ -429,13 +412,13 @@ static void function_ended(void *argument) {
 /* Nothing of davit's is under way in the function, so it may be cancelled, and at the latest at its end: the next one
  * on this thread is not meant. */
 static davit_status run_host_function(const dvt_site *site, const void *arguments) {
-  const host_function_arguments *a = arguments;
+  const function_arguments *a = arguments;
   const int depth = dvt_ending_step_out();
   davit_status status;
   int before;
   pthread_cleanup_push(function_ended, site->owner);
   pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &before);
-  status = a->function(a->argument);
+  status = a->host(a->argument);
   pthread_testcancel();
   pthread_setcancelstate(before, NULL);
   pthread_cleanup_pop(0);
@@ -443,69 +426,48 @@ static davit_status run_host_function(const dvt_site *site, const void *argument
   return status;
 }
 
-davit_status davit_queue_host_function(davit_queue *queue, davit_host_function function, void *argument) {
-  dvt_lane *lane = dvt_queue_lane(queue);
-  if (!lane)
-    return DAVIT_INVALID_ARGUMENT;
-  if (!function)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "function is NULL");
-  host_function_arguments a = {function, argument};
-  const dvt_work work = {.form = run_host_function, .name = "host function", .stream = true};
-  return dvt_lane_submit_work(lane, DVT_BLOCKING, &work, &a, sizeof a);
-}
-
-typedef struct region_arguments {
-  davit_region region;
-  void *argument;
-} region_arguments;
-
-static int openmp_device(const dvt_site *site) {
-  return site->device == DAVIT_HOST ? omp_get_initial_device() : site->device;
-}
-
 static davit_status run_region(const dvt_site *site, const void *arguments) {
-  const region_arguments *a = arguments;
+  const function_arguments *a = arguments;
+  const int device = site->device == DAVIT_HOST ? omp_get_initial_device() : site->device; /* OpenMP's */
+  const davit_region_site where = {.device = device, .order = site->order};
   davit_status status;
   pthread_cleanup_push(function_ended, site->owner);
-  status = a->region(openmp_device(site), a->argument);
+  status = a->region ? a->region(device, a->argument) : a->nowait(&where, a->argument);
   pthread_cleanup_pop(0);
   return status;
+}
+
+static davit_status enqueue_function(dvt_lane *lane, dvt_command_kind kind, const char *name, dvt_form form,
+                                     const function_arguments *arguments) {
+  const dvt_work work = {.form = form, .name = name, .stream = true};
+  return dvt_lane_submit_work(lane, kind, &work, arguments, sizeof *arguments);
+}
+
+davit_status davit_queue_host_function(davit_queue *queue, davit_host_function function, void *argument) {
+  dvt_lane *lane = dvt_queue_lane(queue);
+  const function_arguments a = {.host = function, .argument = argument};
+  if (!lane)
+    return DAVIT_INVALID_ARGUMENT;
+  DVT_TRY(dvt_check_pointer("function", function));
+  return enqueue_function(lane, DVT_BLOCKING, "host function", run_host_function, &a);
 }
 
 davit_status davit_queue_region(davit_queue *queue, davit_region region, void *argument) {
   dvt_lane *lane = dvt_queue_lane(queue);
+  const function_arguments a = {.region = region, .argument = argument};
   if (!lane)
     return DAVIT_INVALID_ARGUMENT;
-  if (!region)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "region is NULL");
-  region_arguments a = {region, argument};
+  DVT_TRY(dvt_check_pointer("region", region));
   const bool on_host = dvt_device_find(lane->device)->shares_host_memory; /* where it may open teams */
-  const dvt_work work = {.form = run_region, .name = "region", .stream = true};
-  return dvt_lane_submit_work(lane, on_host ? DVT_BLOCKING : DVT_TRANSFER, &work, &a, sizeof a);
-}
-
-typedef struct nowait_arguments {
-  davit_nowait_region region;
-  void *argument;
-} nowait_arguments;
-
-static davit_status run_nowait(const dvt_site *site, const void *arguments) {
-  const nowait_arguments *a = arguments;
-  const davit_region_site where = {.device = openmp_device(site), .order = site->order};
-  davit_status status;
-  pthread_cleanup_push(function_ended, site->owner);
-  status = a->region(&where, a->argument);
-  pthread_cleanup_pop(0);
-  return status;
+  return enqueue_function(lane, on_host ? DVT_BLOCKING : DVT_TRANSFER, "region", run_region, &a);
 }
 
 davit_status davit_queue_region_nowait(davit_queue *queue, davit_nowait_region region, void *argument) {
   dvt_lane *lane = dvt_queue_lane(queue);
+  const function_arguments a = {.nowait = region, .argument = argument};
   if (!lane)
     return DAVIT_INVALID_ARGUMENT;
   DVT_TRY(dvt_check_pointer("region", region));
   DVT_TRY(dvt_region_prepare());
-  nowait_arguments a = {region, argument};
-  const dvt_work work = {.form = run_nowait, .name = "nowait region", .stream = true};
-  return dvt_lane_submit_work(lane, DVT_REGION, &work, &a, sizeof a);
+  return enqueue_function(lane, DVT_REGION, "nowait region", run_region, &a);
 }

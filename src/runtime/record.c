@@ -15,8 +15,6 @@
 #include "src/base/order.h"
 #include "src/base/thread.h"
 #include "src/runtime/statistics.h"
-#include "src/runtime/stop.h"
-#include "src/runtime/trace.h"
 
 /* Waiting threads sleep on one of a few condition variables chosen by the record's address: records come
  * by the million, and a condition variable in each would cost more than the record. */
@@ -81,7 +79,8 @@ dvt_record *dvt_record_new(int device, bool on_stream, bool timed) {
   record->on_stream = on_stream;
   record->timed = timed;
   record->event = NULL;
-  record->flow = NULL;
+  record->traced.trace = 0;
+  record->traced.ns = 0;
   record->addresses = NULL;
   record->time_ns = 0;
   record->error.status = DAVIT_SUCCESS;
@@ -101,7 +100,6 @@ void dvt_record_drop(dvt_record *record) {
     return;
   dvt_device_event_free(record->event);
   record->event = NULL;
-  dvt_flow_drop(record->flow);
   pthread_mutex_lock(&pool_lock);
   if (record->addresses && record->addresses != &record->own)
     returned[returned_count++] = (int)(record->addresses - pooled);
@@ -122,7 +120,7 @@ dvt_addresses *dvt_record_addresses(dvt_record *record) {
   return record->addresses;
 }
 
-static void trim(void) {
+void dvt_records_trim(void) {
   pthread_mutex_lock(&pool_lock);
   while (pool) {
     dvt_record *record = pool;
@@ -130,10 +128,6 @@ static void trim(void) {
     free(record);
   }
   pthread_mutex_unlock(&pool_lock);
-}
-
-__attribute__((constructor)) static void trim_at_stop(void) {
-  dvt_on_stop(trim);
 }
 
 static void wake(dvt_record *record) {
@@ -155,12 +149,6 @@ void dvt_record_fail_pending(dvt_record *record, davit_status status, const char
   record->failed_pending = true;
   record->error.status = status;
   snprintf(record->error.message, sizeof record->error.message, "%s", message);
-}
-
-void dvt_record_fail_at(dvt_record *record, dvt_device_event *event, davit_status status,
-                        const char *message) {
-  dvt_record_fail_pending(record, status, message);
-  dvt_record_issue(record, event);
 }
 
 /* The calls that ask a device. */

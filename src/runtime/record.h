@@ -9,14 +9,13 @@
 #ifndef DAVIT_SRC_RUNTIME_RECORD_H
 #define DAVIT_SRC_RUNTIME_RECORD_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "offload/runtime/stream.h"
 #include "src/base/clock.h"
 #include "src/base/error.h"
-#include "src/runtime/message.h"
+#include "src/runtime/generator.h"
 
 typedef enum dvt_record_state {
   DVT_RECORD_PENDING,
@@ -24,6 +23,15 @@ typedef enum dvt_record_state {
   DVT_RECORD_DONE,
   DVT_RECORD_FAILED
 } dvt_record_state;
+
+/* Where the record is in a trace, for arrows to those that wait for it; under the lock of traces. */
+typedef struct dvt_traced {
+  unsigned trace; /* 0: in none */
+  long long command;
+  struct dvt_timeline *timeline; /* valid while ns is 0 */
+  int process, row;
+  int64_t ns; /* 0: not in the file yet; -1: it never will be */
+} dvt_traced;
 
 /* Addresses that stand for a record in the task graph. */
 typedef struct dvt_addresses {
@@ -38,8 +46,8 @@ typedef struct dvt_record {
   bool timed;          /* note the time when it is reached */
   bool failed_pending; /* ISSUED only to fail: `error` is set already */
   dvt_device_event *event;
-  int64_t time_ns;       /* CLOCK_MONOTONIC */
-  struct dvt_flow *flow; /* in a trace; NULL: in none */
+  int64_t time_ns; /* CLOCK_MONOTONIC */
+  dvt_traced traced;
   dvt_error error;
   struct dvt_record *next_free;
   /* For the task graph: the addresses that `depend` clauses name, and what the generating thread keeps. */
@@ -57,6 +65,9 @@ dvt_record *dvt_record_new(int device, bool on_stream, bool timed);
 dvt_record *dvt_record_hold(dvt_record *record);
 void dvt_record_drop(dvt_record *record);
 
+/* Frees those that nobody has. */
+void dvt_records_trim(void);
+
 /* The record's addresses, chosen by the first call. They return to a pool with the record: the OpenMP runtime
  * keeps what it knows of each address for ever, so that those which the graph has seen must stay few, however
  * many records are pending. Only the thread that generates tasks may call this. */
@@ -64,10 +75,6 @@ dvt_addresses *dvt_record_addresses(dvt_record *record);
 
 /* PENDING -> ISSUED; takes the event. */
 void dvt_record_issue(dvt_record *record, dvt_device_event *event);
-
-/* PENDING -> ISSUED, to fail with the status and message when the event is reached; takes the event. */
-void dvt_record_fail_at(dvt_record *record, dvt_device_event *event, davit_status status,
-                        const char *message);
 
 /* The record will fail with the status and message when it is finished. */
 void dvt_record_fail_pending(dvt_record *record, davit_status status, const char *message);

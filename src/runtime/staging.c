@@ -91,7 +91,7 @@ static void make_stages(void) {
 
 /* ---- strips of pinned memory ---- */
 
-static davit_status await_mark(dvt_device_event **event) {
+static davit_status await_event(dvt_device_event **event) {
   const davit_status status = *event ? dvt_device_event_wait(*event) : DAVIT_SUCCESS;
   dvt_device_event_free(*event);
   *event = NULL;
@@ -168,7 +168,7 @@ static void free_pairs(stage *s) {
   pthread_mutex_unlock(&s->lock);
   for (int i = 0; i < count; i++)
     for (int k = 0; k < PER_PAIR; k++)
-      (void)await_mark(&pairs[i].event[k]);
+      (void)await_event(&pairs[i].event[k]);
   for (int i = 0; i < pieces; i++)
     davit_free(piece[i]);
   pthread_mutex_lock(&s->lock);
@@ -242,7 +242,7 @@ static davit_status carry(request *r, pair *p, const dvt_copy *one) {
   const int at = p->next;
   dvt_copy c = *one;
   p->next = (at + 1) % PER_PAIR;
-  DVT_TRY(await_mark(&p->event[at]));
+  DVT_TRY(await_event(&p->event[at]));
   if (r->up) {
     pack(p->memory[at], c.row_bytes, c.source, c.source_pitch, c.row_bytes, c.cols);
     c.source = p->memory[at];
@@ -252,7 +252,7 @@ static davit_status carry(request *r, pair *p, const dvt_copy *one) {
   c.destination = p->memory[at];
   c.destination_pitch = c.row_bytes;
   DVT_TRY(enqueue(r, &c, &p->event[at]));
-  DVT_TRY(await_mark(&p->event[at]));
+  DVT_TRY(await_event(&p->event[at]));
   pack(one->destination, one->destination_pitch, p->memory[at], c.row_bytes, c.row_bytes, c.cols);
   return DAVIT_SUCCESS;
 }

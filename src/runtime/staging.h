@@ -5,7 +5,7 @@
 #define DAVIT_SRC_RUNTIME_STAGING_H
 
 #include "offload/runtime/stream.h"
-#include "src/runtime/pitch.h"
+#include "src/runtime/place.h"
 
 /* Copies between pageable memory and the stream's device, behind what the stream holds. Over when the memory may be
  * used again: what goes up may be in the stream still, what comes down has come. Then over(argument, status) is called,

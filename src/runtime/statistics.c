@@ -3,19 +3,14 @@
 
 #include <stdalign.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 
 #include "src/base/check.h"
-#include "src/base/clock.h"
-#include "src/runtime/trace.h"
 
 enum { COPIES = 16 };
 
 static struct copy {
   alignas(64) atomic_llong count[DVT_COUNTS];
 } copies[COPIES];
-
-static _Thread_local bool waits;
 
 void dvt_count_add(dvt_count what, int64_t by) {
   static atomic_uint threads;
@@ -30,25 +25,6 @@ static int64_t sum(dvt_count what) {
   for (int i = 0; i < COPIES; i++)
     total += atomic_load_explicit(&copies[i].count[what], memory_order_relaxed);
   return total;
-}
-
-dvt_wait dvt_wait_begin(const char *call) {
-  if (waits)
-    return (dvt_wait){0};
-  waits = true;
-  return (dvt_wait){call, dvt_now_ns()};
-}
-
-davit_status dvt_wait_end(const dvt_wait *wait, davit_status status) {
-  if (!wait->call)
-    return status;
-  const int64_t end_ns = dvt_now_ns();
-  waits = false;
-  dvt_count_add(DVT_COUNT_WAITS, 1);
-  dvt_count_add(DVT_COUNT_WAIT_NS, end_ns - wait->begin_ns);
-  if (dvt_tracing())
-    dvt_trace_thread(wait->call, "synchronise", wait->begin_ns, end_ns);
-  return status;
 }
 
 davit_status davit_statistics_read(davit_statistics *statistics) {

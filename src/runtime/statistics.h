@@ -16,15 +16,4 @@ typedef enum dvt_count {
 
 void dvt_count_add(dvt_count what, int64_t by);
 
-/* Around a call in which the calling thread waits for work. Waits inside others are not counted. */
-typedef struct dvt_wait {
-  const char *call; /* NULL: it is inside another one */
-  int64_t begin_ns;
-} dvt_wait;
-
-dvt_wait dvt_wait_begin(const char *call);
-
-/* Returns `status`. */
-davit_status dvt_wait_end(const dvt_wait *wait, davit_status status);
-
 #endif

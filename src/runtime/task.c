@@ -5,12 +5,11 @@
 #include <pthread.h>
 
 #include "offload/runtime/region.h"
-#include "src/base/allocate.h"
 #include "src/base/ending.h"
 #include "src/runtime/batch.h"
 #include "src/runtime/generator.h"
 
-static void generate_bridge(dvt_record *record) {
+static void generate_callback(dvt_record *record) {
   if (record->has_callback)
     return;
   record->has_callback = true;
@@ -34,7 +33,7 @@ static char *awaited(const dvt_lane *lane, dvt_record *record) {
     return &dvt_record_addresses(record)->done;
   if (lane->stream)
     return atomic_load(&record->state) == DVT_RECORD_PENDING ? &dvt_record_addresses(record)->issued : NULL;
-  generate_bridge(record);
+  generate_callback(record);
   return &record->addresses->done;
 }
 
@@ -66,7 +65,7 @@ static dvt_region_order order_of(const dvt_batch *s, const dependences *d) {
   return (dvt_region_order){&s->lane->address, d->in, d->ins, d->out};
 }
 
-static void run_segment(void *first) {
+static void run_batch(void *first) {
   dvt_generator_began();
   dvt_batch_run(first);
 }
@@ -74,10 +73,10 @@ static void run_segment(void *first) {
 static void generate_plain(const dvt_batch *s, const dependences *d) {
   const dvt_region_order order = order_of(s, d);
   dvt_generator_defer();
-  dvt_region_on_host(&order, run_segment, s->first);
+  dvt_region_on_host(&order, run_batch, s->first);
 }
 
-static void start_segment(dvt_command *first, omp_event_handle_t event) {
+static void start_batch(dvt_command *first, omp_event_handle_t event) {
   dvt_generator_detach(&first->task, (uintptr_t)event);
   dvt_batch_start(first);
 }
@@ -90,12 +89,12 @@ static void generate_detached(const dvt_batch *s, const dependences *d) {
   dvt_generator_defer();
   if (ins == 0 && outs == 0) { /* lists of no fixed length take longer */
 #pragma omp task untied detach(event) depend(inout : *address) firstprivate(first)
-    start_segment(first, event);
+    start_batch(first, event);
   } else {
 #pragma omp task untied detach(event) depend(inout : *address)                                               \
     depend(iterator(int i = 0 : ins), in : *in[i]) depend(iterator(int i = 0 : outs), out : *out[i])         \
     firstprivate(first)
-    start_segment(first, event);
+    start_batch(first, event);
   }
 }
 
@@ -201,7 +200,7 @@ static bool is_last(dvt_lane *lane) {
   return atomic_fetch_sub(&lane->regions, 1) == 1;
 }
 
-static void segment_ended(void *argument) {
+static void batch_ended(void *argument) {
   dvt_command *first = argument;
   const bool last = is_last(first->lane);
   dvt_batch_end_regions(first);
@@ -213,7 +212,7 @@ static void generate_regions(const dvt_batch *s, const dependences *d) {
                 .at = s->first,
                 .record = s->last->record,
                 .out = d->out,
-                .end = segment_ended,
+                .end = batch_ended,
                 .argument = s->first};
   for (; e.at->kind == DVT_WAIT; e.at = e.at->next) {
     emit_end_of_wait(s, d, e.at);
@@ -250,40 +249,37 @@ void dvt_task_leave(void) {
 
 /* ---- any batch ---- */
 
-void dvt_task_flush(dvt_lane *lane) {
-  dvt_flush *d = dvt_allocate(1, sizeof *d);
-  if (!d) {
-    dvt_lane_fail(lane, DAVIT_OUT_OF_HOST_MEMORY, davit_last_error());
-    dvt_stream_synchronize(lane->stream);
-    dvt_lane_state_of(lane)->in_stream = false;
-    return;
-  }
-  d->lane = lane;
-  dvt_lane_state_count_in(lane, 0);
-  dvt_generator_defer();
-  char *address = &lane->address;
-  omp_event_handle_t event = (omp_event_handle_t)0;
-#pragma omp task untied detach(event) depend(inout : *address) firstprivate(d)
-  {
-    dvt_generator_detach(&d->task, (uintptr_t)event);
-    dvt_flush_start(d);
-  }
+static bool is_plain(const dvt_batch *s) {
+  return s->kind == DVT_STREAMED || s->kind == DVT_RECORD || s->kind == DVT_WAIT;
 }
 
-void dvt_task_generate(const dvt_batch *s, dvt_executor by) {
+void dvt_task_generate(const dvt_batch *s) {
   dvt_lane_state *t = dvt_lane_state_of(s->lane);
   dependences d;
   find_waits(s, &d);
   const bool next = dvt_lane_state_count_in(s->lane, s->first->commands);
-  t->certain = by == DVT_EMITTED;
-  if (by == DVT_PLAIN && next && d.ins == 0) {
+  t->certain = s->kind == DVT_REGION;
+  if (is_plain(s) && next && d.ins == 0) {
     dvt_batch_run(s->first);
     return;
   }
   find_record(s, &d);
   if (d.out)
     s->last->record->certain = t->certain;
-  static void (*const with[])(const dvt_batch *, const dependences *) = {
-      [DVT_PLAIN] = generate_plain, [DVT_DETACHED] = generate_detached, [DVT_EMITTED] = generate_regions};
-  with[by](s, &d);
+  if (s->kind == DVT_REGION)
+    generate_regions(s, &d);
+  else
+    is_plain(s) ? generate_plain(s, &d) : generate_detached(s, &d);
+}
+
+void dvt_task_flush(dvt_lane *lane) {
+  dvt_command *flush = dvt_command_new(lane, DVT_FLUSH, 0);
+  if (flush) {
+    flush->commands = 0;
+    dvt_task_generate(&(dvt_batch){lane, flush, flush, DVT_FLUSH});
+    return;
+  }
+  dvt_lane_fail(lane, DAVIT_OUT_OF_HOST_MEMORY, davit_last_error());
+  dvt_stream_synchronize(lane->stream);
+  dvt_lane_state_of(lane)->in_stream = false;
 }

@@ -41,11 +41,9 @@ typedef struct dvt_batch {
   dvt_command_kind kind; /* of its work; DVT_RECORD: it has only a record, DVT_WAIT: only waits */
 } dvt_batch;
 
-typedef enum dvt_executor { DVT_PLAIN, DVT_DETACHED, DVT_EMITTED } dvt_executor;
-
 /* If this is the lane's last batch, it may have run afterwards, and the lane may be freed. If the function of a
  * region ends the thread, the batch is generated to its end nevertheless, and then the thread unwinds. */
-void dvt_task_generate(const dvt_batch *batch, dvt_executor by);
+void dvt_task_generate(const dvt_batch *batch);
 
 /* Before regions, as they run on streams of the OpenMP runtime's choice: waits for what the lane's own stream holds. */
 void dvt_task_flush(dvt_lane *lane);

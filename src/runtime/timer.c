@@ -7,8 +7,6 @@
 #include "src/base/ending.h"
 #include "src/base/fork.h"
 #include "src/runtime/lane.h"
-#include "src/runtime/queue.h"
-#include "src/runtime/statistics.h"
 
 struct davit_timer {
   dvt_record *start, *stop;
@@ -16,8 +14,7 @@ struct davit_timer {
 };
 
 davit_status davit_timer_create(davit_timer **timer) {
-  if (!timer)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "timer is NULL");
+  DVT_TRY(dvt_check_pointer("timer", timer));
   davit_timer *made = dvt_allocate(1, sizeof *made);
   if (!made)
     return DAVIT_OUT_OF_HOST_MEMORY;

@@ -14,6 +14,7 @@
 #include "src/base/clock.h"
 #include "src/base/environment.h"
 #include "src/base/fork.h"
+#include "src/runtime/statistics.h"
 #include "src/runtime/trace_clock.h"
 #include "src/runtime/trace_file.h"
 
@@ -27,15 +28,6 @@ enum {
   ROWS = 4096, /* of lanes of plain forms, given again to later ones */
   TEXT = 6 * DVT_LABEL_BYTES,
   DEPTH = 64 /* of rows that wait for one another */
-};
-
-struct dvt_flow {
-  atomic_int references;
-  unsigned trace;
-  long long command;
-  dvt_timeline *timeline; /* valid while ns is 0 */
-  int process, row;
-  int64_t ns; /* 0: not in the file yet; -1: it never will be */
 };
 
 typedef enum span_kind { WORK, RECORD, WAIT } span_kind;
@@ -52,7 +44,7 @@ struct dvt_span {
   int64_t enqueued_ns, begin_ns, end_ns;
   dvt_anchor *clock; /* of the events */
   dvt_device_event *begin, *end;
-  dvt_flow *flow;
+  dvt_record *record; /* that is recorded, or waited for */
   bool skipped;
 };
 
@@ -67,7 +59,7 @@ static bool process_known[MAX_KNOWN_DEVICES];
 static atomic_int spans;      /* that exist */
 static atomic_llong left_out; /* commands */
 static atomic_llong commands;
-static atomic_int queues, threads;
+static atomic_int threads;
 
 /* ---- texts of events ---- */
 
@@ -107,10 +99,6 @@ static void know_device(int device) {
 }
 
 /* ---- rows ---- */
-
-int dvt_timeline_queue(void) {
-  return 1 + atomic_fetch_add(&queues, 1);
-}
 
 void dvt_timeline_label(dvt_timeline *timeline, const char *label) {
   pthread_mutex_lock(&lock);
@@ -153,19 +141,6 @@ static void know_row(dvt_timeline *timeline) {
   name_row(process_of(timeline->device), timeline->number, name);
 }
 
-/* ---- points ---- */
-
-dvt_flow *dvt_flow_hold(dvt_flow *flow) {
-  if (flow)
-    atomic_fetch_add(&flow->references, 1);
-  return flow;
-}
-
-void dvt_flow_drop(dvt_flow *flow) {
-  if (flow && atomic_fetch_sub(&flow->references, 1) == 1)
-    free(flow);
-}
-
 /* ---- making spans ---- */
 
 /* With the lock held. */
@@ -173,14 +148,33 @@ static void free_span(dvt_span *span) {
   dvt_anchor_drop(span->clock);
   dvt_device_event_free(span->begin);
   dvt_device_event_free(span->end);
-  if (span->what == RECORD && span->flow->ns == 0)
-    span->flow->ns = -1;
-  dvt_flow_drop(span->flow);
+  if (span->what == RECORD && span->record->traced.ns == 0)
+    span->record->traced.ns = -1;
+  dvt_record_drop(span->record);
   free(span);
   atomic_fetch_sub(&spans, 1);
 }
 
-static dvt_span *new_span(dvt_timeline *timeline, span_kind what) {
+/* With the label and the row of now. Freed again if the trace has just ended. */
+static dvt_span *enter(dvt_span *span) {
+  pthread_mutex_lock(&lock);
+  const bool runs = dvt_tracing();
+  span->trace = current;
+  if (runs) {
+    know_row(span->timeline);
+    memcpy(span->label, span->timeline->label, sizeof span->label);
+  }
+  if (runs && span->what == RECORD)
+    span->record->traced =
+        (dvt_traced){.trace = current, .command = span->command, .timeline = span->timeline};
+  if (!runs)
+    free_span(span);
+  pthread_mutex_unlock(&lock);
+  return runs ? span : NULL;
+}
+
+static dvt_span *new_span(dvt_timeline *timeline, span_kind what, const char *operation, const char *kind,
+                          size_t bytes, dvt_record *record) {
   dvt_span *span = atomic_fetch_add(&spans, 1) < MAX_SPANS ? dvt_allocate(1, sizeof *span) : NULL;
   if (!span) {
     atomic_fetch_sub(&spans, 1);
@@ -189,69 +183,25 @@ static dvt_span *new_span(dvt_timeline *timeline, span_kind what) {
   }
   span->timeline = timeline;
   span->what = what;
-  span->command = 1 + atomic_fetch_add(&commands, 1);
-  span->enqueued_ns = dvt_now_ns();
-  return span;
-}
-
-/* The span's label and row are those of now. Frees it if the trace has just ended. */
-static dvt_span *enter(dvt_span *span) {
-  pthread_mutex_lock(&lock);
-  const bool runs = dvt_tracing();
-  span->trace = current;
-  if (runs) {
-    know_row(span->timeline);
-    memcpy(span->label, span->timeline->label, sizeof span->label);
-  } else {
-    free_span(span);
-  }
-  pthread_mutex_unlock(&lock);
-  return runs ? span : NULL;
-}
-
-dvt_span *dvt_span_work(dvt_timeline *timeline, const char *operation, const char *kind, size_t bytes) {
-  dvt_span *span = new_span(timeline, WORK);
-  if (!span)
-    return NULL;
   span->operation = operation;
   span->kind = kind;
   span->bytes = bytes;
+  span->record = record ? dvt_record_hold(record) : NULL;
+  span->command = 1 + atomic_fetch_add(&commands, 1);
+  span->enqueued_ns = dvt_now_ns();
   return enter(span);
 }
 
-dvt_span *dvt_span_record(dvt_timeline *timeline, dvt_flow **flow) {
-  dvt_flow *made = dvt_allocate(1, sizeof *made);
-  dvt_span *span = made ? new_span(timeline, RECORD) : NULL;
-  *flow = NULL;
-  if (!span) {
-    free(made);
-    return NULL;
-  }
-  span->operation = "record";
-  span->kind = "record";
-  atomic_store(&made->references, 1);
-  made->command = span->command;
-  made->timeline = timeline;
-  span->flow = made;
-  dvt_flow_hold(made);
-  span = enter(span);
-  if (span) {
-    made->trace = span->trace;
-    *flow = made;
-  } else {
-    dvt_flow_drop(made);
-  }
-  return span;
+dvt_span *dvt_span_work(dvt_timeline *timeline, const char *operation, const char *kind, size_t bytes) {
+  return new_span(timeline, WORK, operation, kind, bytes, NULL);
 }
 
-dvt_span *dvt_span_wait(dvt_timeline *timeline, dvt_flow *flow) {
-  dvt_span *span = new_span(timeline, WAIT);
-  if (!span)
-    return NULL;
-  span->operation = "wait";
-  span->kind = "wait";
-  span->flow = dvt_flow_hold(flow);
-  return enter(span);
+dvt_span *dvt_span_record(dvt_timeline *timeline, dvt_record *record) {
+  return new_span(timeline, RECORD, "record", "record", 0, record);
+}
+
+dvt_span *dvt_span_wait(dvt_timeline *timeline, dvt_record *record) {
+  return new_span(timeline, WAIT, "wait", "wait", 0, record);
 }
 
 void dvt_span_drop(dvt_span *span) {
@@ -279,7 +229,7 @@ static dvt_anchor *clock_of(dvt_stream *stream) {
 
 /* ---- writing spans ---- */
 
-static void write_trails_of(const dvt_span *span, int depth);
+static void write_row_of_record(const dvt_span *span, int depth);
 
 /* Whether the device has reached the end of the span; after a failure it says no more. */
 static bool is_over(dvt_span *span) {
@@ -303,18 +253,18 @@ static void put_in_order(dvt_span *span) {
     span->begin_ns = span->end_ns;
   if (span->begin_ns < timeline->last_ns)
     span->begin_ns = timeline->last_ns;
-  if (span->what == WAIT && span->flow && span->flow->ns >= span->end_ns)
-    span->end_ns = span->flow->ns + 1;
+  if (span->what == WAIT && span->record->traced.ns >= span->end_ns)
+    span->end_ns = span->record->traced.ns + 1;
   if (span->end_ns <= span->begin_ns)
     span->end_ns = span->begin_ns + 1;
   timeline->last_ns = span->end_ns;
 }
 
 static void write_arrow(const dvt_span *span, long long number) {
-  const dvt_flow *flow = span->flow;
+  const dvt_traced *from = &span->record->traced;
   dvt_trace_file_add("{\"ph\":\"s\",\"id\":%lld,\"name\":\"dependence\",\"cat\":\"dependence\",\"pid\":%d,"
                      "\"tid\":%d,\"ts\":" US "}",
-                     number, flow->process, flow->row, IN_US(flow->ns));
+                     number, from->process, from->row, IN_US(from->ns));
   dvt_trace_file_add("{\"ph\":\"f\",\"bp\":\"e\",\"id\":%lld,\"name\":\"dependence\",\"cat\":\"dependence\","
                      "\"pid\":%d,\"tid\":%d,\"ts\":" US "}",
                      number, process_of(span->timeline->device), span->timeline->number,
@@ -326,12 +276,13 @@ static void write_span(dvt_span *span) {
   char name[TEXT], bytes[40] = "", waits_for[40] = "";
   put_in_order(span);
   const int process = process_of(timeline->device);
-  const bool arrow = span->what == WAIT && span->flow && span->flow->ns > 0 && span->flow->trace == current;
+  dvt_traced *point = span->record ? &span->record->traced : NULL;
+  const bool arrow = span->what == WAIT && point->ns > 0 && point->trace == current;
   dvt_trace_file_quote(*span->label && span->what == WORK ? span->label : span->operation, sizeof name, name);
   if (span->bytes > 0)
     snprintf(bytes, sizeof bytes, ",\"bytes\":%zu", span->bytes);
   if (arrow)
-    snprintf(waits_for, sizeof waits_for, ",\"waits_for\":%lld", span->flow->command);
+    snprintf(waits_for, sizeof waits_for, ",\"waits_for\":%lld", point->command);
   dvt_trace_file_add("{\"ph\":\"X\",\"name\":\"%s\",\"cat\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":" US
                      ",\"dur\":" US ",\"args\":{\"command\":%lld,\"operation\":\"%s\",\"device\":%d,"
                      "\"queue\":%d,\"subqueue\":%d,\"enqueued\":" US "%s%s%s}}",
@@ -340,9 +291,9 @@ static void write_span(dvt_span *span) {
                      timeline->queue, timeline->subqueue, IN_US(span->enqueued_ns), bytes, waits_for,
                      span->skipped ? ",\"skipped\":true" : "");
   if (span->what == RECORD) {
-    span->flow->process = process;
-    span->flow->row = timeline->number;
-    span->flow->ns = span->begin_ns;
+    point->process = process;
+    point->row = timeline->number;
+    point->ns = span->begin_ns;
   }
   if (arrow)
     write_arrow(span, span->command);
@@ -368,7 +319,7 @@ static dvt_span *remove_first(dvt_timeline *timeline) {
 static void write_timeline(dvt_timeline *timeline, int depth) {
   while (timeline->first && is_over(timeline->first)) {
     dvt_span *span = remove_first(timeline);
-    write_trails_of(span, depth);
+    write_row_of_record(span, depth);
     if (find_times(span))
       write_span(span);
     else
@@ -378,10 +329,10 @@ static void write_timeline(dvt_timeline *timeline, int depth) {
 }
 
 /* The record that a wait was for is over, too: its row comes first, so that the arrow's begin is known. */
-static void write_trails_of(const dvt_span *span, int depth) {
-  const dvt_flow *flow = span->what == WAIT ? span->flow : NULL;
-  if (flow && flow->ns == 0 && flow->trace == current && flow->timeline != span->timeline && depth > 0)
-    write_timeline(flow->timeline, depth - 1);
+static void write_row_of_record(const dvt_span *span, int depth) {
+  const dvt_traced *from = span->what == WAIT ? &span->record->traced : NULL;
+  if (from && from->ns == 0 && from->trace == current && from->timeline != span->timeline && depth > 0)
+    write_timeline(from->timeline, depth - 1);
 }
 
 static void append(dvt_span *span) {
@@ -399,7 +350,7 @@ static void append(dvt_span *span) {
 
 /* ---- beginning and ending ---- */
 
-static dvt_device_event *new_mark(dvt_stream *stream) {
+static dvt_device_event *record_event(dvt_stream *stream) {
   dvt_device_event *event = NULL;
   return dvt_stream_record_timed(stream, &event) == DAVIT_SUCCESS ? event : NULL;
 }
@@ -413,7 +364,7 @@ void dvt_span_begin(dvt_span *span, dvt_stream *stream) {
     span->clock = clock_of(stream);
   pthread_mutex_unlock(&lock);
   if (span->clock)
-    span->begin = new_mark(stream);
+    span->begin = record_event(stream);
 }
 
 void dvt_span_end(dvt_span *span, dvt_stream *stream, bool skipped) {
@@ -427,7 +378,7 @@ void dvt_span_end(dvt_span *span, dvt_stream *stream, bool skipped) {
     span->clock = clock_of(stream);
   pthread_mutex_unlock(&lock);
   if (runs && stream && span->clock)
-    span->end = new_mark(stream);
+    span->end = record_event(stream);
   pthread_mutex_lock(&lock);
   const bool timed = !stream || (span->end && (span->begin || span->what != WORK));
   if (timed && span->trace == current && dvt_tracing()) {
@@ -510,6 +461,27 @@ void dvt_trace_warn(dvt_timeline *timeline, const char *text) {
         text, timeline ? process_of(timeline->device) : THREADS, row, IN_US(dvt_now_ns()));
   }
   pthread_mutex_unlock(&lock);
+}
+
+static _Thread_local bool waits;
+
+dvt_wait dvt_wait_begin(const char *call) {
+  if (waits)
+    return (dvt_wait){0};
+  waits = true;
+  return (dvt_wait){call, dvt_now_ns()};
+}
+
+davit_status dvt_wait_end(const dvt_wait *wait, davit_status status) {
+  if (!wait->call)
+    return status;
+  const int64_t end_ns = dvt_now_ns();
+  waits = false;
+  dvt_count_add(DVT_COUNT_WAITS, 1);
+  dvt_count_add(DVT_COUNT_WAIT_NS, end_ns - wait->begin_ns);
+  if (dvt_tracing())
+    dvt_trace_thread(wait->call, "synchronise", wait->begin_ns, end_ns);
+  return status;
 }
 
 /* ---- the trace ---- */

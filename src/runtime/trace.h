@@ -8,7 +8,7 @@
  * The host's clock times what the host does. What a stream does lies between two events, which the device
  * times (trace_clock.h); the spans of the lane wait in its timeline until the device has reached them.
  *
- * An arrow leads from a record to each wait for it. The record's flow keeps what is needed to draw it. */
+ * An arrow leads from a record to each wait for it. Spans of both hold the record. */
 #ifndef DAVIT_SRC_RUNTIME_TRACE_H
 #define DAVIT_SRC_RUNTIME_TRACE_H
 
@@ -17,10 +17,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "offload/runtime/stream.h"
+#include "src/runtime/record.h"
 
 typedef struct dvt_span dvt_span;
-typedef struct dvt_flow dvt_flow;
 typedef struct dvt_timeline dvt_timeline;
 
 enum { DVT_LABEL_BYTES = 48 };
@@ -46,9 +45,6 @@ static inline bool dvt_tracing(void) {
 
 /* ---- rows ---- */
 
-/* A number for a queue. */
-int dvt_timeline_queue(void);
-
 void dvt_timeline_label(dvt_timeline *timeline, const char *label);
 
 /* The lane ends; it is flushed. */
@@ -59,8 +55,8 @@ void dvt_timeline_end(dvt_timeline *timeline);
 /* Spans of work, of a record and of a wait, enqueued now. NULL if nothing is traced or memory is short. Names
  * are fixed texts. */
 dvt_span *dvt_span_work(dvt_timeline *timeline, const char *operation, const char *kind, size_t bytes);
-dvt_span *dvt_span_record(dvt_timeline *timeline, dvt_flow **flow);
-dvt_span *dvt_span_wait(dvt_timeline *timeline, dvt_flow *flow);
+dvt_span *dvt_span_record(dvt_timeline *timeline, dvt_record *record);
+dvt_span *dvt_span_wait(dvt_timeline *timeline, dvt_record *record);
 
 /* The command begins and ends, on the calling thread or, where a stream is given, in the stream. A wait that
  * does not begin began when its lane had nothing else to do. In callbacks of a device runtime, where the
@@ -75,9 +71,6 @@ void dvt_span_end_task(void *span);
 /* The command does not run. NULL is allowed. */
 void dvt_span_drop(dvt_span *span);
 
-dvt_flow *dvt_flow_hold(dvt_flow *flow);
-void dvt_flow_drop(dvt_flow *flow); /* NULL is allowed */
-
 /* ---- threads of the program ---- */
 
 /* What the calling thread did from begin_ns to end_ns: it waited in a call ("synchronise"), or did the work
@@ -85,6 +78,17 @@ void dvt_flow_drop(dvt_flow *flow); /* NULL is allowed */
  * where it is NULL, of the calling thread. */
 void dvt_trace_thread(const char *name, const char *category, int64_t begin_ns, int64_t end_ns);
 void dvt_trace_warn(dvt_timeline *timeline, const char *text);
+
+/* Around a call in which the calling thread waits for work, which is counted; waits inside others are not. */
+typedef struct dvt_wait {
+  const char *call; /* NULL: it is inside another one */
+  int64_t begin_ns;
+} dvt_wait;
+
+dvt_wait dvt_wait_begin(const char *call);
+
+/* Returns `status`. */
+davit_status dvt_wait_end(const dvt_wait *wait, davit_status status);
 
 /* ---- the library's start and end ---- */
 

@@ -132,6 +132,7 @@ static void publish(void) {
       atomic_store_explicit(&values[i][which], e ? e->value : 0, memory_order_relaxed);
     }
   }
+  atomic_store_explicit(&filled, true, memory_order_release);
 }
 
 /* ---- reading ---- */
@@ -333,7 +334,6 @@ static void fill(void) {
   if (error && !(where == USUAL && (error == ENOENT || error == ENOTDIR)))
     complain(warning, &(size_t){0}, "%s: cannot be read: %s", path, strerror(error));
   publish();
-  atomic_store_explicit(&filled, true, memory_order_release);
 }
 
 /* The devices have become known: values for them may have been read already. */
@@ -387,10 +387,8 @@ davit_status davit_tuning_load(const char *path) {
   path = path ? path : usual;
   pthread_mutex_lock(&lock);
   int error = fill_from(path);
-  if (!error) {
+  if (!error)
     publish();
-    atomic_store_explicit(&filled, true, memory_order_release);
-  }
   pthread_mutex_unlock(&lock);
   return error ? davit_fail(DAVIT_INVALID_ARGUMENT, "%s: cannot be read: %s", path, strerror(error))
                : DAVIT_SUCCESS;
@@ -402,7 +400,6 @@ davit_status davit_tuning_clear(void) {
   table.count = 0;
   warning[0] = '\0';
   publish();
-  atomic_store_explicit(&filled, true, memory_order_release);
   pthread_mutex_unlock(&lock);
   return DAVIT_SUCCESS;
 }
@@ -425,7 +422,6 @@ davit_status davit_tuning_set(int device, const char *capability, const char *pa
                               double seconds) {
   DVT_TRY(dvt_check_pointer("capability", capability));
   DVT_TRY(dvt_check_pointer("parameter", parameter));
-  DVT_TRY(dvt_start());
   DVT_TRY(dvt_resolve_device(device, &device));
   int which = find_tunable(capability, parameter);
   if (which < 0)
