@@ -478,7 +478,7 @@ MUTANTS = [
            "  return dvt_factor_compute(f, w, DVT_NEXT", "solve_streams"),
     Mutant("factor-lu-exchanged-early", "src/factor/lu.c", "everything = dvt_factor_everything(f);",
            "everything = {.count = 0};", "lu"),
-    Mutant("factor-lu-copied-after-exchange", "src/factor/lu.c",
+    Mutant("factor-lu-copied-too-late", "src/factor/lu.c",
            "      dvt_follow(&all, f->worker[w].newest[DVT_PEER]);", "      continue;", "solve_streams"),
     Mutant("factor-lu-late-rows", "src/factor/factor.c", "  DVT_TRY(f->rule->exchange(f, 0, k, &g));\n", "", "lu"),
     Mutant("factor-lu-sides-not-exchanged", "src/factor/lu.c",
