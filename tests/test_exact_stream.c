@@ -450,6 +450,22 @@ CASE(test_products) {
       try_product(problem_types[v], &seed);
 }
 
+/* Tiles of C are computed faster than they are stored. */
+CASE(test_slow_stores) {
+  uint64_t seed = 5;
+  trial t = trial_new(DAVIT_FLOAT, 160, 16, 5);
+  t.options.separate_memory = true;
+  t.options.cache_bytes = 40000;
+  trial_fill(&t, (operands){.phi = 0}, &seed);
+  trial_lay_out(&t, pageable, &seed);
+  slow_copies = (struct slow_copies){t.o[2].there, t.o[2].there + t.o[2].bytes, 150};
+  trial_run(&t);
+  slow_copies.end = slow_copies.begin;
+  trial_expect_exact(&t);
+  trial_expect_bound(&t, "slow stores");
+  assert_true(t.report.products > 4);
+}
+
 /* A stream is lost at any call: a status and a sentence, or another way to the same numbers. */
 CASE(test_lost_streams) {
   uint64_t seed = 4;
