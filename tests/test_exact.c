@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Exact products: sums of integers against integers of 128 bits, the bound |C - A B| <= min(k, 64) u |A||B| in numbers of
- * 113 bits, and the same bits whatever computes them. */
+/* Exact products: sums of integers against integers of 128 bits, and the bound |C - A B| <= min(k, 64) u |A||B| in
+ * numbers of 113 bits. */
 #include "tests/exact.h"
 
 /* ---- exact sums ---- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Exact products on devices with streams, without a GPU: the kernels of offload/exact.c thread by thread on the threads of
- * tests/stream.h, and products of integers by plain loops. Whatever they compute has the bits of the host's form. */
+/* Exact products on devices with streams, without a GPU: the kernels of offload/exact.c thread by thread on the
+ * threads of tests/stream.h, and products of integers by plain loops. What they compute has the bits of the host's
+ * form. */
 #include "tests/stream_blas.h"
 
 #include "tests/emulator.h"
