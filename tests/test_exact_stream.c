@@ -451,6 +451,25 @@ CASE(test_products) {
       try_product(problem_types[v], &seed);
 }
 
+/* Natively, over streams as well. */
+CASE(test_not_finite) {
+  uint64_t seed = 6;
+  for (int v = 0; v < COUNT(problem_types); v++)
+    for (int side = 0; side < 2; side++) {
+      SCOPE;
+      trial t = trial_new(problem_types[v], 40, 30, 20);
+      t.beta = side;
+      t.options.device_count = spread < 2 ? spread : 2;
+      t.options.separate_memory = true;
+      trial_fill(&t, (operands){.phi = 0}, &seed);
+      trial_number(&t, side, random_below(&seed, 30), 7)[0] = side ? (double)NAN : (double)INFINITY;
+      trial_lay_out(&t, pageable, &seed);
+      trial_run(&t);
+      assert_non_null(t.report.why_native);
+      trial_expect_native(&t);
+    }
+}
+
 /* Tiles of C are computed faster than they are stored. */
 CASE(test_slow_stores) {
   uint64_t seed = 5;
