@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Exact products on devices with streams, without a GPU: the kernels of offload/exact.c thread by thread on the threads of
- * tests/stream.h, and products of integers by plain loops. Whatever they compute has the bits of the host's form. */
+/* Exact products on devices with streams, without a GPU: the kernels of offload/exact.c thread by thread on the
+ * threads of tests/stream.h, and products of integers by plain loops. What they compute has the bits of the host's
+ * form. */
 #include "tests/stream_blas.h"
 
 #include "tests/emulator.h"
@@ -366,8 +367,8 @@ static void try_multiply(both *g, uint64_t *seed) {
 }
 
 /* Bits of A and B for which the moduli have room, at most as many as there are. */
-static dvt_exact_choice random_choice(uint64_t *seed) {
-  dvt_exact_choice choice = {.moduli = 3 + random_below(seed, DVT_EXACT_MOST - 2)};
+static dvt_exact_choice random_choice(int most_moduli, uint64_t *seed) {
+  dvt_exact_choice choice = {.moduli = 3 + random_below(seed, most_moduli - 2)};
   const int room = dvt_exact_room(choice.moduli), most = DVT_EXACT_MOST_BITS,
             least = room - most > 10 ? room - most : 10, end = room - least;
   choice.bits[0] = least + random_below(seed, end - least + 1);
@@ -375,13 +376,14 @@ static dvt_exact_choice random_choice(uint64_t *seed) {
   return choice;
 }
 
-static void try_forms(davit_type type, int64_t rows, int64_t columns, int64_t length, uint64_t *seed) {
+static void try_forms(davit_type type, int64_t rows, int64_t columns, int64_t length, int most_moduli,
+                      uint64_t *seed) {
   SCOPE;
   both g = {.type = type,
             .count = {rows, columns},
             .length = length,
             .pitch = in_groups(length) + GROUP * random_below(seed, 2)};
-  const dvt_exact_choice choice = random_choice(seed);
+  const dvt_exact_choice choice = random_choice(most_moduli, seed);
   const int windows = random_below(seed, 2) ? 1 : DVT_EXACT_WINDOWS;
   for (int side = 0; side < 2; side++)
     make_side(&g, side, windows, seed);
@@ -394,11 +396,11 @@ static void try_forms(davit_type type, int64_t rows, int64_t columns, int64_t le
 CASE(test_forms) {
   uint64_t seed = 1;
   CHECK(dvt_stream_acquire(devices[0], &stream_site.stream));
-  for (int turn = 0; turn < scaled(24); turn++)
+  for (int turn = 0; turn < scaled(12); turn++)
     for (int v = 0; v < COUNT(problem_types); v++) {
       emulator_descending = turn % 2;
       try_forms(problem_types[v], 1 + random_below(&seed, turn % 4 ? 40 : 300), 1 + random_below(&seed, 60),
-                1 + random_below(&seed, turn % 3 ? 50 : 700), &seed);
+                1 + random_below(&seed, turn % 3 ? 50 : 700), DVT_EXACT_MOST, &seed);
     }
 }
 
@@ -409,7 +411,7 @@ CASE(test_runs) {
     if (!left_out())
       for (int turn = 0; turn < 2; turn++)
         try_forms(problem_types[v], 1 + random_below(&seed, 3), 1 + random_below(&seed, 3),
-                  DVT_EXACT_RUN + random_below(&seed, 20) - 3, &seed);
+                  DVT_EXACT_RUN + random_below(&seed, 20) - 3, 4, &seed);
 }
 
 /* ---- the whole product ---- */
@@ -453,9 +455,44 @@ static void try_product(davit_type type, uint64_t *seed) {
 
 CASE(test_products) {
   uint64_t seed = 3;
-  for (int turn = 0; turn < scaled(8); turn++)
+  for (int turn = 0; turn < scaled(4); turn++)
     for (int v = 0; v < COUNT(problem_types); v++)
       try_product(problem_types[v], &seed);
+}
+
+/* Natively, over streams as well. */
+CASE(test_not_finite) {
+  uint64_t seed = 6;
+  for (int v = 0; v < COUNT(problem_types); v++)
+    for (int side = 0; side < 2; side++) {
+      SCOPE;
+      trial t = trial_new(problem_types[v], 40, 30, 20);
+      t.beta = side;
+      t.options.device_count = spread < 2 ? spread : 2;
+      t.options.separate_memory = true;
+      trial_fill(&t, (operands){.phi = 0}, &seed);
+      trial_number(&t, side, random_below(&seed, 30), 7)[0] = side ? (double)NAN : (double)INFINITY;
+      trial_lay_out(&t, all_pageable, &seed);
+      trial_run(&t);
+      assert_non_null(t.report.why_native);
+      trial_expect_native(&t);
+    }
+}
+
+/* Tiles of C are computed faster than they are stored. */
+CASE(test_slow_stores) {
+  uint64_t seed = 5;
+  trial t = trial_new(DAVIT_FLOAT, 160, 16, 5);
+  t.options.separate_memory = true;
+  t.options.cache_bytes = 40000;
+  trial_fill(&t, (operands){.phi = 0}, &seed);
+  trial_lay_out(&t, all_pageable, &seed);
+  slow_copies = (struct slow_copies){t.o[2].there, t.o[2].there + t.o[2].bytes, 150};
+  trial_run(&t);
+  slow_copies.end = slow_copies.begin;
+  trial_expect_exact(&t);
+  trial_expect_bound(&t, "slow stores");
+  assert_true(t.report.products > 4);
 }
 
 /* A stream is lost at any call: a status and a sentence, or another way to the same numbers. */
@@ -465,7 +502,7 @@ CASE(test_lost_streams) {
   int failures = 0;
   for (int until = 1; lost; until++) {
     SCOPE;
-    trial t = trial_new(DAVIT_DOUBLE, 40, 30, 20);
+    trial t = trial_new(DAVIT_DOUBLE, 30, 20, 10);
     t.options.device_count = spread < 2 ? spread : 2;
     t.options.separate_memory = true;
     trial_fill(&t, (operands){.phi = 0}, &seed);

@@ -502,9 +502,8 @@ static int64_t most_tasks(const product *p) {
 
 /* Once over all devices: looks at everything, or computes, or both. */
 static davit_status pass(product *p) {
-  davit_status status = DAVIT_SUCCESS;
   int threads = 0;
-  DVT_TRY(dvt_graph_open(&p->graph, p->workers * ROLES, most_tasks(p)));
+  davit_status status = dvt_graph_open(&p->graph, p->workers * ROLES, most_tasks(p));
   p->tasks = 0;
   for (int w = 0; w < p->workers && status == DAVIT_SUCCESS; w++) {
     worker *e = &p->worker[w];

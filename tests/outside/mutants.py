@@ -525,7 +525,7 @@ MUTANTS = [
     Mutant("exact-carry-is-lost", "ref/exact.h", "(sum < part) | (word[i] < sum)", "sum < part", "exact_sums"),
     Mutant("exact-bound-of-two-sums", "ref/exact.c", "(double)(dvt_at_most(length, most) - 1) * unit",
            "(double)(2 * dvt_at_most(length, most) - 1) * unit", "exact_sums"),
-    Mutant("exact-run-too-long", "ref/exact.c", "      4096, /*", "      131072, /*", "exact"),
+    Mutant("exact-run-too-long", "ref/exact.c", "      4096, /*", "      1048576, /*", "exact"),
     Mutant("exact-parts-of-equal-sign", "ref/exact.c", "p->number ? 1 : -1, 1));", "1, 1));", "exact"),
     Mutant("exact-window-too-high", "ref/exact.c", "dvt_exact_power(-2 * DVT_EXACT_STEP * window)",
            "dvt_exact_power(-DVT_EXACT_STEP * window)", "exact_stream"),
