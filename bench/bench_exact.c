@@ -208,8 +208,8 @@ static void print_row(const setup *s, const way *w, double first, double *times,
                joules = s->energy > 0 ? joules_of(s, w) : -1;
   bench_row();
   bench_text("who", w->emulated ? "cublas" : "davit");
-  bench_text("arithmetic", exact || w->emulated ? "exact" : "native");
-  bench_text("type", s->type == 'd' ? "f64" : s->type == 's' ? "f32" : s->type == 'z' ? "c64" : "c32");
+  bench_text("arithmetic", w->emulated ? "emulated" : exact ? "exact" : "native");
+  bench_text("type", s->type == 'd' ? "f64" : s->type == 's' ? "f32" : s->type == 'z' ? "c128" : "c64");
   bench_text("place", s->place);
   bench_number("m", (double)s->n);
   bench_number("n", (double)s->n);

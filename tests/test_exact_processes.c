@@ -38,12 +38,14 @@ typedef struct part {
   int64_t row, rows, col, cols;
   double beta;
   size_t cache_bytes;
-  bool fails;
+  bool fails, single; /* in floats */
+  int moduli;
   davit_status status;
   davit_level3_report report;
 } part;
 
 static double a[M * K], b[K * N], c0[M * N], c[M * N], whole[M * N];
+static float short_a[M * K], short_b[K * N], short_c[M * N];
 static const int host = DAVIT_HOST;
 
 static void *compute(void *argument) {
@@ -54,10 +56,15 @@ static void *compute(void *argument) {
                                         .arithmetic = DAVIT_ARITHMETIC_EXACT,
                                         .exact_bits = true,
                                         .cache_bytes = p->cache_bytes,
+                                        .moduli = p->moduli,
                                         .report = &p->report,
                                         .processes = &processes};
-  p->status = davit_dgemm(p->fails ? '?' : 'N', 'N', p->rows, p->cols, K, 0.7, a + p->row, M, b + p->col * K,
-                          K, p->beta, c + p->row + p->col * M, M, &options);
+  if (p->single)
+    p->status = davit_sgemm('N', 'N', p->rows, p->cols, K, 0.7f, short_a + p->row, M, short_b + p->col * K, K,
+                            (float)p->beta, short_c + p->row + p->col * M, M, &options);
+  else
+    p->status = davit_dgemm(p->fails ? '?' : 'N', 'N', p->rows, p->cols, K, 0.7, a + p->row, M,
+                            b + p->col * K, K, p->beta, c + p->row + p->col * M, M, &options);
   return NULL;
 }
 
@@ -219,6 +226,33 @@ CASE(one_process_without_memory_takes_all_with_it) {
     for (int i = 0; i < M * N; i++)
       assert_true(fabs(c[i] - whole[i]) <= 1e-13);
   }
+}
+
+/* It has memory to look at C, but not for as many moduli as are needed then. */
+CASE(nobody_computes_before_all_have_memory) {
+  part parts[PARTS];
+  fill(0.5);
+  for (int i = 0; i < M * K; i++)
+    short_a[i] = (float)a[i];
+  for (int i = 0; i < K * N; i++)
+    short_b[i] = (float)b[i];
+  for (int i = 0; i < M * N; i++)
+    short_c[i] = (float)c0[i];
+  const int count = divide(parts, 3, 1, -1);
+  for (int i = 0; i < count; i++) {
+    parts[i].single = true;
+    parts[i].moduli = 10;
+    parts[i].cache_bytes = i == 1 ? 80 << 10 : 0;
+  }
+  compute_all(parts, count);
+  for (int i = 0; i < count; i++) {
+    assert_int_equal(parts[i].status, DAVIT_SUCCESS);
+    assert_non_null(strstr(parts[i].report.why_native, i == 1 ? "too little memory" : "another process"));
+  }
+  CHECK(davit_dgemm('N', 'N', M, N, K, 0.7, a, M, b, K, -1, memcpy(whole, c0, sizeof c0), M,
+                    &(davit_level3_options){.devices = &host, .device_count = 1}));
+  for (int i = 0; i < M * N; i++)
+    assert_true(fabs((double)short_c[i] - whole[i]) <= 1e-5);
 }
 
 CASE(a_process_without_a_part_or_with_a_failure_leaves_nobody_waiting) {

@@ -8,6 +8,12 @@
 
 #include "bench/bench.h"
 
+#if CUDART_VERSION >= 13000
+#define EMULATION(F) F(strategy, cublasSetEmulationStrategy)
+#else
+#define EMULATION(F)
+#endif
+
 /* The functions used: F(member, name in the library). */
 #define FUNCTIONS(F)                                                                                         \
   F(create, cublasXtCreate)                                                                                  \
@@ -20,7 +26,8 @@
   F(one_destroy, cublasDestroy_v2)                                                                           \
   F(one_dgemm, cublasDgemm_v2)                                                                               \
   F(one_sgemm, cublasSgemm_v2)                                                                               \
-  F(one_gemm, cublasGemmEx)
+  F(one_gemm, cublasGemmEx)                                                                                  \
+  EMULATION(F)
 #define MEMBER(member, name) __typeof__(&name) member;
 #define LOAD(member, name) all = (api.member = dlsym(library, #name)) && all;
 static struct {
@@ -134,14 +141,16 @@ double peer_cublas_gemm(char type, int64_t n, int repeats) {
   return ok ? bench_median(times, repeats) : -1;
 }
 
-/* CUDA 13 has it. */
+/* CUDA 13 has it. By itself cuBLAS multiplies natively where it takes that to be faster, so it is told not to. */
 double peer_cublas_emulated(int64_t n, const void *a, const void *b, void *c) {
 #if CUDART_VERSION >= 13000
   static cublasHandle_t emulating;
   const int size = (int)n;
   const double one = 1, zero = 0;
   if (!load() || cudaSetDevice(0) != cudaSuccess ||
-      (!emulating && api.one_create(&emulating) != CUBLAS_STATUS_SUCCESS) || !wait())
+      (!emulating && (api.one_create(&emulating) != CUBLAS_STATUS_SUCCESS ||
+                      api.strategy(emulating, CUBLAS_EMULATION_STRATEGY_EAGER) != CUBLAS_STATUS_SUCCESS)) ||
+      !wait())
     return -1;
   const double start = bench_now();
   const cublasStatus_t status = api.one_gemm(

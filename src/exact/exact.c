@@ -836,12 +836,14 @@ static const char *why_not_tried(const dvt_level3 *g, const davit_level3_options
 
 static davit_status run(product *p) {
   void *pinned = NULL;
-  bool fits;
+  bool fits = true;
   describe(p);
   DVT_TRY(share_out(p));
   DVT_TRY(dvt_malloc((size_t)(p->workers + 1) * sizeof *p->need, DAVIT_PINNED, &pinned));
   p->need = memset(pinned, 0, (size_t)(p->workers + 1) * sizeof *p->need);
   const davit_status status = run_passes(p, &fits);
+  if (!fits) /* once more, with what is needed */
+    p->choice.moduli = 0;
   for (int w = 0; w < p->workers && p->worker[w].memory; w++)
     p->report->cache_bytes += (int64_t)lay_out(p, &p->worker[w]);
   p->report->moduli = p->choice.moduli;
