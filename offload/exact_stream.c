@@ -127,8 +127,8 @@ static davit_status time_product(const call *c, const cublasLtMatmulAlgo_t *how,
   return dvt_cuda_status(cudaEventElapsedTime(time, event[0], event[1]), "timing a product");
 }
 
-/* One after the other in turns, as the clock of a device falls when it is busy; the first turn does not count. Not every
- * proposal does what it says. */
+/* One after the other in turns, as the clock of a device falls when it is busy; the first turn does not count. Not
+ * every proposal does what it says. */
 static int find_fastest(const call *c, const cublasLtMatmulHeuristicResult_t *found, int count,
                         const cudaEvent_t event[2]) {
   enum { TURNS = 3 };

@@ -42,7 +42,7 @@ static bool is_bounded(davit_type type, int64_t length, const dvt_exact_need *ne
 dvt_exact_choice dvt_exact_choose(davit_type type, int64_t length, const dvt_exact_need *need, int windows,
                                   int least) {
   const int usual = dvt_exact_is_long(type) ? 16 : 8, all = need->bits[0] + need->bits[1],
-            most = windows == 1 ? usual + 2 : DVT_EXACT_MOST;
+            most = windows == 1 ? (int)dvt_at_least(usual + 2, least) : DVT_EXACT_MOST;
   const bool fits = need->bits[0] <= DVT_EXACT_MOST_BITS && need->bits[1] <= DVT_EXACT_MOST_BITS;
   int exact = 1, bounded = least > 0 ? least : 1;
   if (need->infinite)

@@ -6,16 +6,17 @@
  *
  *   1. A vector x becomes integers x 2^s, rounded to the nearest: `bits` says how long they are, in terms of the
  *      vector's norm, so s depends on the vector alone.
- *   2. The products of the integers are summed exactly. On an NVIDIA GPU modulo L numbers below 257 that have no
- *      common divisor, by units for 8-bit integers; on the CPU in digits of 20 bits, by BLIS in doubles.
+ *   2. The products of the integers are summed exactly. On an NVIDIA GPU modulo L numbers below 257 that have no common
+ *      divisor, by units for 8-bit integers; on the CPU in digits of 20 bits, by BLIS in doubles.
  *   3. An element of C is the exact sum, scaled back and rounded once.
  *
  * So C depends on A, B and the two numbers of bits, and on nothing else: not on tiles, devices or the order of sums.
  *
- * How many bits are needed follows from what the vectors are, before the product, by integers alone: of each vector
- * its norm, the sum of its absolute values and coarse values of 7 bits, rounded down, whose products are a lower bound
- * of |A||B|; where that is too low, the largest of three, of values that begin 6 bits lower each and are cut off above. Then |C - A B| <= min(k, 64) u |A||B|, element by element, where u is half the distance of 1 to the next
- * number. For complex numbers that holds of either part, and |x| is |re| + |im|. */
+ * How many bits are needed follows from what the vectors are, before the product, by integers alone: of each vector its
+ * norm, the sum of its absolute values and coarse values of 7 bits, rounded down, whose products are a lower bound of
+ * |A||B|; where that is too low, the largest of three, of values that begin 6 bits lower each and are cut off above.
+ * Then |C - A B| <= min(k, 64) u |A||B|, element by element, where u is half the distance of 1 to the next number. For
+ * complex numbers that holds of either part, and |x| is |re| + |im|. */
 #ifndef DAVIT_REF_EXACT_H
 #define DAVIT_REF_EXACT_H
 
@@ -91,8 +92,8 @@ typedef struct dvt_exact_vector {
 } dvt_exact_vector;
 
 /* Coarse values are at most 127 together for the parts of an element, and those of most elements 16 or more: where they
- * lie far below the highest, up to two bits of the highest are cut off. `tops` are the exponents of `count` parts that are
- * not 0. In window w they begin 6 w bits lower. */
+ * lie far below the highest, up to two bits of the highest are cut off. `tops` are the exponents of `count` parts that
+ * are not 0. In window w they begin 6 w bits lower. */
 enum { DVT_EXACT_WINDOWS = 3, DVT_EXACT_STEP = 6 };
 DVT_EXACT_INLINE int dvt_exact_coarse(int parts, int top, int64_t tops, int64_t count) {
   const int64_t typical = count ? tops / count : 0, cut = count ? top - typical - 3 : 0;
@@ -133,8 +134,8 @@ DVT_EXACT_INLINE int dvt_exact_coarse_value(double x, int exponent, int parts) {
   return value < most ? (int)value : most;
 }
 
-/* How far the sums of one element of |A||B| are from their lower bound, a sum of products of coarse values: what an error
- * of a half in either integer makes of it. */
+/* How far the sums of one element of |A||B| are from their lower bound, a sum of products of coarse values: what an
+ * error of a half in either integer makes of it. */
 typedef struct dvt_exact_growth {
   double even, odd; /* with integers of A of as many bits as those of B, and of one bit more */
   double both;      /* of an error in both integers */
@@ -349,9 +350,9 @@ typedef struct dvt_exact_need {
 } dvt_exact_need;
 
 /* Vectors of A (side 0) or B (side 1), and what is made of them. Element h of vector v is x[v step + h stride]. Planes
- * have the elements of a vector behind each other, `pitch` of them, and vectors behind each other: integers of 8 bits on
- * a device with a stream, else doubles. Planes begin `plane` elements after each other. Elements and vectors beyond
- * `length` and `count`, up to multiples of DVT_EXACT_GROUP, are 0. */
+ * have the elements of a vector behind each other, `pitch` of them, and vectors behind each other: integers of 8 bits
+ * on a device with a stream, else doubles. Planes begin `plane` elements after each other. Elements beyond `length`, up
+ * to a multiple of DVT_EXACT_GROUP, are 0; vectors beyond `count`, up to one, are anything. */
 typedef struct dvt_exact_vectors {
   davit_type type;
   int side;
@@ -382,8 +383,8 @@ typedef struct dvt_exact_tile {
   size_t sum_bytes;
   int windows; /* of coarse values */
   dvt_exact_need *need;
-  /* The triangle of C that is stored, or 0; the imaginary parts of its diagonal count as 0 and become 0; how many rows its
-   * first one is below the first column's. */
+  /* The triangle of C that is stored, or 0; the imaginary parts of its diagonal count as 0 and become 0; how many rows
+   * its first one is below the first column's. */
   char uplo;
   bool hermitian;
   int64_t offset;
@@ -405,8 +406,8 @@ static inline bool dvt_exact_is_cut(char uplo, int64_t row, int64_t rows, int64_
                               uplo == 'L' ? column + columns - 1 : column);
 }
 
-/* The whole of a symmetric or hermitian matrix of order n, densely, of the half of it that is stored; both may be the same
- * matrix. */
+/* The whole of a symmetric or hermitian matrix of order n, densely, of the half of it that is stored; both may be the
+ * same matrix. */
 typedef struct dvt_exact_mirror {
   davit_type type;
   char uplo;
@@ -446,9 +447,9 @@ static inline int dvt_exact_planes(davit_type type, const dvt_exact_choice *choi
 /* The product of so many moduli has this many bits for sums. */
 int dvt_exact_room(int moduli);
 
-/* The choice for what so many windows say is needed: where nothing is rounded, if that takes few moduli; else with at least
- * `least` moduli, of which any number says that the first preference is not asked for. moduli = 0: it would take more than
- * DVT_EXACT_MOST, or with one window so many that it is worth looking at others. */
+/* The choice for what so many windows say is needed: where nothing is rounded, if that takes few moduli; else with at
+ * least `least` moduli, of which any number says that the first preference is not asked for. moduli = 0: it would take
+ * more than DVT_EXACT_MOST, or with one window so many that it is worth looking at others. */
 dvt_exact_choice dvt_exact_choose(davit_type type, int64_t length, const dvt_exact_need *need, int windows,
                                   int least);
 

@@ -133,8 +133,10 @@ static davit_status run_in_arithmetic(const dvt_level3 *g, const davit_level3_op
     }
     return status;
   }
-  if (options->report)
+  if (options->report && status == DAVIT_SUCCESS)
     *options->report = report;
+  else if (options->report)
+    options->report->written = report.written;
   if (status == DAVIT_SUCCESS && options->progress)
     options->progress(options->progress_context, 1, 1);
   return status;

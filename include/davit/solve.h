@@ -2,11 +2,11 @@
 /* Systems of linear equations, least squares and inverses by the factorisations of Cholesky, LU and QR, in the types d
  * (double), s (float), z (davit_complex_double) and c (davit_complex_float).
  *
- * LAPACK's names, letters and order of the arguments, column-major. Letters may be lower case. Leading dimensions are at
- * least the number of rows, and 1.
+ * LAPACK's names, letters and order of the arguments, column-major. Letters may be lower case. Leading dimensions are
+ * at least the number of rows, and 1.
  *
- * The plain forms take operands in any memory (pageable, pinned, any device, larger than a device's memory), spread
- * the work over several devices and return when the result is there. The queue forms enqueue on the queue's device and
+ * The plain forms take operands in any memory (pageable, pinned, any device, larger than a device's memory), spread the
+ * work over several devices and return when the result is there. The queue forms enqueue on the queue's device and
  * return; their operands must be memory that the device reaches, and stay valid until the command has run. NVIDIA
  * devices run cuSOLVER for a block that is factored and cuBLAS for the rest, the CPU and host-offload devices BLIS.
  * Thread safety: any thread, any number of calls at the same time on distinct outputs.
@@ -60,11 +60,11 @@ struct davit_solve_report {
 
 /* A = L L' ('L') or U' U ('U'), in place, where ' is the (conjugate) transpose. A is symmetric, for complex types
  * Hermitian, and positive definite; `uplo` names the half of it that is stored. The other half is neither read nor
- * changed, and the imaginary parts of the diagonal count as 0. n³ / 3 flops, four times that for
- * complex types; the stored half crosses the link once each way. Where the leading minor of order k is not positive
- * definite, or has a NaN on its way, the call returns DAVIT_NOT_POSITIVE_DEFINITE with k in report->failed: the blocks of columns (rows) before it are those of the
- * factor, the others may be as they were. The same call on the same devices, with the same block and number of threads,
- * gives the same bits.
+ * changed, and the imaginary parts of the diagonal count as 0. n³ / 3 flops, four times that for complex types; the
+ * stored half crosses the link once each way. Where the leading minor of order k is not positive definite, or has a NaN
+ * on its way, the call returns DAVIT_NOT_POSITIVE_DEFINITE with k in report->failed: the blocks of columns (rows)
+ * before it are those of the factor, the others may be as they were. The same call on the same devices, with the same
+ * block and number of threads, gives the same bits.
  *
  * The queue form writes k, or 0, to *info, which is on the device, in pinned or in pageable memory and stays valid
  * until the command has run; the command itself does not fail. A is then partly factored.
@@ -114,7 +114,8 @@ DAVIT_API davit_status davit_queue_cpotrs(davit_queue *queue, char uplo, int64_t
                                           int64_t ldb, const davit_solve_options *options);
 
 /* Solves A X = B: potrf and potrs. A becomes the factor, B the solution; where A is not positive definite B is as it
- * was. With mixed arithmetic that was refined A is as it was (report->arithmetic says so). The queue form writes *info as potrf does; where that is not 0, B is undefined. */
+ * was. With mixed arithmetic that was refined A is as it was (report->arithmetic says so). The queue form writes *info
+ * as potrf does; where that is not 0, B is undefined. */
 DAVIT_API davit_status davit_dposv(char uplo, int64_t n, int64_t nrhs, double *a, int64_t lda, double *b,
                                    int64_t ldb, const davit_solve_options *options);
 DAVIT_API davit_status davit_sposv(char uplo, int64_t n, int64_t nrhs, float *a, int64_t lda, float *b,
@@ -139,8 +140,8 @@ DAVIT_API davit_status davit_queue_cposv(davit_queue *queue, char uplo, int64_t 
 /* ---- LU ---- */
 
 /* A = P L U, m × n, in place, with partial pivoting; n² (m - n / 3) flops where m >= n. ipiv, min(m, n) ints, gets the
- * numbers, from 1 on, of the rows with which rows 1, 2, … were exchanged, in that order; in any memory. Where U(k, k) is
- * exactly 0 the call returns DAVIT_SINGULAR with the first such k in report->failed; A is factored all the same.
+ * numbers, from 1 on, of the rows with which rows 1, 2, … were exchanged, in that order; in any memory. Where U(k, k)
+ * is exactly 0 the call returns DAVIT_SINGULAR with the first such k in report->failed; A is factored all the same.
  *
  * The queue form writes k, or 0, to *info as potrf's does; ipiv is memory that the device reaches.
  *
@@ -195,12 +196,12 @@ DAVIT_API davit_status davit_queue_cgetrs(davit_queue *queue, char trans, int64_
                                           davit_complex_float *b, int64_t ldb,
                                           const davit_solve_options *options);
 
-/* Solves A X = B: getrf and getrs. B becomes the solution; where A is singular B is as it was. With mixed arithmetic that
- * was refined A is as it was, and ipiv is undefined (report->arithmetic says so). One device computes it: the CPU, or a
- * GPU that holds A and its copy; cuSOLVER factors in TF32 and refines by GMRES, the CPU factors in single precision
- * (LAPACK's dsgesv; Langou et al., "Exploiting the performance of 32 bit floating point arithmetic in obtaining 64 bit
- * accuracy", SC 2006). The queue form writes
- * *info as getrf does; where that is not 0, B is undefined. */
+/* Solves A X = B: getrf and getrs. B becomes the solution; where A is singular B is as it was. With mixed arithmetic
+ * that was refined A is as it was, and ipiv is undefined (report->arithmetic says so). One device computes it: the CPU,
+ * or a GPU that holds A and its copy; cuSOLVER factors in TF32 and refines by GMRES, the CPU factors in single
+ * precision (LAPACK's dsgesv; Langou et al., "Exploiting the performance of 32 bit floating point arithmetic in
+ * obtaining 64 bit accuracy", SC 2006). The queue form writes *info as getrf does; where that is not 0, B is
+ * undefined. */
 DAVIT_API davit_status davit_dgesv(int64_t n, int64_t nrhs, double *a, int64_t lda, int *ipiv, double *b,
                                    int64_t ldb, const davit_solve_options *options);
 DAVIT_API davit_status davit_sgesv(int64_t n, int64_t nrhs, float *a, int64_t lda, int *ipiv, float *b,
@@ -225,9 +226,9 @@ DAVIT_API davit_status davit_queue_cgesv(davit_queue *queue, int64_t n, int64_t 
 /* ---- QR ---- */
 
 /* A = Q R, m × n, in place: R in the upper triangle (trapezoid), below its diagonal the vectors v of the min(m, n)
- * reflectors H = I - tau v v', whose first element 1 is not stored, and their factors in tau, which may be in any memory.
- * Q = H1 H2 …; 2 n² (m - n / 3) flops where m >= n, four times that for complex types, and more for products of blocks
- * of reflectors.
+ * reflectors H = I - tau v v', whose first element 1 is not stored, and their factors in tau, which may be in any
+ * memory. Q = H1 H2 …; 2 n² (m - n / 3) flops where m >= n, four times that for complex types, and more for products of
+ * blocks of reflectors.
  *
  * Algorithm: block columns go to the devices in turn, as in potrf; the reflectors of a block are applied to the others
  * as one, I - V T V' (Schreiber and Van Loan, "A storage-efficient WY representation for products of Householder
@@ -251,9 +252,9 @@ DAVIT_API davit_status davit_queue_cgeqrf(davit_queue *queue, int64_t m, int64_t
                                           int64_t lda, davit_complex_float *tau,
                                           const davit_solve_options *options);
 
-/* C = op(Q) C (side 'L') or C op(Q) ('R') with the k reflectors that geqrf has left in `a` and tau; C is m × n, and A has
- * k columns and as many rows as Q has, m or n, which are at least k. trans 'N': Q; 'T' of real, 'C' of complex types: its
- * (conjugate) transpose. C must not overlap A. 4 m n k - 2 k² n flops with 'L'. */
+/* C = op(Q) C (side 'L') or C op(Q) ('R') with the k reflectors that geqrf has left in `a` and tau; C is m × n, and A
+ * has k columns and as many rows as Q has, m or n, which are at least k. trans 'N': Q; 'T' of real, 'C' of complex
+ * types: its (conjugate) transpose. C must not overlap A. 4 m n k - 2 k² n flops with 'L'. */
 DAVIT_API davit_status davit_dormqr(char side, char trans, int64_t m, int64_t n, int64_t k, const double *a,
                                     int64_t lda, const double *tau, double *c, int64_t ldc,
                                     const davit_solve_options *options);
@@ -304,10 +305,10 @@ DAVIT_API davit_status davit_queue_cungqr(davit_queue *queue, int64_t m, int64_t
                                           davit_complex_float *a, int64_t lda, const davit_complex_float *tau,
                                           const davit_solve_options *options);
 
-/* Least squares with a matrix of full rank, m × n: trans 'N' finds for each column of B the X with the least ‖B - A X‖ if
- * m >= n, and else the shortest one with A X = B; 'T' of real, 'C' of complex types the same of A's (conjugate)
- * transpose. B has max(m, n) rows: the right-hand side in the first ones, which becomes X; where there are more equations
- * than unknowns the rows behind X have the residual's length in each column. A becomes its QR (m >= n) or LQ
+/* Least squares with a matrix of full rank, m × n: trans 'N' finds for each column of B the X with the least ‖B - A X‖
+ * if m >= n, and else the shortest one with A X = B; 'T' of real, 'C' of complex types the same of A's (conjugate)
+ * transpose. B has max(m, n) rows: the right-hand side in the first ones, which becomes X; where there are more
+ * equations than unknowns the rows behind X have the residual's length in each column. A becomes its QR (m >= n) or LQ
  * factorisation, without its tau. Where R(k, k) is exactly 0 the call returns DAVIT_SINGULAR with k in report->failed,
  * and B is undefined. B must not overlap A.
  *

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An exact product over devices, as tasks of a graph.
  *
- * Each device has a range of the vectors of the longer side of C, and all of the other's. It brings them in panels, one of
- * A and one of B in turn; as soon as a panel is there it is measured, cut, and multiplied with all panels of the other side
- * that have come before. Where not everything fits, that is done for slabs of either side.
+ * Each device has a range of the vectors of the longer side of C, and all of the other's. It brings them in panels, one
+ * of A and one of B in turn; as soon as a panel is there it is measured, cut, and multiplied with all panels of the
+ * other side that have come before. Where not everything fits, that is done for slabs of either side.
  *
  * How many bits are needed is known when all of C has been looked at. So that nothing waits for that, the first tile is
- * looked at before anything is cut, and decides for all; the others are looked at as they are computed. If one needs more
- * the product is computed once more. Where C is read all of it is looked at first. */
+ * looked at before anything is cut, and decides for all; the others are looked at as they are computed. If one needs
+ * more the product is computed once more. Where C is read all of it is looked at first. */
 #include "src/exact/exact.h"
 
 #include <math.h>
@@ -299,6 +299,11 @@ static davit_status compute_tile(product *p, int w, range rows, range columns) {
   t.ldc = p->g->ldc;
   p->report->written = true;
   p->report->products++;
+  p->report->devices[w].products++;
+  p->report->tile_m = dvt_at_least(p->report->tile_m, t.rows);
+  p->report->tile_n = dvt_at_least(p->report->tile_n, t.columns);
+  p->report->tile_k = p->length;
+  p->report->tile = dvt_at_least(dvt_at_least(p->report->tile_m, p->report->tile_n), p->length);
   if (!e->stores)
     return enqueue(p, w, behind(NOTHING, NOTHING), &dvt_exact_multiply_operation, &t, flops_of(&t), &task);
   e->tile_turn++;
@@ -670,8 +675,8 @@ static bool may_compute(product *p) {
   return !p->follows;
 }
 
-/* Looks at C and computes it, in one pass where C is not read, until the choice is what all of C needs. Where one window
- * does not tell, all are looked through. */
+/* Looks at C and computes it, in one pass where C is not read, until the choice is what all of C needs. Where one
+ * window does not tell, all are looked through. */
 static davit_status run_passes(product *p, bool *fits) {
   bool done = false;
   p->windows = 1;

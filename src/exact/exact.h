@@ -8,8 +8,8 @@
 
 #include "ref/blas.h"
 
-/* Computes the checked product, whose options name devices. Where that is not possible or does not pay, report->why_native
- * says why, C may have been written if it is not read, and the native product is due. */
+/* Computes the checked product, whose options name devices. Where that is not possible or does not pay,
+ * report->why_native says why, C may have been written if it is not read, and the native product is due. */
 davit_status dvt_exact_run(const dvt_level3 *g, const davit_level3_options *options,
                            davit_level3_report *report);
 
