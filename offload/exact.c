@@ -23,7 +23,7 @@ enum {
   SQUARE = 4096                     /* rows and columns of sums at once */
 };
 
-#ifdef DVT_GPU
+#ifdef DVT_NVIDIA
 /* sum + the products of the bytes of `numbers`, without a sign, and of `factors`, with one. */
 DVT_INLINE int add_bytes(uint32_t numbers, uint32_t factors, int sum) {
 #ifdef __NVPTX__
@@ -265,11 +265,11 @@ DVT_INLINE void find_growth(const int *sums, int64_t plane, int windows, int64_t
 }
 #endif
 
-DVT_REGION(dvt_exact_growth_region, find_growth, TEAM, (sums, a, b, need),
-           (const int *sums, int64_t plane, int64_t windows, int64_t runs, int64_t ld, int64_t rows,
-            int64_t columns, const dvt_exact_vector *a, const dvt_exact_vector *b, dvt_exact_need *need,
-            int64_t uplo, int64_t offset),
-           sums, plane, (int)windows, runs, ld, rows, columns, a, b, need, (int)uplo, offset)
+DVT_NVIDIA_REGION(dvt_exact_growth_region, find_growth, TEAM, (sums, a, b, need),
+                  (const int *sums, int64_t plane, int64_t windows, int64_t runs, int64_t ld, int64_t rows,
+                   int64_t columns, const dvt_exact_vector *a, const dvt_exact_vector *b,
+                   dvt_exact_need *need, int64_t uplo, int64_t offset),
+                  sums, plane, (int)windows, runs, ld, rows, columns, a, b, need, (int)uplo, offset)
 
 #define EACH "offload/exact.inc"
 #include "offload/each_floating.inc"
