@@ -13,14 +13,12 @@
 #include "src/cli/frame/job.h"
 #include "src/cli/ranks.h"
 
-typedef enum arithmetic { ARITHMETIC_NATIVE, ARITHMETIC_EXACT, ARITHMETIC_EMULATED } arithmetic;
-
 typedef struct product {
   cli_job job;
   const char *a_path, *b_path, *c0_path;
   double _Complex alpha, beta;
   int transa, transb;
-  arithmetic arithmetic;
+  davit_arithmetic arithmetic;
   int64_t tile;
   davit_level3_report report;
   bool explain;
@@ -32,11 +30,7 @@ enum { M, N, K }; /* of job.sizes */
 
 static int load(void *state) {
   product *p = state;
-  return p->arithmetic == ARITHMETIC_EMULATED
-             ? cli_fail(CLI_USAGE,
-                        "--arithmetic emulated: cuBLAS has variables for it, which work here too "
-                        "(CUBLAS_EMULATE_DOUBLE_PRECISION=1); it is slower on the cards that were measured")
-             : cli_arrays_read(&p->job);
+  return cli_arrays_read(&p->job);
 }
 
 static void show_progress(void *state, int64_t done, int64_t all) {
@@ -48,7 +42,7 @@ static void show_progress(void *state, int64_t done, int64_t all) {
 static davit_status work(void *state, cli_array *c, bool reference) {
   product *p = state;
   static const davit_level3_processes ranks = {.maxima = cli_ranks_maxima};
-  const bool exact = p->arithmetic == ARITHMETIC_EXACT && c != &p->job.reference;
+  const bool exact = p->arithmetic == DAVIT_ARITHMETIC_EXACT && c != &p->job.reference;
   const bool once = p->job.common.repeat <= 1 && !p->job.common.warmup;
   const cli_operand a = cli_operand_of(&p->a, p->transa), b = cli_operand_of(&p->b, p->transb);
   const dvt_level3 g = {.type = cli_number_type(p->a.type),
@@ -208,11 +202,10 @@ static void print(const void *state) {
 }
 
 static const cli_choice arithmetics[] = {
-    {"native", ARITHMETIC_NATIVE, "that of the element type"},
-    {"exact", ARITHMETIC_EXACT,
+    {"native", DAVIT_ARITHMETIC_NATIVE, "that of the element type"},
+    {"exact", DAVIT_ARITHMETIC_EXACT,
      "by exact sums of integers: the same bits on all devices and any number of ranks, and on many GPUs "
      "faster"},
-    {"emulated", ARITHMETIC_EMULATED, "refused: cuBLAS has variables for it, which work here too"},
     {0}};
 
 static const cli_choice tiles[] = {{"auto", 0, NULL}, {0}};

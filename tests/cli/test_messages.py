@@ -115,7 +115,7 @@ $ davit gemm sq.npy x.npy --repeat 1.5
 davit gemm: --repeat takes a whole number from 1 to 1000000, not '1.5'
 ended with 2
 $ davit gemm sq.npy x.npy --arithmetic fast
-davit gemm: --arithmetic takes native or emulated, not 'fast'
+davit gemm: --arithmetic takes native or exact, not 'fast'
 ended with 2
 $ davit reduce x.npy --op mena
 davit reduce: --op takes sum, prod, min, max, mean, var, std, norm, argmin or argmax, not 'mena'; did you mean mean?
