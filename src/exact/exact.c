@@ -20,93 +20,31 @@
 #include "src/base/clock.h"
 #include "src/base/ending.h"
 #include "src/exact/processes.h"
-#include "src/exact/rows.h"
+#include "src/exact/product.h"
 #include "src/runtime/graph.h"
 #include "src/runtime/memory.h"
 #include "src/runtime/operation.h"
 #include "src/runtime/pool.h"
 
-enum {
-  PANEL = 2048, /* vectors that are brought at once, twice as many where their elements lie apart, */
-  FIRST = 1024, /* and at first */
-  TILE = 4096,  /* the longest side of a tile that is stored */
-  PANELS = 3,   /* on their way to a device */
-  TILES = 2,
-  FOLLOWS = 8,
-  NOTHING = -1
-};
-
 typedef enum role { LOAD_A, LOAD_B, LOAD_C, COMPUTE, STORE, ROLES } role;
-
-/* A or B: vectors along m or n. */
-typedef struct side {
-  const void *x;
-  int place;
-  int64_t count, step, stride;
-  bool conjugate;
-} side;
-
-typedef struct range {
-  int64_t begin, end;
-} range;
-
-typedef struct worker {
-  int device;
-  bool streams, brings[2], stores, brings_square; /* what it does not reach */
-  range all[2], slab[2];                          /* its vectors, and those that are worked at */
-  int64_t most[2];                                /* of a slab */
-  int64_t panel[2];                               /* vectors of one */
-  size_t bytes, sum_bytes;
-  int planes_held[2]; /* there is memory for */
-  char *memory;
-  dvt_exact_need *need;
-  dvt_exact_vector *vector[2];
-  void *coarse[2], *planes[2], *sums;
-  char *panels[PANELS], *tiles[TILES];
-  void *square;                                   /* the whole of a symmetric operand */
-  int32_t panel_read[PANELS], tile_stored[TILES]; /* the newest task that uses it */
-  int panel_turn, tile_turn;
-  int64_t arrived[2]; /* vectors of the slab */
-} worker;
-
-typedef struct product {
-  const dvt_level3 *g;
-  const davit_level3_options *options;
-  davit_level3_report *report;
-  size_t element;
-  int64_t length, pitch;
-  side side[2];
-  int mirrored; /* the side that is a symmetric matrix, of which each device makes a whole one; or NOTHING */
-  int c_place, workers;
-  worker worker[DVT_MAX_DEVICES];
-  dvt_exact_need *need; /* of each device, in pinned memory, and what nothing needs */
-  dvt_exact_choice choice;
-  bool looks, computes; /* at what is needed; the product */
-  bool holds;           /* there is memory for the planes of the choice */
-  bool infinite;        /* a number is not finite */
-  bool follows;         /* another process has to multiply natively */
-  int windows;
-  dvt_graph graph;
-  int32_t tasks;
-} product;
 
 /* ---- tasks ---- */
 
 typedef struct follows {
-  int32_t task[FOLLOWS];
+  int32_t task[2];
   int count;
 } follows;
 
 static follows behind(int32_t one, int32_t other) {
   follows all = {.count = 0};
-  if (one != NOTHING)
+  if (one != DVT_EXACT_NOTHING)
     all.task[all.count++] = one;
-  if (other != NOTHING)
+  if (other != DVT_EXACT_NOTHING)
     all.task[all.count++] = other;
   return all;
 }
 
-static dvt_graph_task new_task(product *p, int w, role role, const follows *all) {
+static dvt_graph_task new_task(dvt_exact_call *p, int w, role role, const follows *all) {
   return (dvt_graph_task){.number = p->tasks++,
                           .lane = w * ROLES + (p->worker[w].streams ? (int)role : COMPUTE),
                           .follows = all->task,
@@ -114,7 +52,7 @@ static dvt_graph_task new_task(product *p, int w, role role, const follows *all)
                           .awaited = true};
 }
 
-static davit_status enqueue_copy(product *p, int w, role role, follows all, const dvt_copy *copy,
+static davit_status enqueue_copy(dvt_exact_call *p, int w, role role, follows all, const dvt_copy *copy,
                                  int32_t *task) {
   const dvt_graph_task new = new_task(p, w, role, &all);
   const int64_t bytes = (int64_t)(copy->row_bytes * copy->cols);
@@ -126,7 +64,7 @@ static davit_status enqueue_copy(product *p, int w, role role, follows all, cons
   return dvt_graph_copy(&p->graph, &new, copy);
 }
 
-static davit_status enqueue(product *p, int w, follows all, const dvt_operation *operation,
+static davit_status enqueue(dvt_exact_call *p, int w, follows all, const dvt_operation *operation,
                             const void *arguments, double flops, int32_t *task) {
   const dvt_graph_task new = new_task(p, w, COMPUTE, &all);
   const int threads = p->graph.lane[w * ROLES + COMPUTE]->threads;
@@ -136,32 +74,29 @@ static davit_status enqueue(product *p, int w, follows all, const dvt_operation 
 
 /* ---- panels ---- */
 
-static bool lies_apart(const side *from) {
-  return from->step == 1 && from->stride != 1; /* an element of each vector, then the next */
-}
-
 /* Vectors [i.begin, i.end) of one side as they lie, or as a panel will have them. */
-static davit_status bring(product *p, int w, int s, range i, dvt_exact_vectors *v, int32_t *loaded) {
-  worker *e = &p->worker[w];
-  const side *from = &p->side[s];
+static davit_status bring(dvt_exact_call *p, int w, int s, dvt_exact_range i, dvt_exact_vectors *v,
+                          int32_t *loaded) {
+  dvt_exact_worker *e = &p->worker[w];
+  const dvt_exact_side *from = &p->side[s];
   const int64_t count = i.end - i.begin, length = p->length;
   const char *x =
       (const char *)(s == p->mirrored ? e->square : from->x) + (size_t)(i.begin * from->step) * p->element;
-  *loaded = NOTHING;
+  *loaded = DVT_EXACT_NOTHING;
   v->x = x;
   v->step = from->step;
   v->stride = from->stride;
   if (!e->brings[s])
     return DAVIT_SUCCESS;
-  const bool beside = lies_apart(from);
-  const int at = e->panel_turn++ % PANELS;
+  const bool beside = dvt_exact_lies_apart(from);
+  const int at = e->panel_turn++ % DVT_EXACT_PANELS;
   const size_t lines = (size_t)(beside ? length : count),
                line = (size_t)(beside ? count : length) * p->element,
                pitch = (size_t)(beside ? count : p->pitch) * p->element;
   v->x = e->panels[at];
   v->step = beside ? 1 : p->pitch;
   v->stride = beside ? count : 1;
-  DVT_TRY(enqueue_copy(p, w, s == 0 ? LOAD_A : LOAD_B, behind(e->panel_read[at], NOTHING),
+  DVT_TRY(enqueue_copy(p, w, s == 0 ? LOAD_A : LOAD_B, behind(e->panel_read[at], DVT_EXACT_NOTHING),
                        &(dvt_copy){.destination = e->panels[at],
                                    .source = x,
                                    .destination_pitch = pitch,
@@ -181,25 +116,25 @@ typedef struct panel {
   int slot;
 } panel;
 
-static davit_status cut_panel(product *p, int w, panel *q) {
-  worker *e = &p->worker[w];
+static davit_status cut_panel(dvt_exact_call *p, int w, panel *q) {
+  dvt_exact_worker *e = &p->worker[w];
   int32_t task;
   q->vectors.choice = p->choice;
-  DVT_TRY(enqueue(p, w, behind(NOTHING, NOTHING), &dvt_exact_cut_operation, &q->vectors,
+  DVT_TRY(enqueue(p, w, behind(DVT_EXACT_NOTHING, DVT_EXACT_NOTHING), &dvt_exact_cut_operation, &q->vectors,
                   20 * (double)q->vectors.count * (double)p->length, &task));
   if (e->brings[q->vectors.side])
     e->panel_read[q->slot] = task;
   return DAVIT_SUCCESS;
 }
 
-static int64_t next_panel(const worker *e, int s) {
+static int64_t next_panel(const dvt_exact_worker *e, int s) {
   const int64_t left = e->slab[s].end - e->slab[s].begin - e->arrived[s];
-  return dvt_at_most(left,
-                     e->arrived[s] == 0 && e->brings[s] ? dvt_at_most(e->panel[s], FIRST) : e->panel[s]);
+  return dvt_at_most(left, e->arrived[s] == 0 && e->brings[s] ? dvt_at_most(e->panel[s], DVT_EXACT_FIRST)
+                                                              : e->panel[s]);
 }
 
-static davit_status measure_panel(product *p, int w, int s, panel *q) {
-  worker *e = &p->worker[w];
+static davit_status measure_panel(dvt_exact_call *p, int w, int s, panel *q) {
+  dvt_exact_worker *e = &p->worker[w];
   const int64_t first = e->arrived[s], count = next_panel(e, s);
   const size_t number = e->streams ? 1 : sizeof(double);
   int32_t loaded, task;
@@ -216,10 +151,10 @@ static davit_status measure_panel(product *p, int w, int s, panel *q) {
                           .plane = dvt_divide_up(e->most[s], DVT_EXACT_GROUP) * DVT_EXACT_GROUP * p->pitch,
                           .windows = p->windows,
                           .need = e->need};
-  DVT_TRY(bring(p, w, s, (range){e->slab[s].begin + first, e->slab[s].begin + first + count}, &q->vectors,
-                &loaded));
-  q->slot = (e->panel_turn + PANELS - 1) % PANELS;
-  DVT_TRY(enqueue(p, w, behind(loaded, NOTHING), &dvt_exact_measure_operation, &q->vectors,
+  DVT_TRY(bring(p, w, s, (dvt_exact_range){e->slab[s].begin + first, e->slab[s].begin + first + count},
+                &q->vectors, &loaded));
+  q->slot = (e->panel_turn + DVT_EXACT_PANELS - 1) % DVT_EXACT_PANELS;
+  DVT_TRY(enqueue(p, w, behind(loaded, DVT_EXACT_NOTHING), &dvt_exact_measure_operation, &q->vectors,
                   20 * (double)count * (double)p->length, &task));
   if (e->brings[s])
     e->panel_read[q->slot] = task;
@@ -230,9 +165,10 @@ static davit_status measure_panel(product *p, int w, int s, panel *q) {
 /* ---- tiles ---- */
 
 /* Rows and columns of the slab. */
-static dvt_exact_tile tile_of(const product *p, const worker *e, range rows, range columns) {
+static dvt_exact_tile tile_of(const dvt_exact_call *p, const dvt_exact_worker *e, dvt_exact_range rows,
+                              dvt_exact_range columns) {
   const size_t number = e->streams ? 1 : sizeof(double);
-  const range *const i[2] = {&rows, &columns};
+  const dvt_exact_range *const i[2] = {&rows, &columns};
   dvt_exact_tile t = {.type = p->g->type,
                       .rows = rows.end - rows.begin,
                       .columns = columns.end - columns.begin,
@@ -258,8 +194,8 @@ static double flops_of(const dvt_exact_tile *t) {
   return 2 * (double)t->rows * (double)t->columns * (double)t->length;
 }
 
-static davit_status look_at_tile(product *p, int w, range rows, range columns) {
-  const worker *e = &p->worker[w];
+static davit_status look_at_tile(dvt_exact_call *p, int w, dvt_exact_range rows, dvt_exact_range columns) {
+  const dvt_exact_worker *e = &p->worker[w];
   const size_t number = e->streams ? 1 : sizeof(double);
   dvt_exact_tile t = tile_of(p, e, rows, columns);
   int32_t task;
@@ -267,11 +203,12 @@ static davit_status look_at_tile(product *p, int w, range rows, range columns) {
   t.planes[1] = (char *)e->coarse[1] + (size_t)(columns.begin * p->pitch) * number;
   t.windows = p->windows;
   t.need = e->need;
-  return enqueue(p, w, behind(NOTHING, NOTHING), &dvt_exact_multiply_operation, &t, flops_of(&t), &task);
+  return enqueue(p, w, behind(DVT_EXACT_NOTHING, DVT_EXACT_NOTHING), &dvt_exact_multiply_operation, &t,
+                 flops_of(&t), &task);
 }
 
-static davit_status copy_tile(product *p, int w, role role, follows all, const dvt_exact_tile *t, char *c,
-                              char *buffer, int32_t *task) {
+static davit_status copy_tile(dvt_exact_call *p, int w, role role, follows all, const dvt_exact_tile *t,
+                              char *c, char *buffer, int32_t *task) {
   const size_t pitch = (size_t)p->g->ldc * p->element, line = (size_t)t->rows * p->element;
   const int place = dvt_place_for(p->worker[w].device);
   const bool load = role == LOAD_C;
@@ -287,14 +224,14 @@ static davit_status copy_tile(product *p, int w, role role, follows all, const d
                       task);
 }
 
-static davit_status compute_tile(product *p, int w, range rows, range columns) {
-  worker *e = &p->worker[w];
+static davit_status compute_tile(dvt_exact_call *p, int w, dvt_exact_range rows, dvt_exact_range columns) {
+  dvt_exact_worker *e = &p->worker[w];
   dvt_exact_tile t = tile_of(p, e, rows, columns);
   char *c =
       (char *)p->g->c +
       (size_t)(e->slab[0].begin + rows.begin + (e->slab[1].begin + columns.begin) * p->g->ldc) * p->element;
-  const int at = e->tile_turn % TILES;
-  int32_t task, loaded = NOTHING;
+  const int at = e->tile_turn % DVT_EXACT_TILES;
+  int32_t task, loaded = DVT_EXACT_NOTHING;
   t.c = c;
   t.ldc = p->g->ldc;
   p->report->written = true;
@@ -305,24 +242,26 @@ static davit_status compute_tile(product *p, int w, range rows, range columns) {
   p->report->tile_k = p->length;
   p->report->tile = dvt_at_least(dvt_at_least(p->report->tile_m, p->report->tile_n), p->length);
   if (!e->stores)
-    return enqueue(p, w, behind(NOTHING, NOTHING), &dvt_exact_multiply_operation, &t, flops_of(&t), &task);
+    return enqueue(p, w, behind(DVT_EXACT_NOTHING, DVT_EXACT_NOTHING), &dvt_exact_multiply_operation, &t,
+                   flops_of(&t), &task);
   e->tile_turn++;
   t.c = e->tiles[at];
   t.ldc = t.rows;
   if (p->g->beta != 0 || dvt_exact_is_cut(t.uplo, t.offset, t.rows, 0, t.columns))
-    DVT_TRY(copy_tile(p, w, LOAD_C, behind(e->tile_stored[at], NOTHING), &t, c, e->tiles[at], &loaded));
+    DVT_TRY(
+        copy_tile(p, w, LOAD_C, behind(e->tile_stored[at], DVT_EXACT_NOTHING), &t, c, e->tiles[at], &loaded));
   DVT_TRY(enqueue(p, w, behind(e->tile_stored[at], loaded), &dvt_exact_multiply_operation, &t, flops_of(&t),
                   &task));
-  return copy_tile(p, w, STORE, behind(task, NOTHING), &t, c, e->tiles[at], &e->tile_stored[at]);
+  return copy_tile(p, w, STORE, behind(task, DVT_EXACT_NOTHING), &t, c, e->tiles[at], &e->tile_stored[at]);
 }
 
-static davit_status do_tiles(product *p, int w, range rows, range columns) {
-  const worker *e = &p->worker[w];
-  const int64_t longest = e->stores && p->computes ? TILE : INT64_MAX;
+static davit_status do_tiles(dvt_exact_call *p, int w, dvt_exact_range rows, dvt_exact_range columns) {
+  const dvt_exact_worker *e = &p->worker[w];
+  const int64_t longest = e->stores && p->computes ? DVT_EXACT_TILE : INT64_MAX;
   for (int64_t j = columns.begin; j < columns.end; j += dvt_at_most(longest, columns.end - j))
     for (int64_t i = rows.begin; i < rows.end; i += dvt_at_most(longest, rows.end - i)) {
-      const range r = {i, i + dvt_at_most(longest, rows.end - i)},
-                  c = {j, j + dvt_at_most(longest, columns.end - j)};
+      const dvt_exact_range r = {i, i + dvt_at_most(longest, rows.end - i)},
+                            c = {j, j + dvt_at_most(longest, columns.end - j)};
       if (dvt_exact_is_outside(dvt_level3_is_update(p->g) ? p->g->uplo : 0, e->slab[0].begin + r.begin,
                                r.end - r.begin, e->slab[1].begin + c.begin, c.end - c.begin))
         continue;
@@ -336,8 +275,8 @@ static davit_status do_tiles(product *p, int w, range rows, range columns) {
 
 /* ---- decisions ---- */
 
-static davit_status fetch_need(product *p, int w, int32_t *task) {
-  const worker *e = &p->worker[w];
+static davit_status fetch_need(dvt_exact_call *p, int w, int32_t *task) {
+  const dvt_exact_worker *e = &p->worker[w];
   const dvt_copy copy =
       dvt_copy_bytes(sizeof *e->need, e->need, dvt_place_for(e->device), &p->need[w], DAVIT_PINNED);
   const dvt_graph_task new = new_task(p, w, COMPUTE, &(follows){.count = 0});
@@ -345,15 +284,15 @@ static davit_status fetch_need(product *p, int w, int32_t *task) {
   return dvt_graph_copy(&p->graph, &new, &copy);
 }
 
-static davit_status clear_need(product *p, int w) {
-  const worker *e = &p->worker[w];
+static davit_status clear_need(dvt_exact_call *p, int w) {
+  const dvt_exact_worker *e = &p->worker[w];
   const dvt_copy copy =
       dvt_copy_bytes(sizeof *e->need, &p->need[p->workers], DAVIT_PINNED, e->need, dvt_place_for(e->device));
   const dvt_graph_task new = new_task(p, w, COMPUTE, &(follows){.count = 0});
   return dvt_graph_copy(&p->graph, &new, &copy);
 }
 
-static dvt_exact_need need_of(const product *p, int first, int end) {
+static dvt_exact_need need_of(const dvt_exact_call *p, int first, int end) {
   dvt_exact_need all = p->need[first];
   for (int w = first + 1; w < end; w++) {
     const dvt_exact_need *n = &p->need[w];
@@ -365,27 +304,23 @@ static dvt_exact_need need_of(const product *p, int first, int end) {
   return all;
 }
 
-static dvt_exact_choice choose(const product *p, const dvt_exact_need *need) {
+static dvt_exact_choice choose(const dvt_exact_call *p, const dvt_exact_need *need) {
   return dvt_exact_choose(p->g->type, p->length, need, p->windows, p->options->moduli);
 }
 
-static int planes_of(const product *p, const worker *e, int s, const dvt_exact_choice *choice) {
-  return dvt_exact_planes(p->g->type, choice, s, e->streams);
-}
-
-static void set_choice(product *p, dvt_exact_choice choice) {
+static void set_choice(dvt_exact_call *p, dvt_exact_choice choice) {
   p->choice = choice;
   p->holds = choice.moduli > 0;
   for (int w = 0; w < p->workers; w++)
     for (int s = 0; s < 2; s++)
-      p->holds &= planes_of(p, &p->worker[w], s, &choice) <= p->worker[w].planes_held[s];
+      p->holds &= dvt_exact_planes_of(p, &p->worker[w], s, &choice) <= p->worker[w].planes_held[s];
 }
 
 /* The first tile decides, if nothing else has: its panels are cut afterwards. */
-static davit_status decide(product *p, int w) {
-  const worker *e = &p->worker[w];
+static davit_status decide(dvt_exact_call *p, int w) {
+  const dvt_exact_worker *e = &p->worker[w];
   int32_t task;
-  DVT_TRY(look_at_tile(p, w, (range){0, e->arrived[0]}, (range){0, e->arrived[1]}));
+  DVT_TRY(look_at_tile(p, w, (dvt_exact_range){0, e->arrived[0]}, (dvt_exact_range){0, e->arrived[1]}));
   DVT_TRY(fetch_need(p, w, &task));
   DVT_TRY(dvt_graph_await(&p->graph, task));
   const dvt_exact_need need = need_of(p, w, w + 1);
@@ -395,9 +330,10 @@ static davit_status decide(product *p, int w) {
 
 /* ---- slabs ---- */
 
-static davit_status do_panel(product *p, int w, int s) {
-  worker *e = &p->worker[w];
-  const range new = {e->arrived[s], e->arrived[s] + next_panel(e, s)}, other = {0, e->arrived[1 - s]};
+static davit_status do_panel(dvt_exact_call *p, int w, int s) {
+  dvt_exact_worker *e = &p->worker[w];
+  const dvt_exact_range new = {e->arrived[s], e->arrived[s] + next_panel(e, s)},
+                        other = {0, e->arrived[1 - s]};
   panel q;
   DVT_TRY(measure_panel(p, w, s, &q));
   if (p->computes)
@@ -406,8 +342,8 @@ static davit_status do_panel(product *p, int w, int s) {
 }
 
 /* The first panels of both sides of the first slab, before anything is decided. */
-static davit_status begin(product *p, int w) {
-  worker *e = &p->worker[w];
+static davit_status begin(dvt_exact_call *p, int w) {
+  dvt_exact_worker *e = &p->worker[w];
   const bool looks = p->looks;
   panel q[2];
   for (int s = 0; s < 2; s++)
@@ -418,17 +354,18 @@ static davit_status begin(product *p, int w) {
   for (int s = 0; s < 2; s++)
     DVT_TRY(cut_panel(p, w, &q[s]));
   p->looks = false; /* this one has been looked at */
-  const davit_status status = do_tiles(p, w, (range){0, e->arrived[0]}, (range){0, e->arrived[1]});
+  const davit_status status =
+      do_tiles(p, w, (dvt_exact_range){0, e->arrived[0]}, (dvt_exact_range){0, e->arrived[1]});
   p->looks = looks;
   return status;
 }
 
-static bool has_more(const worker *e, int s) {
+static bool has_more(const dvt_exact_worker *e, int s) {
   return e->arrived[s] < e->slab[s].end - e->slab[s].begin;
 }
 
-static davit_status do_slab(product *p, int w) {
-  worker *e = &p->worker[w];
+static davit_status do_slab(dvt_exact_call *p, int w) {
+  dvt_exact_worker *e = &p->worker[w];
   e->arrived[0] = e->arrived[1] = 0;
   if (p->computes && p->choice.moduli == 0) {
     DVT_TRY(begin(p, w));
@@ -443,9 +380,9 @@ static davit_status do_slab(product *p, int w) {
 }
 
 /* A symmetric operand, where the device does not reach it with the half that is not stored. */
-static davit_status make_square(product *p, int w) {
-  const worker *e = &p->worker[w];
-  const side *from = &p->side[p->mirrored];
+static davit_status make_square(dvt_exact_call *p, int w) {
+  const dvt_exact_worker *e = &p->worker[w];
+  const dvt_exact_side *from = &p->side[p->mirrored];
   const int64_t n = from->count;
   const size_t line = (size_t)n * p->element;
   const bool reaches_it = !e->brings_square;
@@ -456,9 +393,9 @@ static davit_status make_square(product *p, int w) {
                         .a = reaches_it ? from->x : e->square,
                         .lda = reaches_it ? p->g->lda : n,
                         .whole = e->square};
-  int32_t loaded = NOTHING, task;
+  int32_t loaded = DVT_EXACT_NOTHING, task;
   if (!reaches_it)
-    DVT_TRY(enqueue_copy(p, w, LOAD_A, behind(NOTHING, NOTHING),
+    DVT_TRY(enqueue_copy(p, w, LOAD_A, behind(DVT_EXACT_NOTHING, DVT_EXACT_NOTHING),
                          &(dvt_copy){.destination = e->square,
                                      .source = from->x,
                                      .destination_pitch = line,
@@ -468,20 +405,20 @@ static davit_status make_square(product *p, int w) {
                                      .destination_place = dvt_place_for(e->device),
                                      .source_place = from->place},
                          &loaded));
-  return enqueue(p, w, behind(loaded, NOTHING), &dvt_exact_mirror_operation, &m, (double)n * (double)n,
-                 &task);
+  return enqueue(p, w, behind(loaded, DVT_EXACT_NOTHING), &dvt_exact_mirror_operation, &m,
+                 (double)n * (double)n, &task);
 }
 
 /* Everything is enqueued for one device after the other; the first one's first tile has decided by then. */
-static davit_status do_worker(product *p, int w) {
-  worker *e = &p->worker[w];
+static davit_status do_worker(dvt_exact_call *p, int w) {
+  dvt_exact_worker *e = &p->worker[w];
   DVT_TRY(clear_need(p, w));
-  if (p->mirrored != NOTHING)
+  if (p->mirrored != DVT_EXACT_NOTHING)
     DVT_TRY(make_square(p, w));
   for (int64_t j = e->all[1].begin; j < e->all[1].end; j += e->most[1])
     for (int64_t i = e->all[0].begin; i < e->all[0].end; i += e->most[0]) {
-      e->slab[0] = (range){i, dvt_at_most(i + e->most[0], e->all[0].end)};
-      e->slab[1] = (range){j, dvt_at_most(j + e->most[1], e->all[1].end)};
+      e->slab[0] = (dvt_exact_range){i, dvt_at_most(i + e->most[0], e->all[0].end)};
+      e->slab[1] = (dvt_exact_range){j, dvt_at_most(j + e->most[1], e->all[1].end)};
       DVT_TRY(do_slab(p, w));
       if (p->computes && !p->holds)
         return DAVIT_SUCCESS;
@@ -490,15 +427,15 @@ static davit_status do_worker(product *p, int w) {
   return fetch_need(p, w, &task);
 }
 
-static int64_t most_tasks(const product *p) {
+static int64_t most_tasks(const dvt_exact_call *p) {
   int64_t tasks = 0;
   for (int w = 0; w < p->workers; w++) {
-    const worker *e = &p->worker[w];
+    const dvt_exact_worker *e = &p->worker[w];
     int64_t slabs = 1, panels = 0, tiles = 2;
     for (int s = 0; s < 2; s++) {
       slabs *= dvt_divide_up(e->all[s].end - e->all[s].begin, e->most[s]);
       panels += dvt_divide_up(e->most[s], e->panel[s]) + 2;
-      tiles += dvt_divide_up(e->most[s], TILE) + 1;
+      tiles += dvt_divide_up(e->most[s], DVT_EXACT_TILE) + 1;
     }
     tasks += slabs * panels * (3 + 4 * tiles) + 10;
   }
@@ -506,21 +443,21 @@ static int64_t most_tasks(const product *p) {
 }
 
 /* Once over all devices: looks at everything, or computes, or both. */
-static davit_status pass(product *p) {
+static davit_status pass(dvt_exact_call *p) {
   int threads = 0;
   davit_status status = dvt_graph_open(&p->graph, p->workers * ROLES, most_tasks(p));
   p->tasks = 0;
   for (int w = 0; w < p->workers && status == DAVIT_SUCCESS; w++) {
-    worker *e = &p->worker[w];
+    dvt_exact_worker *e = &p->worker[w];
     for (int role = 0; role < ROLES && status == DAVIT_SUCCESS; role++)
       if (e->streams || role == COMPUTE) {
         threads += !e->streams;
         status = dvt_graph_add_lane(&p->graph, w * ROLES + role, e->device);
       }
-    for (int i = 0; i < PANELS; i++)
-      e->panel_read[i] = NOTHING;
-    for (int i = 0; i < TILES; i++)
-      e->tile_stored[i] = NOTHING;
+    for (int i = 0; i < DVT_EXACT_PANELS; i++)
+      e->panel_read[i] = DVT_EXACT_NOTHING;
+    for (int i = 0; i < DVT_EXACT_TILES; i++)
+      e->tile_stored[i] = DVT_EXACT_NOTHING;
     e->panel_turn = e->tile_turn = 0;
   }
   if (status == DAVIT_SUCCESS)
@@ -537,128 +474,10 @@ static bool is_same(const dvt_exact_choice *a, const dvt_exact_choice *b) {
   return a->moduli == b->moduli && a->bits[0] == b->bits[0] && a->bits[1] == b->bits[1];
 }
 
-/* ---- memory ---- */
-
-static int64_t rounded(int64_t count) {
-  return dvt_divide_up(count, DVT_EXACT_GROUP) * DVT_EXACT_GROUP;
-}
-
-/* Planes of the choice, or of one that is likely. */
-static int count_planes(const product *p, const worker *e, int s) {
-  const bool is_long = dvt_exact_is_long(p->g->type);
-  const int usual = is_long ? 16 : 8, bits = is_long ? 62 : 32;
-  const dvt_exact_choice likely = {(int)dvt_at_least(p->options->moduli, usual), {bits, bits}};
-  return planes_of(p, e, s, p->choice.moduli ? &p->choice : &likely);
-}
-
-/* A device's memory, from its beginning: `at` moves on. NULL: only counts. */
-static void *take(char *memory, size_t *at, size_t bytes) {
-  void *here = memory ? memory + *at : NULL;
-  *at += dvt_aligned_up(bytes);
-  return here;
-}
-
-/* How many bytes a slab takes, and where its parts lie. */
-static size_t lay_out(const product *p, worker *e) {
-  const size_t number = e->streams ? 1 : sizeof(double);
-  size_t at = 0;
-  bool brings = false;
-  e->need = take(e->memory, &at, sizeof *e->need);
-  for (int s = 0; s < 2; s++) {
-    const size_t count = (size_t)rounded(e->most[s]), plane = count * (size_t)p->pitch * number;
-    e->planes_held[s] = count_planes(p, e, s);
-    e->vector[s] = take(e->memory, &at, count * sizeof(dvt_exact_vector));
-    e->coarse[s] = take(e->memory, &at, plane * (size_t)p->windows);
-    e->planes[s] = take(e->memory, &at, plane * (size_t)e->planes_held[s]);
-    brings |= e->brings[s];
-  }
-  for (int i = 0; i < PANELS && brings; i++)
-    e->panels[i] = take(
-        e->memory, &at,
-        (size_t)(dvt_at_least(e->brings[0] ? e->panel[0] : 0, e->brings[1] ? e->panel[1] : 0) * p->pitch) *
-            p->element);
-  for (int i = 0; i < TILES && e->stores; i++)
-    e->tiles[i] = take(e->memory, &at,
-                       (size_t)(dvt_at_most(e->most[0], TILE) * dvt_at_most(e->most[1], TILE)) * p->element);
-  e->sums = take(e->memory, &at, e->sum_bytes);
-  if (p->mirrored != NOTHING)
-    e->square =
-        take(e->memory, &at, (size_t)(p->side[p->mirrored].count * p->side[p->mirrored].count) * p->element);
-  return at;
-}
-
-/* Sums of as much of a tile as keeps the device busy. */
-static size_t find_sum_bytes(const product *p, const worker *e) {
-  const int64_t most = 4096;
-  const dvt_exact_tile likely = {
-      .type = p->g->type, .length = p->length, .choice = {.moduli = DVT_EXACT_MOST}};
-  return e->streams
-             ? dvt_exact_sum_bytes(&likely, dvt_at_most(e->most[0], most), dvt_at_most(e->most[1], most))
-             : 0;
-}
-
-/* Slabs become shorter, the longer side first, and panels with them, until they fit. False: none does. */
-static bool fit(const product *p, worker *e) {
-  int64_t panel = PANEL;
-  for (int s = 0; s < 2; s++)
-    e->most[s] =
-        dvt_at_least(rounded(e->all[s].end - e->all[s].begin), DVT_EXACT_GROUP); /* also of nothing */
-  for (;;) {
-    const int64_t longest = dvt_at_least(e->most[0], e->most[1]), least = 256;
-    for (int s = 0; s < 2; s++)
-      e->panel[s] =
-          e->brings[s] ? dvt_at_most(lies_apart(&p->side[s]) ? 2 * panel : panel, e->most[s]) : e->most[s];
-    e->sum_bytes = find_sum_bytes(p, e);
-    if (lay_out(p, e) <= e->bytes)
-      return true;
-    if (longest <= DVT_EXACT_GROUP)
-      return false;
-    const int s = e->most[0] >= e->most[1] ? 0 : 1;
-    e->most[s] = rounded(e->most[s] / 2);
-    if (panel > least && panel * 8 > longest)
-      panel /= 2;
-    else if (panel > longest)
-      panel = rounded(longest);
-  }
-}
-
-/* Half of what a device says that it has, where it refuses that. */
-static davit_status find_memory(product *p, bool *fits) {
-  *fits = true;
-  for (int w = 0; w < p->workers && *fits; w++) {
-    worker *e = &p->worker[w];
-    void *memory = NULL;
-    if (e->memory)
-      continue;
-    for (;;) {
-      *fits = fit(p, e);
-      if (!*fits)
-        break;
-      const davit_status status = dvt_malloc(lay_out(p, e), e->device, &memory);
-      if (status == DAVIT_SUCCESS)
-        break;
-      if (status != DAVIT_OUT_OF_DEVICE_MEMORY && status != DAVIT_OUT_OF_HOST_MEMORY)
-        return status;
-      dvt_error_clear();
-      e->bytes /= 2;
-    }
-    e->memory = memory;
-    lay_out(p, e);
-  }
-  return DAVIT_SUCCESS;
-}
-
-static void free_memory(product *p) {
-  for (int w = 0; w < p->workers; w++) {
-    davit_free(p->worker[w].memory);
-    p->worker[w].memory = NULL;
-  }
-}
-
 /* ---- passes ---- */
 
 /* What all of C needs, that of other processes too. A first tile that asks for too much is enough. */
-static dvt_exact_choice choose_for_all(product *p) {
+static dvt_exact_choice choose_for_all(dvt_exact_call *p) {
   dvt_exact_need need = need_of(p, 0, p->workers);
   p->follows = !dvt_exact_share(p->options->processes, &need);
   p->infinite = need.infinite;
@@ -666,7 +485,7 @@ static dvt_exact_choice choose_for_all(product *p) {
 }
 
 /* Where C is read, nobody computes before all have memory: else what is read would be lost. */
-static bool may_compute(product *p) {
+static bool may_compute(dvt_exact_call *p) {
   dvt_exact_need nothing = {.infinite = 0};
   p->follows =
       p->computes && !p->looks && p->g->beta != 0 && !dvt_exact_share(p->options->processes, &nothing);
@@ -677,13 +496,13 @@ static bool may_compute(product *p) {
 
 /* Looks at C and computes it, in one pass where C is not read, until the choice is what all of C needs. Where one
  * window does not tell, all are looked through. */
-static davit_status run_passes(product *p, bool *fits) {
+static davit_status run_passes(dvt_exact_call *p, bool *fits) {
   bool done = false;
   p->windows = 1;
   p->looks = true;
   p->computes = p->g->beta == 0;
   while (!done) {
-    DVT_TRY(find_memory(p, fits));
+    DVT_TRY(dvt_exact_find_memory(p, fits));
     if (!*fits)
       return DAVIT_SUCCESS;
     if (!may_compute(p))
@@ -706,105 +525,12 @@ static davit_status run_passes(product *p, bool *fits) {
       done = false;
     }
     if (!p->holds)
-      free_memory(p);
+      dvt_exact_free_memory(p);
   }
   return DAVIT_SUCCESS;
 }
 
 /* ---- the whole ---- */
-
-static bool is_complex(const dvt_level3 *g) {
-  return dvt_exact_parts(g->type) == 2;
-}
-
-/* Vectors of op(X) of `count` rows, or of as many columns. */
-static side side_of(const dvt_level3 *g, const void *x, int64_t ld, char op, bool columns, int64_t count) {
-  const bool beside = (op == 'N') != columns;
-  return (side){.x = x,
-                .place = dvt_place_of(x),
-                .count = count,
-                .step = beside ? 1 : ld,
-                .stride = beside ? ld : 1,
-                .conjugate = op == 'C' && is_complex(g)};
-}
-
-static void describe(product *p) {
-  const dvt_level3 *g = p->g;
-  const bool right = g->side == 'R';
-  p->element = davit_type_bytes(g->type);
-  p->c_place = dvt_place_of(g->c);
-  p->mirrored = NOTHING;
-  int64_t length = g->k;
-  switch (g->routine) {
-  case DVT_SYRK:
-  case DVT_HERK:
-    p->side[0] = side_of(g, g->a, g->lda, g->transa, false, g->n);
-    p->side[1] = p->side[0];
-    p->side[1].conjugate = g->routine == DVT_HERK && g->transa == 'N';
-    break;
-  case DVT_SYMM:
-  case DVT_HEMM:
-    p->mirrored = right;
-    length = right ? g->n : g->m;
-    p->side[right] = side_of(g, g->a, length, 'N', right, length);
-    p->side[!right] = side_of(g, g->b, g->ldb, 'N', !right, right ? g->m : g->n);
-    break;
-  default:
-    p->side[0] = side_of(g, g->a, g->lda, g->transa, false, g->m);
-    p->side[1] = side_of(g, g->b, g->ldb, g->transb, true, g->n);
-  }
-  p->length = length;
-  p->pitch = rounded(length);
-}
-
-static bool reaches(const product *p, int device, int place) {
-  return p->options->separate_memory ? place == device && device != DAVIT_HOST
-                                     : dvt_place_reached(device, place);
-}
-
-/* Where the share of device w begins, as a part of all: of a triangle in columns of equal areas. */
-static double share_begin(const product *p, int w) {
-  const double part = (double)w / p->workers;
-  return !dvt_level3_is_update(p->g) ? part : p->g->uplo == 'U' ? sqrt(part) : 1 - sqrt(1 - part);
-}
-
-/* Each device has its share of the longer side; of a triangle columns, and the rows that these have. */
-static davit_status share_out(product *p) {
-  const int64_t count[2] = {p->g->m, p->g->n};
-  const bool update = dvt_level3_is_update(p->g);
-  const int split = count[0] > count[1] && !update ? 0 : 1;
-  const int64_t groups = dvt_divide_up(count[split], DVT_EXACT_GROUP);
-  p->workers = (int)dvt_at_most(p->options->device_count, groups);
-  for (int w = 0; w < p->workers; w++) {
-    worker *e = &p->worker[w];
-    e->device = p->options->devices[w];
-    e->streams = dvt_path_on(e->device, dvt_lane_has_stream(e->device), &dvt_exact_multiply_operation) ==
-                 DVT_ON_STREAM;
-    for (int s = 0; s < 2; s++) {
-      e->brings[s] = !reaches(p, e->device, p->side[s].place);
-      e->all[s] = (range){0, count[s]};
-    }
-    e->all[split] = (range){
-        (int64_t)((double)groups * share_begin(p, w)) * DVT_EXACT_GROUP,
-        dvt_at_most((int64_t)((double)groups * share_begin(p, w + 1)) * DVT_EXACT_GROUP, count[split])};
-    if (w == p->workers - 1)
-      e->all[split].end = count[split];
-    if (update && p->g->uplo == 'L')
-      e->all[0].begin = e->all[1].begin;
-    else if (update)
-      e->all[0].end = e->all[1].end;
-    if (p->mirrored != NOTHING) {
-      e->brings_square = e->brings[p->mirrored];
-      e->brings[p->mirrored] = false;
-    }
-    e->stores = !reaches(p, e->device, p->c_place);
-    if ((e->bytes = p->options->cache_bytes) == 0)
-      DVT_TRY(dvt_memory_usable(e->device, true, &e->bytes));
-    p->report->devices[w].device = e->device;
-  }
-  p->report->device_count = p->workers;
-  return DAVIT_SUCCESS;
-}
 
 /* The shortest of m, n and k from which it is faster than natively on a GPU that has the operands, measured on an H200
  * (bench/results, exact); where they cross a link it is twice that. The CPU is never faster. */
@@ -839,18 +565,18 @@ static const char *why_not_tried(const dvt_level3 *g, const davit_level3_options
   return NULL;
 }
 
-static davit_status run(product *p) {
+static davit_status run(dvt_exact_call *p) {
   void *pinned = NULL;
   bool fits = true;
-  describe(p);
-  DVT_TRY(share_out(p));
+  dvt_exact_describe(p);
+  DVT_TRY(dvt_exact_share_out(p));
   DVT_TRY(dvt_malloc((size_t)(p->workers + 1) * sizeof *p->need, DAVIT_PINNED, &pinned));
   p->need = memset(pinned, 0, (size_t)(p->workers + 1) * sizeof *p->need);
   const davit_status status = run_passes(p, &fits);
   if (!fits) /* once more, with what is needed */
     p->choice.moduli = 0;
   for (int w = 0; w < p->workers && p->worker[w].memory; w++)
-    p->report->cache_bytes += (int64_t)lay_out(p, &p->worker[w]);
+    p->report->cache_bytes += (int64_t)dvt_exact_memory_bytes(p, &p->worker[w]);
   p->report->moduli = p->choice.moduli;
   p->report->arithmetic = p->choice.moduli ? DAVIT_ARITHMETIC_EXACT : DAVIT_ARITHMETIC_NATIVE;
   p->report->why_native = p->choice.moduli ? NULL
@@ -858,7 +584,7 @@ static davit_status run(product *p) {
                           : p->follows     ? "another process has to multiply natively"
                           : p->infinite    ? "a number of an operand is not finite"
                                            : "the exponents of the operands are too far apart";
-  free_memory(p);
+  dvt_exact_free_memory(p);
   davit_free(pinned);
   return status;
 }
@@ -870,7 +596,7 @@ davit_status dvt_exact_run(const dvt_level3 *g, const davit_level3_options *opti
   if (report->why_native)
     return DAVIT_SUCCESS;
   DVT_TRY(dvt_may_wait());
-  product *p = dvt_allocate(1, sizeof *p);
+  dvt_exact_call *p = dvt_allocate(1, sizeof *p);
   if (!p)
     return DAVIT_OUT_OF_HOST_MEMORY;
   p->g = g;
