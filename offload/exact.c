@@ -16,11 +16,10 @@ enum {
   LINES = 4, /* of one whose own elements lie behind each other */
   ROWS = 4,  /* of C for a thread */
   MOST_TEAMS = 132 * 16,
-  LASTING = 132 * 4,                /* teams that make a table first */
-  COLUMNS = 16,                     /* of coarse sums at once */
-  AHEAD = 5,                        /* sums that a thread waits for together */
-  LINE = TEAM / SLOTS * GROUP + 16, /* bytes of a vector in the team's memory, so that banks do not clash */
-  SQUARE = 4096                     /* rows and columns of sums at once */
+  LASTING = 132 * 4,               /* teams that make a table first */
+  COLUMNS = 16,                    /* of coarse sums at once */
+  AHEAD = 5,                       /* sums that a thread waits for together */
+  LINE = TEAM / SLOTS * GROUP + 16 /* bytes of a vector in the team's memory, so that banks do not clash */
 };
 
 #ifdef DVT_NVIDIA
@@ -295,30 +294,26 @@ davit_status dvt_exact_mirror_stream(const dvt_site *site, const void *mirror) {
   return (dvt_exact_is_long(m->type) ? double_launch_mirror : float_launch_mirror)(site, m);
 }
 
-static int64_t padded(int64_t length) {
-  return dvt_divide_up(length, GROUP) * GROUP;
-}
-
 static int planes_of(const dvt_exact_tile *t) {
   return t->need ? t->windows : dvt_exact_planes(t->type, &t->choice, 0, true);
 }
 
 size_t dvt_exact_sum_bytes(const dvt_exact_tile *tile, int64_t rows, int64_t columns) {
-  return (size_t)(padded(rows) * padded(columns) * dvt_divide_up(tile->length, DVT_EXACT_RUN) *
-                  planes_of(tile)) *
+  return (size_t)(dvt_exact_padded(rows) * dvt_exact_padded(columns) *
+                  dvt_divide_up(tile->length, DVT_EXACT_RUN) * planes_of(tile)) *
          sizeof(int);
 }
 
 static davit_status multiply_part(const dvt_site *site, const dvt_exact_tile *t) {
-  const int64_t runs = dvt_divide_up(t->length, DVT_EXACT_RUN), m = padded(t->rows), n = padded(t->columns),
-                plane = m * n, count = planes_of(t);
+  const int64_t runs = dvt_divide_up(t->length, DVT_EXACT_RUN), m = dvt_exact_padded(t->rows),
+                n = dvt_exact_padded(t->columns), plane = m * n, count = planes_of(t);
   int *sums = t->sums;
   for (int64_t run = 0; run < runs; run++) {
     const int64_t first = run * DVT_EXACT_RUN;
     DVT_TRY(dvt_exact_integers_stream(
         site, &(dvt_exact_integers){.m = m,
                                     .n = n,
-                                    .length = dvt_at_most(padded(t->length) - first, DVT_EXACT_RUN),
+                                    .length = dvt_at_most(dvt_exact_padded(t->length) - first, DVT_EXACT_RUN),
                                     .pitch = t->pitch,
                                     .count = (int)count,
                                     .a = (const int8_t *)t->planes[0] + first,
@@ -342,11 +337,12 @@ static davit_status multiply_part(const dvt_site *site, const dvt_exact_tile *t)
 /* In squares, whose products are faster than those of stripes, as far as there is room for sums. */
 davit_status dvt_exact_multiply_stream(const dvt_site *site, const void *tile) {
   const dvt_exact_tile *t = tile;
-  int64_t rows = dvt_at_most(padded(t->rows), SQUARE), columns = dvt_at_most(padded(t->columns), SQUARE);
+  int64_t rows = dvt_at_most(dvt_exact_padded(t->rows), DVT_EXACT_SQUARE),
+          columns = dvt_at_most(dvt_exact_padded(t->columns), DVT_EXACT_SQUARE);
   while (dvt_exact_sum_bytes(t, rows, columns) > t->sum_bytes)
-    *(rows > columns ? &rows : &columns) = padded((rows > columns ? rows : columns) / 2);
-  rows = padded(dvt_divide_up(t->rows, dvt_divide_up(t->rows, rows)));
-  columns = padded(dvt_divide_up(t->columns, dvt_divide_up(t->columns, columns)));
+    *(rows > columns ? &rows : &columns) = dvt_exact_padded((rows > columns ? rows : columns) / 2);
+  rows = dvt_exact_padded(dvt_divide_up(t->rows, dvt_divide_up(t->rows, rows)));
+  columns = dvt_exact_padded(dvt_divide_up(t->columns, dvt_divide_up(t->columns, columns)));
   for (int64_t j = 0; j < t->columns; j += columns)
     for (int64_t i = 0; i < t->rows; i += rows) {
       dvt_exact_tile part = *t;

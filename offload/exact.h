@@ -13,6 +13,8 @@ davit_status dvt_exact_mirror_stream(const dvt_site *site, const void *mirror);
 /* Loads what the products need. */
 davit_status dvt_exact_prepare(const dvt_site *site);
 
+enum { DVT_EXACT_SQUARE = 4096 }; /* rows and columns of sums at once, if there is room */
+
 /* Bytes of sums of a tile of so many rows and columns, whose lengths are multiples of DVT_EXACT_GROUP. */
 size_t dvt_exact_sum_bytes(const dvt_exact_tile *tile, int64_t rows, int64_t columns);
 

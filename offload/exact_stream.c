@@ -88,7 +88,7 @@ static struct kept {
   int64_t m, n, length;
   cublasLtMatmulAlgo_t how;
 } kept[KEPT];
-static int kept_count;
+static unsigned kept_turn; /* how often one was kept: the oldest gives way */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int64_t power_of(int64_t length) {
@@ -101,7 +101,7 @@ static int64_t power_of(int64_t length) {
 static bool look_up(const struct kept *wanted, cublasLtMatmulAlgo_t *how) {
   bool found = false;
   pthread_mutex_lock(&lock);
-  for (int i = 0; i < kept_count && !found; i++) {
+  for (unsigned i = 0; i < KEPT && i < kept_turn && !found; i++) {
     const struct kept *k = &kept[i];
     found = k->device == wanted->device && k->count == wanted->count && k->m == wanted->m &&
             k->n == wanted->n && k->length == wanted->length;
@@ -114,7 +114,7 @@ static bool look_up(const struct kept *wanted, cublasLtMatmulAlgo_t *how) {
 
 static void keep(const struct kept *made) {
   pthread_mutex_lock(&lock);
-  kept[kept_count < KEPT ? kept_count++ : (int)(made->m / DVT_EXACT_GROUP % KEPT)] = *made;
+  kept[kept_turn++ % KEPT] = *made;
   pthread_mutex_unlock(&lock);
 }
 
@@ -201,7 +201,7 @@ davit_status dvt_exact_integers_stream(const dvt_site *site, const dvt_exact_int
   call c = {.product = product, .stream = dvt_stream_native(site->stream)};
   cublasLtMatmulAlgo_t how;
   void *handle;
-  DVT_TRY(dvt_exact_prepare(site));
+  DVT_TRY(dvt_cublaslt_load());
   DVT_TRY(dvt_stream_cublas(site->stream, &handle)); /* which is one of cuBLASLt, too */
   c.handle = handle;
   DVT_TRY(site->workspace(site, SCRATCH, &c.scratch));

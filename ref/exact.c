@@ -14,8 +14,7 @@
 enum {
   RUN =
       4096, /* elements of a vector whose products fit: 2 parts, 4 digits and 2^12 elements of 2^38 are 2^53 */
-  SIDE = 256, /* of C at once */
-  SUMS = 2 * DVT_EXACT_DIGITS - 1
+  SIDE = 256 /* of C at once */
 };
 
 /* ---- choices ---- */
@@ -41,7 +40,7 @@ static bool is_bounded(davit_type type, int64_t length, const dvt_exact_need *ne
 
 dvt_exact_choice dvt_exact_choose(davit_type type, int64_t length, const dvt_exact_need *need, int windows,
                                   int least) {
-  const int usual = dvt_exact_is_long(type) ? 16 : 8, all = need->bits[0] + need->bits[1],
+  const int usual = dvt_exact_usual(type), all = need->bits[0] + need->bits[1],
             most = windows == 1 ? (int)dvt_at_least(usual + 2, least) : DVT_EXACT_MOST;
   const bool fits = need->bits[0] <= DVT_EXACT_MOST_BITS && need->bits[1] <= DVT_EXACT_MOST_BITS;
   int exact = 1, bounded = least > 0 ? least : 1;
@@ -56,6 +55,13 @@ dvt_exact_choice dvt_exact_choose(davit_type type, int64_t length, const dvt_exa
   const int room = dvt_exact_room(bounded > most ? 1 : bounded);
   return bounded > most ? (dvt_exact_choice){.moduli = 0}
                         : (dvt_exact_choice){bounded, {(room + 1) / 2, room / 2}};
+}
+
+void dvt_exact_merge(dvt_exact_need *need, const dvt_exact_need *other) {
+  dvt_exact_raise(&need->growth, &other->growth);
+  need->infinite |= other->infinite;
+  for (int side = 0; side < 2; side++)
+    need->bits[side] = other->bits[side] > need->bits[side] ? other->bits[side] : need->bits[side];
 }
 
 /* ---- vectors ---- */
@@ -132,13 +138,6 @@ static void measure_part(int thread, int team, const void *arguments) {
   }
 }
 
-static void merge(dvt_exact_need *need, const dvt_exact_need *other) {
-  dvt_exact_raise(&need->growth, &other->growth);
-  need->infinite |= other->infinite;
-  for (int side = 0; side < 2; side++)
-    need->bits[side] = other->bits[side] > need->bits[side] ? other->bits[side] : need->bits[side];
-}
-
 davit_status dvt_exact_measure_host(const dvt_site *site, const void *vectors) {
   const dvt_exact_vectors *v = vectors;
   const int threads = (int)dvt_at_least(dvt_at_most(site->threads, v->count), 1);
@@ -147,7 +146,7 @@ davit_status dvt_exact_measure_host(const dvt_site *site, const void *vectors) {
     return DAVIT_OUT_OF_HOST_MEMORY;
   dvt_on_threads(threads, measure_part, &m);
   for (int i = 0; i < threads; i++)
-    merge(v->need, &m.need[i]);
+    dvt_exact_merge(v->need, &m.need[i]);
   free(m.need);
   return DAVIT_SUCCESS;
 }

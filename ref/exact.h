@@ -25,6 +25,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "src/base/arithmetic.h"
 #include "src/base/operation.h"
 
 #define DVT_EXACT_INLINE static inline __attribute__((always_inline))
@@ -425,7 +426,13 @@ davit_status dvt_exact_cut_host(const dvt_site *site, const void *vectors);
 davit_status dvt_exact_multiply_host(const dvt_site *site, const void *tile);
 davit_status dvt_exact_mirror_host(const dvt_site *site, const void *mirror);
 
-/* Planes of a choice, for one operand, and elements of a plane in bytes. */
+/* Merges what others need. */
+void dvt_exact_merge(dvt_exact_need *need, const dvt_exact_need *other);
+
+static inline int64_t dvt_exact_padded(int64_t length) {
+  return dvt_divide_up(length, DVT_EXACT_GROUP) * DVT_EXACT_GROUP;
+}
+
 static inline int dvt_exact_parts(davit_type type) {
   return type >= DAVIT_COMPLEX_FLOAT ? 2 : 1;
 }
@@ -434,11 +441,16 @@ static inline bool dvt_exact_is_long(davit_type type) {
   return type == DAVIT_DOUBLE || type == DAVIT_COMPLEX_DOUBLE;
 }
 
+/* Moduli that are enough for most products. */
+static inline int dvt_exact_usual(davit_type type) {
+  return dvt_exact_is_long(type) ? 16 : 8;
+}
+
 static inline int dvt_exact_digits(int bits) {
   return (bits + 2 + DVT_EXACT_DIGIT - 1) / DVT_EXACT_DIGIT;
 }
 
-/* Of integers of 8 bits a complex number has three: its parts and their sum. */
+/* Planes of a choice for one operand. Of integers of 8 bits a complex number has three: its parts and their sum. */
 static inline int dvt_exact_planes(davit_type type, const dvt_exact_choice *choice, int side, bool streams) {
   const int parts = dvt_exact_parts(type);
   return streams ? choice->moduli * (parts == 2 ? 3 : 1) : dvt_exact_digits(choice->bits[side]) * parts;

@@ -24,6 +24,22 @@ NO_FORM(dot)
 NO_FORM(scal)
 NO_FORM(norm)
 
+/* Level 3 by its host form, in the order of the stream: for tests whose products are not what they are about. */
+#define LEVEL3_STANDS_IN                                                                                     \
+  static void run_level3(void *argument) {                                                                   \
+    const dvt_site site = {.device = DAVIT_HOST, .threads = 1};                                              \
+    dvt_level3_host(&site, argument);                                                                        \
+    free(argument);                                                                                          \
+  }                                                                                                          \
+                                                                                                             \
+  davit_status dvt_level3_stream(const dvt_site *site, const void *level3) {                                 \
+    DVT_TRY(device_call());                                                                                  \
+    dvt_level3 *work = malloc(sizeof *work);                                                                 \
+    *work = *(const dvt_level3 *)level3;                                                                     \
+    push(site->stream, (item){.run = run_level3, .argument = work});                                         \
+    return DAVIT_SUCCESS;                                                                                    \
+  }
+
 enum { MOST = 4 };
 static int devices[MOST], spread;
 

@@ -145,19 +145,7 @@ davit_status dvt_exact_prepare(const dvt_site *site) {
   return dvt_blas_prepare(site);
 }
 
-static void run_level3(void *argument) {
-  const dvt_site site = {.device = DAVIT_HOST, .threads = 1};
-  dvt_level3_host(&site, argument);
-  free(argument);
-}
-
-davit_status dvt_level3_stream(const dvt_site *site, const void *level3) {
-  DVT_TRY(device_call());
-  dvt_level3 *work = malloc(sizeof *work);
-  *work = *(const dvt_level3 *)level3;
-  push(site->stream, (item){.run = run_level3, .argument = work});
-  return DAVIT_SUCCESS;
-}
+LEVEL3_STANDS_IN
 
 NO_FORM(add)
 

@@ -12,19 +12,7 @@
 
 /* ---- stands in for offload/blas_stream.c and solve_stream.c ---- */
 
-static void run_work(void *argument) {
-  const dvt_site site = {.device = DAVIT_HOST, .threads = 1};
-  dvt_level3_host(&site, argument);
-  free(argument);
-}
-
-davit_status dvt_level3_stream(const dvt_site *site, const void *level3) {
-  DVT_TRY(device_call());
-  dvt_level3 *work = malloc(sizeof *work);
-  *work = *(const dvt_level3 *)level3;
-  push(site->stream, (item){.run = run_work, .argument = work});
-  return DAVIT_SUCCESS;
-}
+LEVEL3_STANDS_IN
 
 davit_status dvt_potrf_stream(const dvt_site *site, const void *potrf) {
   return dvt_level3_stream(site, potrf); /* nobody's */

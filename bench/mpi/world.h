@@ -31,8 +31,8 @@ typedef struct world {
 void world_open(world *w);
 void world_close(world *w);
 
-/* Seconds a call of each work; `first` bench_time of a work that fails has its error. What prepares a call, unless NULL,
- * is not counted. */
+/* Seconds a call of each work; `first` bench_time of a work that fails has its error. What prepares a call, unless
+ * NULL, is not counted. */
 typedef davit_status (*world_work)(void *argument);
 typedef void (*world_preparation)(void *argument);
 enum { WORLD_WORKS = 4 };

@@ -67,7 +67,7 @@ typedef struct davit_level3_options {
   void *progress_context;                /* for `progress` */
   int predict_threads; /* > 0: nothing is computed; the explanation says how long it would take, and how long BLIS
                            would on so many threads of the host */
-  davit_arithmetic arithmetic; /* of gemm: NATIVE, or EXACT where that is faster (docs/exact.md) */
+  davit_arithmetic arithmetic; /* NATIVE, or EXACT where there is that and it is faster (docs/exact.md) */
   int moduli; /* with EXACT: at least so many, and numbers that fit are rounded like others; 0: as needed */
   bool exact_bits; /* with EXACT: also where it is slower, for the same bits everywhere */
   const davit_level3_processes

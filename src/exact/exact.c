@@ -136,24 +136,22 @@ static int64_t next_panel(const dvt_exact_worker *e, int s) {
 static davit_status measure_panel(dvt_exact_call *p, int w, int s, panel *q) {
   dvt_exact_worker *e = &p->worker[w];
   const int64_t first = e->arrived[s], count = next_panel(e, s);
-  const size_t number = e->streams ? 1 : sizeof(double);
   int32_t loaded, task;
-  q->vectors =
-      (dvt_exact_vectors){.type = p->g->type,
-                          .side = s,
-                          .conjugate = p->side[s].conjugate,
-                          .count = count,
-                          .length = p->length,
-                          .vector = e->vector[s] + first,
-                          .coarse = (char *)e->coarse[s] + (size_t)(first * p->pitch) * number,
-                          .planes = (char *)e->planes[s] + (size_t)(first * p->pitch) * number,
-                          .pitch = p->pitch,
-                          .plane = dvt_divide_up(e->most[s], DVT_EXACT_GROUP) * DVT_EXACT_GROUP * p->pitch,
-                          .windows = p->windows,
-                          .need = e->need};
+  q->slot = e->panel_turn % DVT_EXACT_PANELS; /* if it is brought */
+  q->vectors = (dvt_exact_vectors){.type = p->g->type,
+                                   .side = s,
+                                   .conjugate = p->side[s].conjugate,
+                                   .count = count,
+                                   .length = p->length,
+                                   .vector = e->vector[s] + first,
+                                   .coarse = dvt_exact_in_plane(p, e, e->coarse[s], first),
+                                   .planes = dvt_exact_in_plane(p, e, e->planes[s], first),
+                                   .pitch = p->pitch,
+                                   .plane = dvt_exact_plane(p, e, s),
+                                   .windows = p->windows,
+                                   .need = e->need};
   DVT_TRY(bring(p, w, s, (dvt_exact_range){e->slab[s].begin + first, e->slab[s].begin + first + count},
                 &q->vectors, &loaded));
-  q->slot = (e->panel_turn + DVT_EXACT_PANELS - 1) % DVT_EXACT_PANELS;
   DVT_TRY(enqueue(p, w, behind(loaded, DVT_EXACT_NOTHING), &dvt_exact_measure_operation, &q->vectors,
                   20 * (double)count * (double)p->length, &task));
   if (e->brings[s])
@@ -167,7 +165,6 @@ static davit_status measure_panel(dvt_exact_call *p, int w, int s, panel *q) {
 /* Rows and columns of the slab. */
 static dvt_exact_tile tile_of(const dvt_exact_call *p, const dvt_exact_worker *e, dvt_exact_range rows,
                               dvt_exact_range columns) {
-  const size_t number = e->streams ? 1 : sizeof(double);
   const dvt_exact_range *const i[2] = {&rows, &columns};
   dvt_exact_tile t = {.type = p->g->type,
                       .rows = rows.end - rows.begin,
@@ -179,13 +176,13 @@ static dvt_exact_tile tile_of(const dvt_exact_call *p, const dvt_exact_worker *e
                       .beta = p->g->beta,
                       .sums = e->sums,
                       .sum_bytes = e->sum_bytes,
-                      .uplo = dvt_level3_is_update(p->g) ? p->g->uplo : 0,
+                      .uplo = dvt_exact_triangle(p),
                       .hermitian = dvt_level3_is_hermitian(p->g),
                       .offset = e->slab[0].begin + rows.begin - e->slab[1].begin - columns.begin};
   for (int s = 0; s < 2; s++) {
     t.vector[s] = e->vector[s] + i[s]->begin;
-    t.planes[s] = (char *)e->planes[s] + (size_t)(i[s]->begin * p->pitch) * number;
-    t.plane[s] = dvt_divide_up(e->most[s], DVT_EXACT_GROUP) * DVT_EXACT_GROUP * p->pitch;
+    t.planes[s] = dvt_exact_in_plane(p, e, e->planes[s], i[s]->begin);
+    t.plane[s] = dvt_exact_plane(p, e, s);
   }
   return t;
 }
@@ -196,11 +193,10 @@ static double flops_of(const dvt_exact_tile *t) {
 
 static davit_status look_at_tile(dvt_exact_call *p, int w, dvt_exact_range rows, dvt_exact_range columns) {
   const dvt_exact_worker *e = &p->worker[w];
-  const size_t number = e->streams ? 1 : sizeof(double);
   dvt_exact_tile t = tile_of(p, e, rows, columns);
   int32_t task;
-  t.planes[0] = (char *)e->coarse[0] + (size_t)(rows.begin * p->pitch) * number;
-  t.planes[1] = (char *)e->coarse[1] + (size_t)(columns.begin * p->pitch) * number;
+  t.planes[0] = dvt_exact_in_plane(p, e, e->coarse[0], rows.begin);
+  t.planes[1] = dvt_exact_in_plane(p, e, e->coarse[1], columns.begin);
   t.windows = p->windows;
   t.need = e->need;
   return enqueue(p, w, behind(DVT_EXACT_NOTHING, DVT_EXACT_NOTHING), &dvt_exact_multiply_operation, &t,
@@ -262,8 +258,8 @@ static davit_status do_tiles(dvt_exact_call *p, int w, dvt_exact_range rows, dvt
     for (int64_t i = rows.begin; i < rows.end; i += dvt_at_most(longest, rows.end - i)) {
       const dvt_exact_range r = {i, i + dvt_at_most(longest, rows.end - i)},
                             c = {j, j + dvt_at_most(longest, columns.end - j)};
-      if (dvt_exact_is_outside(dvt_level3_is_update(p->g) ? p->g->uplo : 0, e->slab[0].begin + r.begin,
-                               r.end - r.begin, e->slab[1].begin + c.begin, c.end - c.begin))
+      if (dvt_exact_is_outside(dvt_exact_triangle(p), e->slab[0].begin + r.begin, r.end - r.begin,
+                               e->slab[1].begin + c.begin, c.end - c.begin))
         continue;
       if (p->looks)
         DVT_TRY(look_at_tile(p, w, r, c));
@@ -294,13 +290,8 @@ static davit_status clear_need(dvt_exact_call *p, int w) {
 
 static dvt_exact_need need_of(const dvt_exact_call *p, int first, int end) {
   dvt_exact_need all = p->need[first];
-  for (int w = first + 1; w < end; w++) {
-    const dvt_exact_need *n = &p->need[w];
-    dvt_exact_raise(&all.growth, &n->growth);
-    all.infinite |= n->infinite;
-    for (int s = 0; s < 2; s++)
-      all.bits[s] = n->bits[s] > all.bits[s] ? n->bits[s] : all.bits[s];
-  }
+  for (int w = first + 1; w < end; w++)
+    dvt_exact_merge(&all, &p->need[w]);
   return all;
 }
 
@@ -539,7 +530,6 @@ static bool pays(const dvt_level3 *g, const davit_level3_options *options) {
                         : g->type == DAVIT_COMPLEX_DOUBLE ? 4096
                         : g->type == DAVIT_FLOAT          ? 3072
                                                           : 2048;
-  const int64_t k = g->routine == DVT_SYMM || g->routine == DVT_HEMM ? g->side == 'R' ? g->n : g->m : g->k;
   const void *const operand[] = {g->a, g->b ? g->b : g->a, g->c};
   bool crosses = false;
   for (int i = 0; i < options->device_count; i++) {
@@ -548,7 +538,7 @@ static bool pays(const dvt_level3 *g, const davit_level3_options *options) {
     for (int x = 0; x < 3; x++)
       crosses |= !dvt_place_reached(options->devices[i], dvt_place_of(operand[x]));
   }
-  return dvt_at_most(dvt_at_most(g->m, g->n), k) >= (crosses ? 2 * least : least);
+  return dvt_at_most(dvt_at_most(g->m, g->n), dvt_exact_length(g)) >= (crosses ? 2 * least : least);
 }
 
 static const char *why_not_tried(const dvt_level3 *g, const davit_level3_options *options) {
@@ -576,7 +566,7 @@ static davit_status run(dvt_exact_call *p) {
   if (!fits) /* once more, with what is needed */
     p->choice.moduli = 0;
   for (int w = 0; w < p->workers && p->worker[w].memory; w++)
-    p->report->cache_bytes += (int64_t)dvt_exact_memory_bytes(p, &p->worker[w]);
+    p->report->cache_bytes += (int64_t)p->worker[w].held;
   p->report->moduli = p->choice.moduli;
   p->report->arithmetic = p->choice.moduli ? DAVIT_ARITHMETIC_EXACT : DAVIT_ARITHMETIC_NATIVE;
   p->report->why_native = p->choice.moduli ? NULL

@@ -6,26 +6,17 @@
 #include "src/base/arithmetic.h"
 #include "src/runtime/memory.h"
 
-static int64_t rounded(int64_t count) {
-  return dvt_divide_up(count, DVT_EXACT_GROUP) * DVT_EXACT_GROUP;
-}
-
 /* ---- shares ---- */
 
-static bool is_complex(const dvt_level3 *g) {
-  return dvt_exact_parts(g->type) == 2;
-}
-
-/* Vectors of op(X) of `count` rows, or of as many columns. */
-static dvt_exact_side side_of(const dvt_level3 *g, const void *x, int64_t ld, char op, bool columns,
-                              int64_t count) {
+/* Vectors of op(X) of `count` rows, or of as many columns; 'C' is of complex numbers alone. */
+static dvt_exact_side side_of(const void *x, int64_t ld, char op, bool columns, int64_t count) {
   const bool beside = (op == 'N') != columns;
   return (dvt_exact_side){.x = x,
                           .place = dvt_place_of(x),
                           .count = count,
                           .step = beside ? 1 : ld,
                           .stride = beside ? ld : 1,
-                          .conjugate = op == 'C' && is_complex(g)};
+                          .conjugate = op == 'C'};
 }
 
 void dvt_exact_describe(dvt_exact_call *p) {
@@ -34,27 +25,25 @@ void dvt_exact_describe(dvt_exact_call *p) {
   p->element = davit_type_bytes(g->type);
   p->c_place = dvt_place_of(g->c);
   p->mirrored = DVT_EXACT_NOTHING;
-  int64_t length = g->k;
+  p->length = dvt_exact_length(g);
+  p->pitch = dvt_exact_padded(p->length);
   switch (g->routine) {
   case DVT_SYRK:
   case DVT_HERK:
-    p->side[0] = side_of(g, g->a, g->lda, g->transa, false, g->n);
+    p->side[0] = side_of(g->a, g->lda, g->transa, false, g->n);
     p->side[1] = p->side[0];
     p->side[1].conjugate = g->routine == DVT_HERK && g->transa == 'N';
     break;
   case DVT_SYMM:
   case DVT_HEMM:
     p->mirrored = right;
-    length = right ? g->n : g->m;
-    p->side[right] = side_of(g, g->a, length, 'N', right, length);
-    p->side[!right] = side_of(g, g->b, g->ldb, 'N', !right, right ? g->m : g->n);
+    p->side[right] = side_of(g->a, p->length, 'N', right, p->length);
+    p->side[!right] = side_of(g->b, g->ldb, 'N', !right, right ? g->m : g->n);
     break;
   default:
-    p->side[0] = side_of(g, g->a, g->lda, g->transa, false, g->m);
-    p->side[1] = side_of(g, g->b, g->ldb, g->transb, true, g->n);
+    p->side[0] = side_of(g->a, g->lda, g->transa, false, g->m);
+    p->side[1] = side_of(g->b, g->ldb, g->transb, true, g->n);
   }
-  p->length = length;
-  p->pitch = rounded(length);
 }
 
 static bool reaches(const dvt_exact_call *p, int device, int place) {
@@ -110,9 +99,9 @@ davit_status dvt_exact_share_out(dvt_exact_call *p) {
 
 /* Planes of the choice, or of one that is likely. */
 static int count_planes(const dvt_exact_call *p, const dvt_exact_worker *e, int s) {
-  const bool is_long = dvt_exact_is_long(p->g->type);
-  const int usual = is_long ? 16 : 8, bits = is_long ? 62 : 32;
-  const dvt_exact_choice likely = {(int)dvt_at_least(p->options->moduli, usual), {bits, bits}};
+  const int bits = dvt_exact_is_long(p->g->type) ? 62 : 32;
+  const dvt_exact_choice likely = {(int)dvt_at_least(p->options->moduli, dvt_exact_usual(p->g->type)),
+                                   {bits, bits}};
   return dvt_exact_planes_of(p, e, s, p->choice.moduli ? &p->choice : &likely);
 }
 
@@ -125,14 +114,13 @@ static void *take(char *memory, size_t *at, size_t bytes) {
 
 /* How many bytes a slab takes, and where its parts lie. */
 static size_t lay_out(const dvt_exact_call *p, dvt_exact_worker *e) {
-  const size_t number = e->streams ? 1 : sizeof(double);
   size_t at = 0;
   bool brings = false;
   e->need = take(e->memory, &at, sizeof *e->need);
   for (int s = 0; s < 2; s++) {
-    const size_t count = (size_t)rounded(e->most[s]), plane = count * (size_t)p->pitch * number;
+    const size_t plane = (size_t)dvt_exact_plane(p, e, s) * dvt_exact_number_bytes(e);
     e->planes_held[s] = count_planes(p, e, s);
-    e->vector[s] = take(e->memory, &at, count * sizeof(dvt_exact_vector));
+    e->vector[s] = take(e->memory, &at, (size_t)dvt_exact_padded(e->most[s]) * sizeof(dvt_exact_vector));
     e->coarse[s] = take(e->memory, &at, plane * (size_t)p->windows);
     e->planes[s] = take(e->memory, &at, plane * (size_t)e->planes_held[s]);
     brings |= e->brings[s];
@@ -156,20 +144,19 @@ static size_t lay_out(const dvt_exact_call *p, dvt_exact_worker *e) {
 
 /* Sums of as much of a tile as keeps the device busy. */
 static size_t find_sum_bytes(const dvt_exact_call *p, const dvt_exact_worker *e) {
-  const int64_t most = 4096;
+  const int64_t rows = dvt_at_most(e->most[0], DVT_EXACT_SQUARE),
+                columns = dvt_at_most(e->most[1], DVT_EXACT_SQUARE);
   const dvt_exact_tile likely = {
       .type = p->g->type, .length = p->length, .choice = {.moduli = DVT_EXACT_MOST}};
-  return e->streams
-             ? dvt_exact_sum_bytes(&likely, dvt_at_most(e->most[0], most), dvt_at_most(e->most[1], most))
-             : 0;
+  return e->streams ? dvt_exact_sum_bytes(&likely, rows, columns) : 0;
 }
 
 /* Slabs become shorter, the longer side first, and panels with them, until they fit. False: none does. */
 static bool fit(const dvt_exact_call *p, dvt_exact_worker *e) {
   int64_t panel = DVT_EXACT_PANEL;
   for (int s = 0; s < 2; s++)
-    e->most[s] =
-        dvt_at_least(rounded(e->all[s].end - e->all[s].begin), DVT_EXACT_GROUP); /* also of nothing */
+    e->most[s] = dvt_at_least(dvt_exact_padded(e->all[s].end - e->all[s].begin),
+                              DVT_EXACT_GROUP); /* also of nothing */
   for (;;) {
     const int64_t longest = dvt_at_least(e->most[0], e->most[1]), least = 256;
     for (int s = 0; s < 2; s++)
@@ -177,16 +164,17 @@ static bool fit(const dvt_exact_call *p, dvt_exact_worker *e) {
                         ? dvt_at_most(dvt_exact_lies_apart(&p->side[s]) ? 2 * panel : panel, e->most[s])
                         : e->most[s];
     e->sum_bytes = find_sum_bytes(p, e);
-    if (lay_out(p, e) <= e->bytes)
+    e->held = lay_out(p, e);
+    if (e->held <= e->bytes)
       return true;
     if (longest <= DVT_EXACT_GROUP)
       return false;
     const int s = e->most[0] >= e->most[1] ? 0 : 1;
-    e->most[s] = rounded(e->most[s] / 2);
+    e->most[s] = dvt_exact_padded(e->most[s] / 2);
     if (panel > least && panel * 8 > longest)
       panel /= 2;
     else if (panel > longest)
-      panel = rounded(longest);
+      panel = dvt_exact_padded(longest);
   }
 }
 
@@ -201,7 +189,7 @@ davit_status dvt_exact_find_memory(dvt_exact_call *p, bool *fits) {
       *fits = fit(p, e);
       if (!*fits)
         break;
-      const davit_status status = dvt_malloc(lay_out(p, e), e->device, &memory);
+      const davit_status status = dvt_malloc(e->held, e->device, &memory);
       if (status == DAVIT_SUCCESS)
         break;
       if (status != DAVIT_OUT_OF_DEVICE_MEMORY && status != DAVIT_OUT_OF_HOST_MEMORY)
@@ -220,8 +208,4 @@ void dvt_exact_free_memory(dvt_exact_call *p) {
     davit_free(p->worker[w].memory);
     p->worker[w].memory = NULL;
   }
-}
-
-size_t dvt_exact_memory_bytes(const dvt_exact_call *p, dvt_exact_worker *e) {
-  return lay_out(p, e);
 }

@@ -39,8 +39,8 @@ typedef struct dvt_exact_worker {
   dvt_exact_range all[2], slab[2];                /* its vectors, and those that are worked at */
   int64_t most[2];                                /* of a slab */
   int64_t panel[2];                               /* vectors of one */
-  size_t bytes, sum_bytes;
-  int planes_held[2]; /* there is memory for */
+  size_t bytes, held, sum_bytes;                  /* that it may use, and uses; of sums */
+  int planes_held[2];                             /* there is memory for */
   char *memory;
   dvt_exact_need *need;
   dvt_exact_vector *vector[2];
@@ -64,7 +64,7 @@ typedef struct dvt_exact_call {
   dvt_exact_worker worker[DVT_MAX_DEVICES];
   dvt_exact_need *need; /* of each device, in pinned memory, and what nothing needs */
   dvt_exact_choice choice;
-  bool looks, computes; /* at what is needed; the dvt_exact_call */
+  bool looks, computes; /* at what is needed; the product */
   bool holds;           /* there is memory for the planes of the choice */
   bool infinite;        /* a number is not finite */
   bool follows;         /* another process has to multiply natively */
@@ -72,6 +72,30 @@ typedef struct dvt_exact_call {
   dvt_graph graph;
   int32_t tasks;
 } dvt_exact_call;
+
+/* How long the sums are. */
+static inline int64_t dvt_exact_length(const dvt_level3 *g) {
+  return g->routine == DVT_SYMM || g->routine == DVT_HEMM ? g->side == 'R' ? g->n : g->m : g->k;
+}
+
+/* The triangle of C that is stored, or 0. */
+static inline char dvt_exact_triangle(const dvt_exact_call *p) {
+  return dvt_level3_is_update(p->g) ? p->g->uplo : 0;
+}
+
+/* Elements of a plane of one side of a device, and where vector `index` of its slab begins in planes. */
+static inline int64_t dvt_exact_plane(const dvt_exact_call *p, const dvt_exact_worker *e, int s) {
+  return dvt_exact_padded(e->most[s]) * p->pitch;
+}
+
+static inline size_t dvt_exact_number_bytes(const dvt_exact_worker *e) {
+  return e->streams ? 1 : sizeof(double);
+}
+
+static inline void *dvt_exact_in_plane(const dvt_exact_call *p, const dvt_exact_worker *e, void *planes,
+                                       int64_t index) {
+  return (char *)planes + (size_t)(index * p->pitch) * dvt_exact_number_bytes(e);
+}
 
 /* An element of each vector, then the next. */
 static inline bool dvt_exact_lies_apart(const dvt_exact_side *from) {
@@ -87,10 +111,9 @@ static inline int dvt_exact_planes_of(const dvt_exact_call *p, const dvt_exact_w
 void dvt_exact_describe(dvt_exact_call *p);
 davit_status dvt_exact_share_out(dvt_exact_call *p);
 
-/* Memory of each device that has none yet, in slabs that fit, for planes of the choice or of a likely one. Where a device
- * refuses what it says that it has, half of that. */
+/* Memory of each device that has none yet, in slabs that fit, for planes of the choice or of a likely one. Where a
+ * device refuses what it says that it has, half of that. */
 davit_status dvt_exact_find_memory(dvt_exact_call *p, bool *fits);
 void dvt_exact_free_memory(dvt_exact_call *p);
-size_t dvt_exact_memory_bytes(const dvt_exact_call *p, dvt_exact_worker *e);
 
 #endif

@@ -94,14 +94,14 @@ typedef struct dvt_group {
 
 /* ---- the state of a run ---- */
 
-/* Lanes of a device. Loads of pageable memory alternate between two, and so do stores: one block is on its way while the
- * host is busy with the end of another. Other copies have one lane, for a GPU may begin what waits on another when
+/* Lanes of a device. Loads of pageable memory alternate between two, and so do stores: one block is on its way while
+ * the host is busy with the end of another. Other copies have one lane, for a GPU may begin what waits on another when
  * the first is empty, so that block 1 would be the last but half. */
 enum { DVT_LOAD, DVT_LOAD_2, DVT_STORE, DVT_STORE_2, DVT_PEER, DVT_NEXT, DVT_UPDATE, DVT_FACTOR_ROLES };
 enum { DVT_SLOTS = 3, DVT_NOTHING = -1 };
 
-/* A block that others are updated with, as a device has it: `origin` is its first row ('U' of Cholesky: column), `extra`
- * what the rule keeps beside it. */
+/* A block that others are updated with, as a device has it: `origin` is its first row ('U' of Cholesky: column),
+ * `extra` what the rule keeps beside it. */
 typedef struct dvt_panel {
   char *pointer, *extra;
   int64_t ld, origin;

@@ -217,8 +217,8 @@ static davit_status own_panel(dvt_factoring *f, int64_t k, int64_t origin, bool 
   return f->rule->bring ? f->rule->bring(f, k, w) : DAVIT_SUCCESS;
 }
 
-/* Gives panel k, from element `origin` of its columns (rows) on, to all devices that own one of the blocks from `first` to
- * `end`. */
+/* Gives panel k, from element `origin` of its columns (rows) on, to all devices that own one of the blocks from `first`
+ * to `end`. */
 static davit_status distribute(dvt_factoring *f, int64_t k, int64_t origin, int64_t first, int64_t end,
                                bool stays) {
   const int w = dvt_owner(f, k);

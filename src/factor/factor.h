@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Factorisations of dense matrices by blocks of columns (or rows), which go to the devices in turn, as tasks of a graph;
- * and what is multiplied or solved with their factors.
+/* Factorisations of dense matrices by blocks of columns (or rows), which go to the devices in turn, as tasks of a
+ * graph; and what is multiplied or solved with their factors.
  *
- * A block is loaded, factored, copied to the other devices, and stored; on every device it updates the blocks behind it.
- * As the one that others are updated with it is called a panel. The next block has a lane of its own, so that it is
+ * A block is loaded, factored, copied to the other devices, and stored; on every device it updates the blocks behind
+ * it. As the one that others are updated with it is called a panel. The next block has a lane of its own, so that it is
  * updated and factored while the others are updated. How a block is factored, and another one updated with it, is a
  * rule: cholesky.c, lu.c, qr.c. substitute.c solves with the triangles.
  *
- * What does not fit into the devices' memory is done in slabs: as many blocks as fit are loaded, updated with all panels
- * before the slab, which come from the matrix once more, and factored. */
+ * What does not fit into the devices' memory is done in slabs: as many blocks as fit are loaded, updated with all
+ * panels before the slab, which come from the matrix once more, and factored. */
 #ifndef DAVIT_SRC_FACTOR_FACTOR_H
 #define DAVIT_SRC_FACTOR_FACTOR_H
 
@@ -35,7 +35,8 @@ static inline void dvt_follow(dvt_follows *all, int32_t task) {
 void dvt_follow_group(const dvt_factoring *f, dvt_follows *all, const dvt_group *g);
 void dvt_group_written(const dvt_factoring *f, const dvt_group *g, int32_t task);
 
-/* An operation on a device's lane behind some tasks, of which none are left in `all`; `number` NULL: nothing waits for it but the lane itself. */
+/* An operation on a device's lane behind some tasks, of which none are left in `all`; `number` NULL: nothing waits for
+ * it but the lane itself. */
 davit_status dvt_factor_compute(dvt_factoring *f, int w, int role, dvt_follows *all,
                                 const dvt_operation *operation, const void *arguments, double flops,
                                 int32_t *number);

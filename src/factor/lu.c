@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* P L U with partial pivoting. The pivots of a block are known when the host has read them: then its exchanges, as a list
- * of rows, go to the devices with the panel. Where all blocks stay on the devices, rows of the blocks before it are
- * exchanged there at once, so that those beside its square are final; else at the end, where the matrix lies. */
+/* P L U with partial pivoting. The pivots of a block are known when the host has read them: then its exchanges, as a
+ * list of rows, go to the devices with the panel. Where all blocks stay on the devices, rows of the blocks before it
+ * are exchanged there at once, so that those beside its square are final; else at the end, where the matrix lies. */
 #include <string.h>
 
 #include "src/factor/factor.h"

@@ -132,8 +132,8 @@ static void free_memory(dvt_factoring *f) {
 
 /* ---- how long blocks are ---- */
 
-/* So long that products of blocks are fast, and so short that the first block does not keep all devices waiting: as many
- * for each device, of the lengths that were the fastest on one card at 8192 and 20000 (docs/notes/solve.md). */
+/* So long that products of blocks are fast, and so short that the first block does not keep all devices waiting: as
+ * many for each device, of the lengths that were the fastest on one card at 8192 and 20000 (docs/notes/solve.md). */
 static int64_t choose_width(const dvt_factor_rule *rule, int64_t n, int workers) {
   const int64_t shortest = 256;
   const int64_t even = dvt_divide_up(n, rule->count * workers);

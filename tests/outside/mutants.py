@@ -539,7 +539,7 @@ MUTANTS = [
            "for (int64_t r = 1; r < runs && false; r++)", "exact_stream"),
     Mutant("exact-columns-of-other-square", "offload/exact.c", "part.vector[1] += j;", "part.vector[1] += i;",
            "exact_stream"),
-    Mutant("exact-vectors-not-padded", "src/exact/product.c", "p->pitch = rounded(length);", "p->pitch = length;",
+    Mutant("exact-vectors-not-padded", "src/exact/product.c", "p->pitch = dvt_exact_padded(p->length);", "p->pitch = p->length;",
            "exact_stream"),
     Mutant("exact-panel-still-read", "src/exact/exact.c", "behind(e->panel_read[at], DVT_EXACT_NOTHING)",
            "behind(DVT_EXACT_NOTHING, DVT_EXACT_NOTHING)", "exact_stream"),
