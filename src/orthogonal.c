@@ -160,12 +160,13 @@ static davit_status check(least_squares *s) {
              : DAVIT_SUCCESS;
 }
 
-/* Rows of B from `first` on become 0. */
+/* Rows of B from `first` on become 0. B may be NULL if it has no columns. */
 static dvt_unit rows_of_zeros(const least_squares *s, int64_t first, int64_t rows) {
+  void *b = s->b ? (char *)s->b + (size_t)first * davit_type_bytes(s->type) : NULL;
   return (dvt_unit){.type = s->type,
                     .m = rows,
                     .n = s->nrhs,
-                    .a = (char *)s->b + (size_t)first * davit_type_bytes(s->type),
+                    .a = b,
                     .ld = s->ldb,
                     .diagonal = -s->nrhs - 1,
                     .below = true};
