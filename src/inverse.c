@@ -280,7 +280,10 @@ static double sixths_of(const dvt_inverse *p) {
 }
 
 static davit_status compute(call *c) {
-  return dvt_plain_is_at_home(&c->plain) ? invert_in_place(c, c->plain.home) : travel(c);
+  dvt_plain *p = &c->plain;
+  const bool at_home = dvt_plain_is_at_home(p);
+  const davit_status status = at_home ? invert_in_place(c, p->home) : travel(c);
+  return dvt_plain_goes_home(p, status) ? invert_in_place(c, p->home) : status;
 }
 
 static davit_status invert(call *c, dvt_inverse *p) {

@@ -47,10 +47,9 @@ static davit_status factor(dvt_plain *p, const dvt_geqrf *g) {
   p->flops = flops_of(g->m, g->n);
   p->elements = (double)g->m * (double)g->n;
   dvt_geqrf here = *g;
-  return dvt_plain_is_at_home(p)
-             ? dvt_plain_here_lent(p, &dvt_geqrf_operation, &here, offsetof(dvt_geqrf, tau),
-                                   tau_bytes(g->type, least_of(g->m, g->n)), true)
-             : dvt_plain_blocks(p, &info);
+  const size_t bytes = tau_bytes(g->type, least_of(g->m, g->n));
+  const dvt_at_home form = {&dvt_geqrf_operation, &here, offsetof(dvt_geqrf, tau), bytes, true};
+  return dvt_plain_run(p, dvt_plain_is_at_home(p), &form, &info);
 }
 
 static davit_status geqrf(dvt_plain *p, dvt_geqrf *g) {
@@ -77,10 +76,9 @@ static davit_status multiply(dvt_plain *p, const dvt_ormqr *g) {
   p->flops = 4 * (double)g->m * (double)g->n * (double)g->k;
   p->elements = (double)g->m * (double)g->n;
   dvt_ormqr here = *g;
-  return dvt_plain_is_at_home(p)
-             ? dvt_plain_here_lent(p, &dvt_ormqr_operation, &here, offsetof(dvt_ormqr, tau),
-                                   tau_bytes(g->type, g->k), false)
-             : dvt_plain_blocks(p, &info);
+  const size_t bytes = tau_bytes(g->type, g->k);
+  const dvt_at_home form = {&dvt_ormqr_operation, &here, offsetof(dvt_ormqr, tau), bytes, false};
+  return dvt_plain_run(p, dvt_plain_is_at_home(p), &form, &info);
 }
 
 static davit_status ormqr(dvt_plain *p, dvt_ormqr *g) {
@@ -120,13 +118,14 @@ static davit_status orgqr(dvt_plain *p, dvt_orgqr *g) {
   c->tau_place = dvt_place_of(tau);
   p->flops = 4 * (double)g->m * (double)g->n * (double)g->k;
   p->elements = (double)g->m * (double)g->n;
-  const bool at_home = dvt_plain_is_at_home(p);
-  if (!at_home && g->k > 0)
-    return dvt_plain_blocks(p, &info);
-  if (!at_home)
+  bool at_home = dvt_plain_is_at_home(p);
+  if (!at_home && g->k == 0) {
     p->home = dvt_place_is_host(c->a.place) ? DAVIT_HOST : c->a.place;
-  return dvt_plain_here_lent(p, &dvt_orgqr_operation, g, offsetof(dvt_orgqr, tau), tau_bytes(g->type, g->k),
-                             false);
+    at_home = true;
+  }
+  const dvt_at_home form = {&dvt_orgqr_operation, g, offsetof(dvt_orgqr, tau), tau_bytes(g->type, g->k),
+                            false};
+  return dvt_plain_run(p, at_home, &form, &info);
 }
 
 /* ---- least squares ---- */

@@ -113,24 +113,14 @@ static size_t pivot_bytes(const systems *s) {
   return (size_t)(s->m < s->n ? s->m : s->n) * sizeof(int);
 }
 
-static davit_status factor_here(dvt_plain *p, const systems *s, int *info) {
+static davit_status run_factor(dvt_plain *p, const systems *s, bool at_home, int *info) {
   const dvt_factor_call *c = &p->call;
-  if (s->cholesky) {
-    dvt_potrf potrf = {s->type, s->uplo, s->n, c->a.a, s->lda, info, false};
-    return dvt_plain_here(p, &dvt_potrf_operation, &potrf);
-  }
+  dvt_potrf potrf = {s->type, s->uplo, s->n, c->a.a, s->lda, info, false};
   dvt_getrf getrf = {
       .type = s->type, .m = s->m, .n = s->n, .a = c->a.a, .lda = s->lda, .ipiv = c->ipiv, .info = info};
-  return dvt_plain_here_lent(p, &dvt_getrf_operation, &getrf, offsetof(dvt_getrf, ipiv), pivot_bytes(s),
-                             true);
-}
-
-static davit_status factor_blocks(dvt_plain *p, const systems *s, int *info) {
-  dvt_lent ipiv;
-  DVT_TRY(dvt_lend(p->call.ipiv, pivot_bytes(s), DAVIT_HOST, false, &ipiv));
-  p->call.ipiv = ipiv.pointer;
-  const davit_status status = dvt_plain_blocks(p, info), back = dvt_lent_back(&ipiv, status == DAVIT_SUCCESS);
-  return status == DAVIT_SUCCESS ? back : status;
+  const dvt_at_home cholesky = {.operation = &dvt_potrf_operation, .arguments = &potrf},
+                    lu = {&dvt_getrf_operation, &getrf, offsetof(dvt_getrf, ipiv), pivot_bytes(s), true};
+  return dvt_plain_run(p, at_home, s->cholesky ? &cholesky : &lu, info);
 }
 
 static davit_status failure(dvt_plain *p, const systems *s, int info) {
@@ -167,7 +157,7 @@ static davit_status factor(dvt_plain *p, const systems *s) {
     DVT_TRY(dvt_plain_refine(p, s->cholesky ? s->uplo : 0, at_home, &c->solved));
   if (c->solved)
     return DAVIT_SUCCESS;
-  DVT_TRY(at_home ? factor_here(p, s, &info) : factor_blocks(p, s, &info));
+  DVT_TRY(run_factor(p, s, at_home, &info));
   return failure(p, s, info);
 }
 

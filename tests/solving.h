@@ -195,6 +195,19 @@ static inline int spread_over(spread_call *c, int devices, int64_t block, size_t
   return count;
 }
 
+/* The library's own choice of devices, which are full: the host computes the whole. */
+static inline void spread_over_full(spread_call *c) {
+  spread_over(c, 1, 0, 100);
+  c->options.devices = NULL;
+  c->options.device_count = 0;
+}
+
+static inline void expect_host(const spread_call *c, int64_t block) {
+  assert_true(c->report.written && c->report.device_count == 1 && c->report.block == block);
+  assert_true(c->report.bytes_from_host == 0 && c->report.bytes_to_host == 0);
+  assert_string_equal(davit_last_error(), "");
+}
+
 /* Memory for three slots and some blocks, each `rows` long, with `beside` bytes beside it. */
 static inline size_t cache_for(davit_type type, int64_t rows, int64_t block, size_t beside, int blocks) {
   return (dvt_aligned_up((size_t)(rows * block) * davit_type_bytes(type)) + dvt_aligned_up(beside)) *

@@ -188,6 +188,21 @@ CASE(test_too_little_memory) {
   assert_true(dense_as_image(&p.a));
 }
 
+CASE(test_full_devices) {
+  int places[MAX_PLACES];
+  const int count = all_places(places);
+  for (int i = 0; i < count; i++) {
+    SCOPE;
+    spread_call c;
+    spread_over_full(&c);
+    problem p = problem_new(DAVIT_DOUBLE, 130, 90, 1, DAVIT_PAGEABLE, places[i], RANDOM, 1);
+    CHECK(getrf(&p, &c.options));
+    expect_host(&c, 90);
+    expect_factored(&p, "full devices");
+    expect_pivots_of_lapack(&p);
+  }
+}
+
 /* One device that is named works where the matrix lies. */
 CASE(test_named_device) {
   int places[MAX_PLACES];

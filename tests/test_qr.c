@@ -236,6 +236,16 @@ CASE(test_too_little_memory) {
   assert_true(dense_as_image(&p.a));
 }
 
+CASE(test_full_devices) {
+  SCOPE;
+  spread_call c;
+  spread_over_full(&c);
+  problem p = problem_new(DAVIT_DOUBLE, 90, 70, 1, DAVIT_PAGEABLE, DAVIT_PINNED, false, 1);
+  CHECK(geqrf(&p, &c.options));
+  expect_host(&c, 70);
+  expect_all(&p, DAVIT_PAGEABLE, &c.options, "full devices");
+}
+
 /* One device that is named works where the matrix lies. */
 CASE(test_named_device) {
   int places[MAX_PLACES];

@@ -152,6 +152,16 @@ CASE(test_too_little_memory) {
   assert_false(c.report.written);
 }
 
+CASE(test_full_devices) {
+  SCOPE;
+  spread_call c;
+  spread_over_full(&c);
+  problem p = problem_new(DAVIT_DOUBLE, 'U', 130, 1, DAVIT_PAGEABLE, 1, false);
+  CHECK(BY_TYPE(p.type, davit_, potrf, 'U', p.n, dense_there(&p.a), dense_ld(&p.a), &c.options));
+  expect_host(&c, 130);
+  expect_factored(&p, "full devices");
+}
+
 /* ---- what is not positive definite ---- */
 
 /* LAPACK's own, if it is there: the order of the minor that fails. */

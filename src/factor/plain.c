@@ -74,21 +74,14 @@ bool dvt_plain_is_at_home(dvt_plain *p) {
   return true;
 }
 
-davit_status dvt_plain_here(dvt_plain *p, const dvt_operation *operation, void *arguments) {
-  p->report.block = p->call.a.cols;
-  p->report.device_count = 1;
-  p->report.written = true;
-  return dvt_operation_call(operation, arguments, (dvt_where){.devices = &p->home, .device_count = 1});
-}
-
-davit_status dvt_plain_blocks(dvt_plain *p, int *info) {
-  DVT_UNCANCELLED;
-  DVT_TRY(dvt_may_wait());
-  dvt_backend_hold();
-  DVT_INSIDE_IF(dvt_place_any_gpu(p->call.devices, p->call.count));
-  const davit_status status = dvt_factor_run(&p->call, info);
-  dvt_backend_drop();
-  return status;
+bool dvt_plain_goes_home(dvt_plain *p, davit_status status) {
+  const dvt_factor_call *c = &p->call;
+  if (status != DAVIT_OUT_OF_DEVICE_MEMORY || !p->any_device || p->report.written || c->options->block ||
+      !dvt_place_is_host(c->a.place) || !dvt_place_is_host(c->b.place))
+    return false;
+  dvt_error_clear();
+  p->home = DAVIT_HOST;
+  return true;
 }
 
 davit_status dvt_plain_level3(dvt_plain *p, dvt_level3 *g) {
@@ -147,16 +140,48 @@ davit_status dvt_lent_back(dvt_lent *l, bool writes) {
   return status;
 }
 
-davit_status dvt_plain_here_lent(dvt_plain *p, const dvt_operation *operation, void *arguments, size_t vector,
-                                 size_t bytes, bool writes) {
-  void *of, **const at = (void **)(void *)((char *)arguments + vector);
+/* ---- the whole ---- */
+
+static davit_status run_here(dvt_plain *p, const dvt_operation *operation, void *arguments) {
+  p->report.block = p->call.a.cols;
+  p->report.device_count = 1;
+  p->report.written = true;
+  return dvt_operation_call(operation, arguments, (dvt_where){.devices = &p->home, .device_count = 1});
+}
+
+static davit_status run_at_home(dvt_plain *p, const dvt_at_home *form) {
+  void *of, **const at = (void **)(void *)((char *)form->arguments + form->vector);
   dvt_lent lent;
+  if (form->bytes == 0)
+    return run_here(p, form->operation, form->arguments);
   memcpy(&of, at, sizeof of);
-  DVT_TRY(dvt_lend(of, bytes, p->home, !writes, &lent));
+  DVT_TRY(dvt_lend(of, form->bytes, p->home, !form->writes, &lent));
   memcpy(at, &lent.pointer, sizeof lent.pointer);
-  const davit_status status = dvt_plain_here(p, operation, arguments),
-                     back = dvt_lent_back(&lent, writes && status == DAVIT_SUCCESS);
+  const davit_status status = run_here(p, form->operation, form->arguments),
+                     back = dvt_lent_back(&lent, form->writes && status == DAVIT_SUCCESS);
+  memcpy(at, &of, sizeof of);
   return status == DAVIT_SUCCESS ? back : status;
+}
+
+/* The host has the pivots of LU in hand meanwhile. */
+static davit_status run_blocks(dvt_plain *p, const dvt_at_home *form, int *info) {
+  dvt_lent ipiv;
+  DVT_UNCANCELLED;
+  DVT_TRY(dvt_may_wait());
+  DVT_TRY(dvt_lend(p->call.ipiv, form->bytes, DAVIT_HOST, false, &ipiv));
+  p->call.ipiv = ipiv.pointer;
+  dvt_backend_hold();
+  DVT_INSIDE_IF(dvt_place_any_gpu(p->call.devices, p->call.count));
+  const davit_status status = dvt_factor_run(&p->call, info);
+  dvt_backend_drop();
+  p->call.ipiv = ipiv.of;
+  const davit_status back = dvt_lent_back(&ipiv, status == DAVIT_SUCCESS);
+  return status == DAVIT_SUCCESS ? back : status;
+}
+
+davit_status dvt_plain_run(dvt_plain *p, bool is_at_home, const dvt_at_home *form, int *info) {
+  const davit_status status = is_at_home ? run_at_home(p, form) : run_blocks(p, form, info);
+  return dvt_plain_goes_home(p, status) ? run_at_home(p, form) : status;
 }
 
 /* ---- fronts ---- */

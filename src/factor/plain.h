@@ -24,12 +24,6 @@ davit_status dvt_plain_mapped(const dvt_plain *p, const char *name, void **point
 /* Where matrices lie, and whether one device computes the whole there: p->home. Else they travel. */
 bool dvt_plain_is_at_home(dvt_plain *p);
 
-/* An operation at home. */
-davit_status dvt_plain_here(dvt_plain *p, const dvt_operation *operation, void *arguments);
-
-/* By blocks over all devices. */
-davit_status dvt_plain_blocks(dvt_plain *p, int *info);
-
 /* A triangle's systems, by level 3. */
 davit_status dvt_plain_level3(dvt_plain *p, dvt_level3 *g);
 
@@ -44,9 +38,21 @@ typedef struct dvt_lent {
 davit_status dvt_lend(void *of, size_t bytes, int device, bool reads, dvt_lent *lent);
 davit_status dvt_lent_back(dvt_lent *lent, bool writes);
 
-/* An operation at home with a vector lent to it, whose pointer stands at `vector` in the arguments. */
-davit_status dvt_plain_here_lent(dvt_plain *p, const dvt_operation *operation, void *arguments, size_t vector,
-                                 size_t bytes, bool writes);
+/* Whether the host, from now on p->home, computes what failed with `status`: the devices that the library has chosen are
+ * full, and nothing is written. */
+bool dvt_plain_goes_home(dvt_plain *p, davit_status status);
+
+/* How a device computes the whole: an operation, and in its arguments a vector, which is lent to the device. */
+typedef struct dvt_at_home {
+  const dvt_operation *operation;
+  void *arguments;
+  size_t vector; /* the pointer's offset */
+  size_t bytes;  /* 0: there is no vector */
+  bool writes;   /* the vector, else it is read */
+} dvt_at_home;
+
+/* The whole at home, or by blocks over all devices, and at home after all where they are full. */
+davit_status dvt_plain_run(dvt_plain *p, bool is_at_home, const dvt_at_home *form, int *info);
 
 /* Fills the caller's report; returns `status`. */
 davit_status dvt_plain_end(dvt_plain *p, int64_t begin_ns, davit_status status);

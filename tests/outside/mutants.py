@@ -517,6 +517,9 @@ MUTANTS = [
     Mutant("factor-no-slots", "src/factor/memory.c", " && w >= f->panels)", ")", "qr"),
     Mutant("factor-room-without-slots", "src/factor/memory.c", "if (f->workers == 1 && factors && wanted <= e->bytes)",
            "if (f->workers == 1 && factors)", "lu"),
+    Mutant("factor-full-devices-fail", "src/factor/plain.c", "return dvt_plain_goes_home(p, status) ?", "return false ?", "solve"),
+    Mutant("factor-host-for-named-devices", "src/factor/plain.c", "DAVIT_OUT_OF_DEVICE_MEMORY || !p->any_device ||",
+           "DAVIT_OUT_OF_DEVICE_MEMORY ||", "solve"),
     # ---- exact products ----
     Mutant("exact-modulus-has-a-divisor", "ref/exact.h", "0xe8eef0f6fafcfeff", "0xe8eef0f6fafdfeff", "exact_sums"),
     Mutant("exact-tie-goes-down", "ref/exact.h", "(rest == half && (more || (value & 1)))", "(rest == half && more)",
