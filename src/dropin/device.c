@@ -203,13 +203,13 @@ static bool beta_is_zero(const dvt_call *c) {
 
 dvt_outcome dvt_dropin_devices_run(const dvt_call *call, dvt_ran *ran) {
   davit_level3_report report = {.written = true};
-  const bool exact = call->routine == DVT_GEMM && dvt_dropin_products() != DVT_NATIVE_PRODUCTS;
-  const davit_level3_options options = {.devices = devices,
-                                        .device_count = count,
-                                        .report = &report,
-                                        .arithmetic =
-                                            exact ? DAVIT_ARITHMETIC_EXACT : DAVIT_ARITHMETIC_NATIVE,
-                                        .exact_bits = exact && dvt_dropin_products() == DVT_EXACT_BITS};
+  const dvt_products products = dvt_products_of(call);
+  const davit_level3_options options = {
+      .devices = devices,
+      .device_count = count,
+      .report = &report,
+      .arithmetic = products == DVT_NATIVE_PRODUCTS ? DAVIT_ARITHMETIC_NATIVE : DAVIT_ARITHMETIC_EXACT,
+      .exact_bits = products == DVT_EXACT_BITS};
   const davit_status status = dvt_library_call(call, &options);
   ran->moduli = report.moduli;
   ran->why_native = report.why_native;

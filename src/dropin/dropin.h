@@ -365,13 +365,16 @@ bool dvt_dropin_devices_started(void);
 /* Once they are started: how many of them are GPUs. Others are the CPU itself, and never sooner than BLIS. */
 int dvt_dropin_devices_gpus(void);
 
-/* DAVIT_BLAS_ARITHMETIC: how libdavit multiplies in gemm. */
+/* DAVIT_BLAS_ARITHMETIC: how libdavit multiplies in routines with an exact form. */
 typedef enum dvt_products {
   DVT_NATIVE_PRODUCTS,
   DVT_EXACT_PRODUCTS, /* where a call goes there anyway, and exact sums pay */
-  DVT_EXACT_BITS      /* always, as every gemm goes there */
+  DVT_EXACT_BITS      /* always, as every call goes there */
 } dvt_products;
 dvt_products dvt_dropin_products(void);
+
+/* That of a call. */
+dvt_products dvt_products_of(const dvt_call *call);
 
 /* Whether the devices are predicted to do the calls sooner than BLIS, and the seconds of both. Else *why says
  * why not. */

@@ -27,3 +27,7 @@ dvt_products dvt_dropin_products(void) {
   pthread_once(&once, read_products);
   return products;
 }
+
+dvt_products dvt_products_of(const dvt_call *call) {
+  return call->routine <= DVT_HERK && !dvt_keeps_diagonal(call) ? dvt_dropin_products() : DVT_NATIVE_PRODUCTS;
+}

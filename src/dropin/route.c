@@ -126,7 +126,7 @@ static dvt_decision decide_on_exact(void) {
 
 /* Of a right call that may be worth devices. */
 static dvt_decision decide(const dvt_call *call) {
-  if (dvt_dropin_products() == DVT_EXACT_BITS && call->routine == DVT_GEMM)
+  if (dvt_products_of(call) == DVT_EXACT_BITS)
     return decide_on_exact();
   return dvt_decide(&(dvt_work){.calls = call,
                                 .count = 1,
