@@ -53,34 +53,12 @@ static const dvt_operation operation = {.name = "align",
 
 /* ---- arguments ---- */
 
-static davit_status check_target(const davit_align_sequences *targets, int64_t k, int symbols) {
-  const int64_t begin = targets->offsets[k], end = targets->offsets[k + 1];
-  if (end < begin || begin < 0)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "targets->offsets[%lld] is %lld, after %lld", (long long)k + 1,
-                      (long long)end, (long long)begin);
-  DVT_TRY(dvt_check_extent("targets->offsets", end, 1));
-  if (end > begin)
-    DVT_TRY(dvt_check_pointer("targets->symbols", targets->symbols));
-  for (int64_t i = 0; i < end - begin; i++)
-    if (targets->symbols[begin + i] >= symbols)
-      return davit_fail(DAVIT_INVALID_ARGUMENT,
-                        "targets: symbol %lld of target %lld is %d, the alphabet has %d", (long long)i,
-                        (long long)k, targets->symbols[begin + i], symbols);
-  return DAVIT_SUCCESS;
-}
-
 static davit_status check_targets(const davit_align_sequences *targets, int symbols) {
   DVT_TRY(dvt_check_pointer("targets", targets));
   if (symbols < 1 || symbols > DAVIT_ALIGN_SYMBOLS_MAXIMUM)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "symbols is %d, not 1 to %d", symbols,
                       DAVIT_ALIGN_SYMBOLS_MAXIMUM);
-  DVT_TRY(dvt_check_length("targets->count", targets->count));
-  if (targets->count == 0)
-    return DAVIT_SUCCESS;
-  DVT_TRY(dvt_check_pointer("targets->offsets", targets->offsets));
-  for (int64_t k = 0; k < targets->count; k++)
-    DVT_TRY(check_target(targets, k, symbols));
-  return DAVIT_SUCCESS;
+  return dvt_check_sequences("targets", "target", targets, symbols);
 }
 
 /* ---- making a database ---- */
