@@ -31,13 +31,14 @@ typedef int8_t bytes __attribute__((vector_size(LANES)));
 typedef struct work {
   const dvt_pair_pass *pass;
   const dvt_pair_part *parts;
-  int64_t m, n, low, high, height; /* of the longest query and target, and of all bands */
+  int64_t m, n, low, high, height; /* of the longest query and target, and of all bands together */
+  int64_t inner_low, inner_high;   /* the diagonals that all bands have */
   bool few;                        /* symbols */
   uint8_t *queries; /* few symbols: of each row for all lanes; else 16 rows of a lane, then of the next */
   uint8_t *targets; /* of each column for all lanes; few symbols: times their number */
   int8_t *scores;   /* of the column, of each row for all lanes */
   words *h, *d;     /* of the column, rows 0 … m */
-  uint8_t *steps;
+  words *steps;     /* `height` for each column */
   words open, extend, first, last; /* costs; the rows of the band in the column */
   words most, row, column;         /* the best cells so far */
   int8_t table[DAVIT_ALIGN_SYMBOLS_MAXIMUM + 1]
@@ -50,22 +51,28 @@ typedef struct work {
 
 static void measure(work *w) {
   const dvt_pair_part *parts = w->parts;
+  w->inner_low = -DVT_PAIR_LONGEST;
+  w->inner_high = DVT_PAIR_LONGEST;
   for (int l = 0; l < w->pass->count; l++) {
     w->m = dvt_at_least(w->m, parts[l].m);
     w->n = dvt_at_least(w->n, parts[l].n);
     w->low = dvt_at_most(w->low, parts[l].low);
     w->high = dvt_at_least(w->high, parts[l].high);
+    if (parts[l].m > 0 && parts[l].n > 0) {
+      w->inner_low = dvt_at_least(w->inner_low, parts[l].low);
+      w->inner_high = dvt_at_most(w->inner_high, parts[l].high);
+    }
   }
-  w->height = dvt_at_most(w->high - w->low + 1, w->m);
+  w->height = dvt_divide_up(dvt_at_most(w->high - w->low + 1, w->m), 2);
 }
 
 /* Steps come first: nothing before depends on the pass. */
 static size_t lay_out(work *w, char *at) {
   const size_t rows = dvt_aligned_up((size_t)w->m + ROWS + 1) * LANES,
                columns = dvt_aligned_up((size_t)w->n) * LANES,
-               steps = w->pass->noting ? dvt_aligned_up((size_t)(w->height * w->n)) * LANES : 0;
+               steps = w->pass->noting ? dvt_aligned_up((size_t)(w->height * w->n) * sizeof(words)) : 0;
   if (at) {
-    w->steps = (uint8_t *)at;
+    w->steps = (words *)(void *)at;
     w->h = (words *)(void *)(at + steps);
     w->d = (words *)(void *)(at + steps + 2 * rows);
     w->queries = (uint8_t *)at + steps + 4 * rows;
@@ -116,57 +123,99 @@ DVT_CPU_INLINE words edge_row(const work *w, int64_t j, const bool local, const 
   return edge;
 }
 
+/* A column at work. */
+typedef struct column {
+  words diagonal, f; /* that come into the next row, */
+  words i;           /* its number */
+  words most, row;   /* the best cell of the column so far, if it is better than those before */
+} column;
+
+/* What is the same in all rows. */
+typedef struct rules {
+  words *h, *d;
+  const int8_t *scores;
+  words open, extend, first, last;
+  bool local, searching, noting, banded;
+} rules;
+
+/* Row k; its step. A gap of query symbols opens from the score without the gap that passes, which is no worse by then,
+ * and takes an operation off the chain from row to row. Where one passes, a step may say that it began before though
+ * it might as well open again: the columns are the same. */
+DVT_CPU_INLINE words pass_row(const rules *r, column *c, int64_t k) {
+  const words none = r->local ? (words){0} : all(NONE), left = r->h[k], f = c->f,
+              score = __builtin_convertvector(*(const bytes *)(r->scores + k * LANES), words),
+              longer = r->local ? r->d[k] - r->extend : __builtin_elementwise_sub_sat(r->d[k], r->extend),
+              opens = opened(left, r->open, r->local);
+  words both = r->local ? c->diagonal + score : __builtin_elementwise_add_sat(c->diagonal, score),
+        d = __builtin_elementwise_max(longer, opens), passing = f;
+  if (r->banded) {
+    const words out = (c->i < r->first) | (c->i > r->last);
+    both = chosen(out, none, both);
+    d = chosen(out, none, d);
+    passing = chosen(out, none, f);
+  }
+  const words rest = __builtin_elementwise_max(both, d);
+  if (r->searching)
+    c->row = chosen(both > c->most, c->i, c->row);
+  if (r->searching || r->local)
+    c->most = __builtin_elementwise_max(c->most, both);
+  const words goes_on = r->local ? passing - r->extend : __builtin_elementwise_sub_sat(passing, r->extend),
+              down = opened(rest, r->open, r->local);
+  c->diagonal = left;
+  c->f = __builtin_elementwise_max(goes_on, down);
+  c->i += 1;
+  r->h[k] = __builtin_elementwise_max(rest, passing);
+  r->d[k] = d;
+  return r->noting ? ((rest > both) & DVT_ALIGN_D) | ((passing > rest) & DVT_ALIGN_I) |
+                         ((longer > opens) & DVT_ALIGN_D_EXTENDS) | ((goes_on > down) & DVT_ALIGN_I_EXTENDS)
+                   : none;
+}
+
+/* Rows `from` … `to`; the steps of two rows are the two bytes of a word. Returns where those of the next rows lie. */
+DVT_CPU_INLINE words *pass_rows(const rules *r, column *c, int64_t from, int64_t to, words *steps) {
+  int64_t k = from;
+  for (; k < to; k += 2) {
+    const words one = pass_row(r, c, k), other = pass_row(r, c, k + 1);
+    if (r->noting)
+      *steps++ = one | other << 8;
+  }
+  if (k == to) {
+    const words one = pass_row(r, c, k);
+    if (r->noting)
+      *steps++ = one;
+  }
+  return steps;
+}
+
 /* Rows `from` … `to` of column j. */
-DVT_CPU_INLINE void pass_column(work *w, int64_t j, int64_t from, int64_t to, const bool local,
-                                const bool searching, const bool noting, const bool banded) {
-  const words open = w->open, extend = w->extend, first = w->first, last = w->last,
-              none = local ? (words){0} : all(NONE);
-  words *const h = w->h, *const gaps = w->d; /* notes may alias what w points to */
-  const int8_t *const scores = w->scores;
-  words diagonal = h[from - 1], f = none, most = w->most, row = {0}, i = all(from);
-  uint8_t *steps = noting ? w->steps + (size_t)(j - 1) * (size_t)w->height * LANES : NULL;
+DVT_CPU_INLINE void pass_column(work *w, int64_t j, int64_t from, int64_t to, const rules *flags) {
+  rules r = *flags;
+  column c = {
+      .diagonal = w->h[from - 1], .f = r.local ? (words){0} : all(NONE), .i = all(from), .most = w->most};
+  words *steps = r.noting ? w->steps + (j - 1) * w->height : NULL;
+  r.first = w->first;
+  r.last = w->last;
   if (from == 1) {
-    h[0] = edge_row(w, j, local, banded);
-    f = opened(h[0], open, local);
+    r.h[0] = edge_row(w, j, r.local, r.banded);
+    c.f = opened(r.h[0], r.open, r.local);
   }
-  for (int64_t k = from; k <= to; k++) {
-    const words left = h[k], score = __builtin_convertvector(*(const bytes *)(scores + k * LANES), words);
-    const words longer = local ? gaps[k] - extend : __builtin_elementwise_sub_sat(gaps[k], extend),
-                opens = opened(left, open, local);
-    words both = local ? diagonal + score : __builtin_elementwise_add_sat(diagonal, score),
-          d = __builtin_elementwise_max(longer, opens);
-    if (banded) {
-      const words out = (i < first) | (i > last);
-      both = chosen(out, none, both);
-      d = chosen(out, none, d);
-      f = chosen(out, none, f);
-    }
-    const words rest = __builtin_elementwise_max(both, d), here = __builtin_elementwise_max(rest, f);
-    if (searching) {
-      row = chosen(both > most, i, row);
-      most = __builtin_elementwise_max(most, both);
-    } else if (local)
-      most = __builtin_elementwise_max(most, both);
-    const words goes_on = local ? f - extend : __builtin_elementwise_sub_sat(f, extend),
-                down = opened(here, open, local);
-    if (noting) {
-      const words step = ((here > rest) & DVT_ALIGN_I) | ((here == rest) & (rest > both) & DVT_ALIGN_D) |
-                         ((longer > opens) & DVT_ALIGN_D_EXTENDS) | ((goes_on > down) & DVT_ALIGN_I_EXTENDS);
-      *(bytes *)(void *)steps = __builtin_convertvector(step, bytes);
-      steps += LANES;
-    }
-    diagonal = left;
-    h[k] = here;
-    gaps[k] = d;
-    f = __builtin_elementwise_max(goes_on, down);
-    i += 1;
+  if (r.banded) { /* only at the ends of the column are there rows that are not of all bands */
+    const int64_t inner = dvt_at_most(from + dvt_divide_up(dvt_at_least(j - w->inner_high - from, 0), 2) * 2,
+                                      to + 1),
+                  rows = dvt_at_least(dvt_at_most(j - w->inner_low, to) - inner + 1, 0) / 2 * 2;
+    steps = pass_rows(&r, &c, from, inner - 1, steps);
+    r.banded = false;
+    steps = pass_rows(&r, &c, inner, inner + rows - 1, steps);
+    r.banded = true;
+    from = inner + rows;
   }
-  if (searching) {
-    const words better = most > w->most;
-    w->row = chosen(better, row, w->row);
+  pass_rows(&r, &c, from, to, steps);
+  if (r.searching) {
+    const words better = c.most > w->most;
+    w->row = chosen(better, c.row, w->row);
     w->column = chosen(better, all(j), w->column);
   }
-  w->most = most;
+  w->most = c.most;
 }
 
 /* ---- what is looked for ---- */
@@ -216,35 +265,42 @@ static void begin_ends(const work *w, dvt_pair_cell *best) {
 
 static void fill_edge(work *w) {
   const bool local = w->pass->kind == DVT_PAIR_LOCAL;
-  words last = {0};
-  for (int l = 0; l < LANES; l++)
-    last[l] = l < w->pass->count ? (int16_t)dvt_at_most(-w->parts[l].low, INT16_MAX) : 0;
   for (int64_t i = 0; i <= w->m; i++) {
-    w->h[i] = chosen(all(i) > last, local ? (words){0} : all(NONE), all(edge_score(w, i)));
+    w->h[i] = chosen(all(i) > w->last, local ? (words){0} : all(NONE), all(edge_score(w, i)));
     w->d[i] = local ? (words){0} : all(NONE);
   }
 }
 
-/* The rows of each lane's band in column j. */
-DVT_CPU_INLINE void set_band(work *w, int64_t j) {
+/* The rows of each lane's band in column 0. */
+static void begin_band(work *w) {
   for (int l = 0; l < w->pass->count; l++) {
-    w->first[l] = (int16_t)dvt_at_least(j - w->parts[l].high, -DVT_PAIR_LONGEST);
-    w->last[l] = (int16_t)dvt_at_most(j - w->parts[l].low, DVT_PAIR_LONGEST);
+    w->first[l] = (int16_t)-w->parts[l].high;
+    w->last[l] = (int16_t)-w->parts[l].low;
   }
 }
 
 DVT_CPU_INLINE void pass_all(work *w, dvt_pair_cell *best, const bool local, const bool searching,
                              const bool noting, const bool banded) {
   const dvt_pair_kind kind = w->pass->kind;
+  const rules r = {.h = w->h,
+                   .d = w->d,
+                   .scores = w->scores,
+                   .open = w->open,
+                   .extend = w->extend,
+                   .local = local,
+                   .searching = searching,
+                   .noting = noting,
+                   .banded = banded};
+  begin_band(w);
   fill_edge(w);
   if (kind >= DVT_PAIR_ENDS)
     begin_ends(w, best);
   for (int64_t j = 1; j <= w->n; j++) {
     const int64_t from = dvt_pair_first_row(w->high, j), to = dvt_at_most(w->m, j - w->low);
-    if (banded)
-      set_band(w, j);
+    w->first = w->first + 1;
+    w->last = __builtin_elementwise_add_sat(w->last, all(1));
     look_up_scores(w, j, from, to);
-    pass_column(w, j, from, to, local, searching, noting, banded);
+    pass_column(w, j, from, to, &r);
     if (kind >= DVT_PAIR_ENDS)
       look_at_ends(w, j, best);
     if (kind == DVT_PAIR_BEGIN && j % LOOKS == 0 && are_found(w, j, best))

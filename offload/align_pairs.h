@@ -33,12 +33,15 @@ typedef struct dvt_pair_pass {
 bool dvt_pair_lanes(const dvt_pair_pass *pass, const dvt_pair_part *parts, dvt_pair_memory *memory,
                     dvt_pair_cell *best);
 
-/* Steps that the last pass of these parts has noted: that of row i and column j of lane l is
- * steps[DVT_PAIR_LANES dvt_pair_place(height, high, i, j) + l]. */
+/* Steps that the last pass of these parts has noted: two rows in a word of each lane. */
 typedef struct dvt_pair_steps {
   const uint8_t *steps;
   int64_t height, high;
 } dvt_pair_steps;
+static inline int dvt_pair_step(const dvt_pair_steps *s, int lane, int64_t i, int64_t j) {
+  const int64_t row = i - dvt_pair_first_row(s->high, j);
+  return s->steps[(((j - 1) * s->height + row / 2) * DVT_PAIR_LANES + lane) * 2 + row % 2];
+}
 dvt_pair_steps dvt_pair_noted(const dvt_pair_pass *pass, const dvt_pair_part *parts,
                               const dvt_pair_memory *memory);
 

@@ -49,7 +49,8 @@ static inline bool dvt_pair_counts(const dvt_pair_part *p, int64_t i, int64_t j)
 }
 
 /* The step by which a cell is reached: where h comes from, whether the gap of target symbols that ends here
- * began before, and whether the gap of query symbols that may go on below did. Of equal scores a step takes the match
+ * began before, and whether the gap of query symbols that may go on below did. DVT_ALIGN_ORIGIN is the
+ * gap of query symbols as well, where that of target symbols would be the next best. Of equal scores a step takes the match
  * first, then the gap of target symbols, and opens a gap. */
 enum {
   DVT_ALIGN_BOTH = 0,
@@ -60,17 +61,13 @@ enum {
   DVT_ALIGN_I_EXTENDS = 8
 };
 
-/* Steps lie column after column, in each the rows of the band, `height` of them at most, for all lanes side by side:
- * where that of a cell is, in the form for so many lanes, whose bands are within low … high. */
+/* The first row of the band in column j. */
 static inline int64_t dvt_pair_first_row(int64_t high, int64_t j) {
   return j - high > 1 ? j - high : 1;
 }
-static inline size_t dvt_pair_place(int64_t height, int64_t high, int64_t i, int64_t j) {
-  return (size_t)((j - 1) * height + i - dvt_pair_first_row(high, j));
-}
 
-/* The plain form. scratch: 2 (m + 1) words. Steps are noted unless `steps` is NULL: m rows, or as many as the band has
- * diagonals if these are fewer, times n bytes; as in offload/align_sweep.h. */
+/* The plain form. scratch: 2 (m + 1) words. Steps are noted unless `steps` is NULL: column after column, in each
+ * dvt_ref_align_height() bytes for the rows of the band. */
 int64_t dvt_ref_align_height(const dvt_pair_part *p);
 dvt_pair_cell dvt_ref_align_pass(const davit_align_scoring *scoring, dvt_pair_kind kind,
                                  const dvt_pair_part *p, int64_t *scratch, uint8_t *steps);

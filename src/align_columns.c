@@ -73,7 +73,7 @@ int64_t dvt_walk_back(const dvt_align_stretch *s, int state, dvt_step_at *step_a
   while (i > 0 && j > 0) {
     const int step = step_at(steps, i, j);
     if (state == DVT_ALIGN_BOTH)
-      state = step & DVT_ALIGN_ORIGIN;
+      state = step & DVT_ALIGN_I ? DVT_ALIGN_I : step & DVT_ALIGN_ORIGIN;
     if (state == DVT_ALIGN_BOTH) {
       columns[used++] = s->query[--i] == s->target[--j] ? '=' : 'X';
     } else if (state == DVT_ALIGN_D) {

@@ -174,22 +174,24 @@ static davit_status keep_columns(worker *w, place *at, int64_t count) {
   return DAVIT_SUCCESS;
 }
 
-/* Steps of a lane. */
+/* Steps of a lane, or of the plain form. */
 typedef struct lane_steps {
-  const uint8_t *steps;
-  int64_t lanes, height, high;
+  dvt_pair_steps noted;
+  int lane; /* -1: the plain form */
 } lane_steps;
 
-static int step_of_lane(const void *steps, int64_t i, int64_t j) {
+static int step_of(const void *steps, int64_t i, int64_t j) {
   const lane_steps *s = steps;
-  return s->steps[dvt_pair_place(s->height, s->high, i, j) * (size_t)s->lanes];
+  const dvt_pair_steps *n = &s->noted;
+  return s->lane < 0 ? n->steps[(j - 1) * n->height + i - dvt_pair_first_row(n->high, j)]
+                     : dvt_pair_step(n, s->lane, i, j);
 }
 
 static davit_status walk(worker *w, place *at, const dvt_pair_part *p, const lane_steps *steps) {
   const dvt_align_stretch s = {p->query, p->target, p->m, p->n, 1};
   if (!reserve_columns(w, p->m + p->n))
     return DAVIT_OUT_OF_HOST_MEMORY;
-  return keep_columns(w, at, dvt_walk_back(&s, DVT_ALIGN_BOTH, step_of_lane, steps, w->columns));
+  return keep_columns(w, at, dvt_walk_back(&s, DVT_ALIGN_BOTH, step_of, steps, w->columns));
 }
 
 /* ---- passes ---- */
@@ -266,7 +268,7 @@ static davit_status find_begins(worker *w, pass_pairs *run, int count, const dvt
   return found ? run(w, &pass, back, begin) : DAVIT_SUCCESS;
 }
 
-static davit_status find_columns(worker *w, pass_pairs *run, int64_t lanes, int count, place *at) {
+static davit_status find_columns(worker *w, pass_pairs *run, int count, place *at) {
   const pairs *p = w->pairs;
   dvt_pair_part inner[DVT_PAIR_LANES];
   dvt_pair_cell last[DVT_PAIR_LANES] = {0};
@@ -282,18 +284,19 @@ static davit_status find_columns(worker *w, pass_pairs *run, int64_t lanes, int 
                               .noting = true};
   if (any)
     DVT_TRY(run(w, &pass, inner, last));
+  const bool plain = run == pass_plain;
   const dvt_pair_steps noted =
-      lanes > 1 ? dvt_pair_noted(&pass, inner, &w->memory)
-                : (dvt_pair_steps){(uint8_t *)w->memory.at, dvt_ref_align_height(inner), inner->high};
+      plain ? (dvt_pair_steps){(uint8_t *)w->memory.at, dvt_ref_align_height(inner), inner->high}
+            : dvt_pair_noted(&pass, inner, &w->memory);
   for (int l = 0; l < count; l++) {
     if (p->mode == DAVIT_ALIGN_GLOBAL)
       p->results[at[l].which].score = (int32_t)last[l].score;
-    DVT_TRY(walk(w, &at[l], &inner[l], &(lane_steps){noted.steps + l, lanes, noted.height, noted.high}));
+    DVT_TRY(walk(w, &at[l], &inner[l], &(lane_steps){noted, plain ? -1 : l}));
   }
   return DAVIT_SUCCESS;
 }
 
-static davit_status do_passes(worker *w, pass_pairs *run, int64_t lanes, int count, place *at) {
+static davit_status do_passes(worker *w, pass_pairs *run, int count, place *at) {
   const pairs *p = w->pairs;
   const bool global = p->mode == DAVIT_ALIGN_GLOBAL;
   dvt_pair_part all[DVT_PAIR_LANES];
@@ -313,7 +316,7 @@ static davit_status do_passes(worker *w, pass_pairs *run, int64_t lanes, int cou
     r->query_end = end[l].row;
     r->target_end = end[l].column;
   }
-  return p->strings ? find_columns(w, run, lanes, count, at) : DAVIT_SUCCESS;
+  return p->strings ? find_columns(w, run, count, at) : DAVIT_SUCCESS;
 }
 
 /* ---- one by one ---- */
@@ -340,7 +343,7 @@ static davit_status do_trace(worker *w, place *at) {
 }
 
 static davit_status do_alone(worker *w, place *at) {
-  return is_cut(&at->part) ? do_passes(w, pass_plain, 1, 1, at) : do_trace(w, at);
+  return is_cut(&at->part) ? do_passes(w, pass_plain, 1, at) : do_trace(w, at);
 }
 
 /* ---- a block ---- */
@@ -386,8 +389,7 @@ static int group_of(const pairs *p, int64_t count, const place *at) {
 static davit_status align_block(worker *w, int64_t count) {
   for (int64_t k = 0; k < count;) {
     const int group = group_of(w->pairs, count - k, &w->places[k]);
-    DVT_TRY(group > 0 ? do_passes(w, pass_lanes, DVT_PAIR_LANES, group, &w->places[k])
-                      : do_alone(w, &w->places[k]));
+    DVT_TRY(group > 0 ? do_passes(w, pass_lanes, group, &w->places[k]) : do_alone(w, &w->places[k]));
     k += dvt_at_least(group, 1);
   }
   return DAVIT_SUCCESS;
