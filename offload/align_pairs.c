@@ -20,7 +20,8 @@ enum {
   FEW_SYMBOLS = 5,  /* whose square fits the table of two shuffles */
   PAD = 255,        /* the symbol of what is beyond */
   NONE = INT16_MIN, /* the score of what cannot be */
-  LOOKS = 8         /* columns between looks whether all lanes are done */
+  NOTED = DVT_PAIR_NOTED,
+  LOOKS = 8 /* columns between looks whether all lanes are done */
 };
 
 typedef int16_t words __attribute__((vector_size(2 * LANES)));
@@ -63,7 +64,7 @@ static void measure(work *w) {
       w->inner_high = dvt_at_most(w->inner_high, parts[l].high);
     }
   }
-  w->height = dvt_divide_up(dvt_at_most(w->high - w->low + 1, w->m), 2);
+  w->height = dvt_divide_up(dvt_at_most(w->high - w->low + 1, w->m), NOTED);
 }
 
 /* Steps come first: nothing before depends on the pass. */
@@ -171,19 +172,23 @@ DVT_CPU_INLINE words pass_row(const rules *r, column *c, int64_t k) {
                    : none;
 }
 
-/* Rows `from` … `to`; the steps of two rows are the two bytes of a word. Returns where those of the next rows lie. */
+/* Rows `from` … `to`; the steps of four rows are one word. Returns where those of the next rows lie. */
 DVT_CPU_INLINE words *pass_rows(const rules *r, column *c, int64_t from, int64_t to, words *steps) {
   int64_t k = from;
-  for (; k < to; k += 2) {
-    const words one = pass_row(r, c, k), other = pass_row(r, c, k + 1);
+  for (; k + NOTED <= to + 1; k += NOTED) {
+    words noted = {0};
+#pragma unroll
+    for (int row = 0; row < NOTED; row++)
+      noted |= pass_row(r, c, k + row) << 4 * row;
     if (r->noting)
-      *steps++ = one | other << 8;
+      *steps++ = noted;
   }
-  if (k == to) {
-    const words one = pass_row(r, c, k);
-    if (r->noting)
-      *steps++ = one;
-  }
+  words noted = {0};
+  const bool rest = k <= to;
+  for (int row = 0; k <= to; k++, row++)
+    noted |= pass_row(r, c, k) << 4 * row;
+  if (r->noting && rest)
+    *steps++ = noted;
   return steps;
 }
 
@@ -200,9 +205,9 @@ DVT_CPU_INLINE void pass_column(work *w, int64_t j, int64_t from, int64_t to, co
     c.f = opened(r.h[0], r.open, r.local);
   }
   if (r.banded) { /* only at the ends of the column are there rows that are not of all bands */
-    const int64_t inner = dvt_at_most(from + dvt_divide_up(dvt_at_least(j - w->inner_high - from, 0), 2) * 2,
-                                      to + 1),
-                  rows = dvt_at_least(dvt_at_most(j - w->inner_low, to) - inner + 1, 0) / 2 * 2;
+    const int64_t before = dvt_divide_up(dvt_at_least(j - w->inner_high - from, 0), NOTED) * NOTED,
+                  inner = dvt_at_most(from + before, to + 1),
+                  rows = dvt_at_least(dvt_at_most(j - w->inner_low, to) - inner + 1, 0) / NOTED * NOTED;
     steps = pass_rows(&r, &c, from, inner - 1, steps);
     r.banded = false;
     steps = pass_rows(&r, &c, inner, inner + rows - 1, steps);
@@ -297,6 +302,8 @@ DVT_CPU_INLINE void pass_all(work *w, dvt_pair_cell *best, const bool local, con
     begin_ends(w, best);
   for (int64_t j = 1; j <= w->n; j++) {
     const int64_t from = dvt_pair_first_row(w->high, j), to = dvt_at_most(w->m, j - w->low);
+    if (from > w->m)
+      break;
     w->first = w->first + 1;
     w->last = __builtin_elementwise_add_sat(w->last, all(1));
     look_up_scores(w, j, from, to);
@@ -355,5 +362,5 @@ dvt_pair_steps dvt_pair_noted(const dvt_pair_pass *pass, const dvt_pair_part *pa
                               const dvt_pair_memory *memory) {
   work w = {.pass = pass, .parts = parts};
   measure(&w);
-  return (dvt_pair_steps){(const uint8_t *)memory->at, w.height, w.high};
+  return (dvt_pair_steps){(const uint16_t *)(void *)memory->at, w.height, w.high};
 }

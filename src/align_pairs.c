@@ -42,9 +42,10 @@ typedef struct pairs {
   davit_align_scoring scoring; /* gap_extend is not more than gap_open */
   const davit_align_sequences *queries, *targets;
   davit_align_mode mode;
-  int64_t band, largest, smallest; /* entries of the matrix, at least 0, and the other way round */
-  bool full, strings;              /* are wanted: stretches, columns */
-  int64_t block;                   /* pairs of each block but the last */
+  int64_t band, largest, smallest;            /* entries of the matrix, at least 0, and the other way round */
+  int64_t likes[DAVIT_ALIGN_SYMBOLS_MAXIMUM]; /* the best score of a query's symbol, at least 0 */
+  bool full, strings;                         /* are wanted: stretches, columns */
+  int64_t block;                              /* pairs of each block but the last */
   davit_align_result *results;
   text *texts; /* of each block */
 } pairs;
@@ -177,14 +178,15 @@ static davit_status keep_columns(worker *w, place *at, int64_t count) {
 /* Steps of a lane, or of the plain form. */
 typedef struct lane_steps {
   dvt_pair_steps noted;
-  int lane; /* -1: the plain form */
+  int lane;
+  const uint8_t *plain; /* NULL: those of the lane */
 } lane_steps;
 
 static int step_of(const void *steps, int64_t i, int64_t j) {
   const lane_steps *s = steps;
   const dvt_pair_steps *n = &s->noted;
-  return s->lane < 0 ? n->steps[(j - 1) * n->height + i - dvt_pair_first_row(n->high, j)]
-                     : dvt_pair_step(n, s->lane, i, j);
+  return s->plain ? s->plain[(j - 1) * n->height + i - dvt_pair_first_row(n->high, j)]
+                  : dvt_pair_step(n, s->lane, i, j);
 }
 
 static davit_status walk(worker *w, place *at, const dvt_pair_part *p, const lane_steps *steps) {
@@ -228,6 +230,49 @@ static bool is_any_cut(int count, const dvt_pair_part *parts) {
   return cut;
 }
 
+/* ---- what the score says of the way ----
+ *
+ * A query symbol scores no more than it likes best, so an alignment with score S of query symbols that like U in all has
+ * gaps that cost at most U - S: it cannot go far from the diagonal of its end, and cells further away may be left out
+ * of the passes that look for it, whichever of those with this score it is. */
+
+typedef struct wishes {
+  int64_t sum, least; /* of what the symbols like */
+} wishes;
+
+static wishes wishes_of(const pairs *p, const dvt_pair_part *a) {
+  wishes w = {0, INT8_MAX};
+  for (int64_t i = 0; i < a->m; i++) {
+    const int64_t likes = p->likes[a->query[i * a->step]];
+    w.sum += likes;
+    w.least = dvt_at_most(w.least, likes);
+  }
+  return w;
+}
+
+/* From the end on: k target symbols in gaps cost open + (k - 1) extend at least, k query symbols what they like as
+ * well. */
+static void narrow_back(const pairs *p, int64_t score, dvt_pair_part *a) {
+  const int64_t open = p->scoring.gap_open, extend = p->scoring.gap_extend;
+  const wishes w = wishes_of(p, a);
+  const int64_t left = w.sum - score - open + extend;
+  a->high = dvt_at_most(a->high, dvt_at_least(left, 0) / extend);
+  a->low = dvt_at_least(a->low, -(dvt_at_least(left, 0) / (extend + w.least)));
+}
+
+/* Between two corners: who goes k diagonals beyond them has k symbols of each sequence more in gaps than he must. */
+static void narrow_between(const pairs *p, int64_t score, dvt_pair_part *a) {
+  const int64_t open = p->scoring.gap_open, extend = p->scoring.gap_extend, more = a->n - a->m;
+  const wishes w = wishes_of(p, a);
+  const int64_t must = 2 * (open - extend) + (more > 0 ? more : -more) * extend +
+                       dvt_at_least(-more, 0) * w.least,
+                beyond = dvt_at_least(w.sum - score - must, 0) / (2 * extend + w.least);
+  a->high = dvt_at_most(a->high, dvt_at_least(more, 0) + beyond);
+  a->low = dvt_at_least(a->low, dvt_at_most(more, 0) - beyond);
+}
+
+/* ---- passes over pairs ---- */
+
 /* Ends: those of all of a global alignment are known, and so are those of empty ones. */
 static davit_status find_ends(worker *w, pass_pairs *run, int count, const dvt_pair_part *all,
                               dvt_pair_cell *end) {
@@ -257,14 +302,16 @@ static davit_status find_begins(worker *w, pass_pairs *run, int count, const dvt
   for (int l = 0; l < count; l++) {
     const bool none = local && end[l].score == 0;
     begin[l] = (dvt_pair_cell){.score = end[l].score};
-    if (!none)
+    if (!none) {
       back[l] = before(&all[l], &end[l]);
+      narrow_back(p, end[l].score, &back[l]);
+    }
     found = found || !none;
   }
   const dvt_pair_pass pass = {.scoring = &p->scoring,
                               .kind = local ? DVT_PAIR_BEGIN : DVT_PAIR_BEGINS,
                               .count = count,
-                              .banded = is_any_cut(count, back)};
+                              .banded = is_any_cut(count, all)};
   return found ? run(w, &pass, back, begin) : DAVIT_SUCCESS;
 }
 
@@ -273,25 +320,26 @@ static davit_status find_columns(worker *w, pass_pairs *run, int count, place *a
   dvt_pair_part inner[DVT_PAIR_LANES];
   dvt_pair_cell last[DVT_PAIR_LANES] = {0};
   bool any = false;
+  bool banded = false;
   for (int l = 0; l < count; l++) {
-    inner[l] = between(&at[l].part, &p->results[at[l].which]);
+    const davit_align_result *r = &p->results[at[l].which];
+    inner[l] = between(&at[l].part, r);
+    banded = banded || r->banded;
+    if (p->mode != DAVIT_ALIGN_GLOBAL)
+      narrow_between(p, r->score, &inner[l]);
     any = any || !is_empty(&inner[l]);
   }
-  const dvt_pair_pass pass = {.scoring = &p->scoring,
-                              .kind = DVT_PAIR_GLOBAL,
-                              .count = count,
-                              .banded = is_any_cut(count, inner),
-                              .noting = true};
+  const dvt_pair_pass pass = {
+      .scoring = &p->scoring, .kind = DVT_PAIR_GLOBAL, .count = count, .banded = banded, .noting = true};
   if (any)
     DVT_TRY(run(w, &pass, inner, last));
   const bool plain = run == pass_plain;
-  const dvt_pair_steps noted =
-      plain ? (dvt_pair_steps){(uint8_t *)w->memory.at, dvt_ref_align_height(inner), inner->high}
-            : dvt_pair_noted(&pass, inner, &w->memory);
+  const dvt_pair_steps noted = plain ? (dvt_pair_steps){NULL, dvt_ref_align_height(inner), inner->high}
+                                     : dvt_pair_noted(&pass, inner, &w->memory);
   for (int l = 0; l < count; l++) {
     if (p->mode == DAVIT_ALIGN_GLOBAL)
       p->results[at[l].which].score = (int32_t)last[l].score;
-    DVT_TRY(walk(w, &at[l], &inner[l], &(lane_steps){noted, plain ? -1 : l}));
+    DVT_TRY(walk(w, &at[l], &inner[l], &(lane_steps){noted, l, plain ? (uint8_t *)w->memory.at : NULL}));
   }
   return DAVIT_SUCCESS;
 }
@@ -575,6 +623,8 @@ davit_status davit_align_pairs(const davit_align_scoring *scoring, const davit_a
              .smallest = -smallest_entry(scoring),
              .full = results != NULL,
              .strings = cigars != NULL};
+  for (int k = 0; k < scoring->symbols * scoring->symbols; k++)
+    p.likes[k % scoring->symbols] = dvt_at_least(p.likes[k % scoring->symbols], scoring->matrix[k]);
   p.scoring.gap_extend = (int32_t)dvt_at_most(scoring->gap_extend, scoring->gap_open);
   p.block =
       dvt_at_least(dvt_at_most(queries->count / (BLOCKS * dvt_threads()), LARGEST_BLOCK), SMALLEST_BLOCK);
