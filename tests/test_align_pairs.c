@@ -189,6 +189,29 @@ CASE(test_limits_of_words) {
   }
 }
 
+/* Equal but for a run in the query alone and, after 30 symbols, one of this length in the target alone, or the other way
+ * round: as far from the diagonal as an alignment with that score can go. */
+CASE(test_shifts) {
+  uint64_t random = 37;
+  int8_t dna[16];
+  fill_diagonal(4, 5, -9, dna);
+  for (int run = 1; run < 20; run++)
+    for (int extend = 1; extend < 4; extend++) {
+      const davit_align_scoring scoring = scoring_of(4, dna, 2 + extend, extend);
+      pair pairs[16];
+      for (int k = 0; k < COUNT(pairs); k++) {
+        const sequence one = random_sequence(90 + run, 4, &random);
+        sequence other = sequence_new(90 + run);
+        memcpy(other.symbols, one.symbols, 30);
+        memcpy(other.symbols + 30, one.symbols + 30 + run, 30);
+        memset(other.symbols + 60, one.symbols[60 + run] ^ 1, (size_t)run);
+        memcpy(other.symbols + 60 + run, one.symbols + 60 + run, 30);
+        pairs[k] = run % 2 ? (pair){one, other} : (pair){other, one};
+      }
+      expect_as_traces(&scoring, COUNT(pairs), pairs);
+    }
+}
+
 /* ---- with a band ---- */
 
 enum { MOST = 40 };
