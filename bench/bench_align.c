@@ -5,7 +5,8 @@
  * Databases are synthetic: --count proteins of one length ("even"), or of lengths as Swiss-Prot has them
  * ("mixed": log-normal, median 295, sigma 0.63, 20 to 35000), residues by the frequencies of A. B. Robinson
  * and L. R. Robinson (1991); BLOSUM62, gaps 11 and 1. On the CPU --count is 20000. --reads: that many reads
- * of 150 bases, and one of them as the query; +2, -3, gaps 5 and 2. --pair: a sequence of bases and, as the
+ * of 150 bases, and one of them as the query; +2, -3, gaps 5 and 2. --genome: a target of that many bases, and a
+ * changed read of --read bases from its middle as the query. --pair: a sequence of bases and, as the
  * query, a part of it (--share 10: a tenth; on a GPU all of it as well) with a change in every tenth place;
  * --unrelated 1: random bases and residues of these lengths as well. 0 leaves a figure out.
  *
@@ -277,6 +278,28 @@ static int64_t changed(const uint8_t *from, int64_t length, uint8_t *query) {
   return m;
 }
 
+/* A read against a genome: a query that is far shorter than the target. */
+static void genome(problem *p, const chances table, int64_t length, int64_t part) {
+  p->query = bench_memory(DAVIT_PAGEABLE, (size_t)part + 2);
+  if (make_targets(p, table, 1, length) && p->query) {
+    p->m = changed(p->targets.symbols + length / 2, part, p->query);
+    if (open_database(p, &p->cells->site->device, 1))
+      search(p, BENCH_BYTES);
+    close_database(p);
+  }
+  davit_free(p->query);
+  free_targets(p);
+}
+
+static void genomes(problem *p, const chances table) {
+  const int64_t length = bench_whole("genome", p->cells->site->gpu ? 0 : 1000000);
+  const bench_values reads = bench_sizes("read", "100");
+  p->variant = "read genome";
+  for (int i = 0; i < reads.count; i++)
+    if (length >= 2 * reads.at[i])
+      genome(p, table, length, reads.at[i]);
+}
+
 static davit_status trace_call(void *argument) {
   const problem *p = argument;
   const davit_align_trace_options options = {.devices = &p->cells->site->device, .device_count = 1};
@@ -344,6 +367,7 @@ static void bases(problem *p) {
   base_chances(table);
   p->scoring = (davit_align_scoring){.symbols = 4, .matrix = matrix, .gap_open = 5, .gap_extend = 2};
   reads(p, table);
+  genomes(p, table);
   p->variant = "pair";
   p->related = true;
   pairs(p, table);
@@ -359,9 +383,10 @@ static void measure_site(bench_cells *cells, bool several) {
   bases(&p);
 }
 
-static const char usage[] = "bench_align [--count 1000000] [--length 360] [--queries 144,375,1000,5000] "
-                            "[--mixed 1] [--reads 100000] [--pair 100000] [--share 10]\n"
-                            "            [--unrelated 0] [--avx2 0] [--clock 1.98]\n" BENCH_OPTIONS;
+static const char usage[] =
+    "bench_align [--count 1000000] [--length 360] [--queries 144,375,1000,5000] "
+    "[--mixed 1] [--reads 100000] [--pair 100000] [--share 10]\n"
+    "            [--genome 1000000] [--read 100] [--unrelated 0] [--avx2 0] [--clock 1.98]\n" BENCH_OPTIONS;
 
 int main(int argc, char **argv) {
   return bench_cells_run("align", usage, argc, argv, PEER_PARASAIL, measure_site);

@@ -4,8 +4,9 @@
  * 16 bits if there are many of them, one by one if there are few. One by one the query is striped
  * (align_striped.inc): in bytes, which hold the scores of most pairs that are not related, and from where
  * they do not, in 16 bits. Pairs whose scores these may not hold, or that are too long for the caches, take
- * a sweep in tiles (align_sweep.h), a few long targets each by all threads. Cost: docs/notes/align.md; memory
- * bytes_of() and a team's a thread. */
+ * a sweep in tiles (align_sweep.h), a few long targets each by all threads. A target that is far longer than the
+ * query is folded: its parts are a batch, and overlap by what an alignment may span (reach_of()), so that one
+ * of them holds the best alignment whole. Cost: docs/notes/align.md; memory bytes_of() and a team's a thread. */
 #include "offload/align.h"
 
 #include <stdatomic.h>
@@ -21,11 +22,14 @@
 #endif
 
 enum {
-  FEW = 6,       /* targets of a batch that are computed again one by one */
-  SHORT = 256,   /* fewer symbols are too few for a sweep in tiles */
-  BANDS = 2,     /* threads that share a long target are at least so many, */
-  FASTER = 4,    /* and so many if one may stripe it instead, in bytes: 2.6 times as fast as a sweep */
-  NEAR = 1 << 20 /* bytes that a second cache has */
+  FEW = 6,        /* targets of a batch that are computed again one by one */
+  SHORT = 256,    /* fewer symbols are too few for a sweep in tiles */
+  BANDS = 2,      /* threads that share a long target are at least so many, */
+  FASTER = 4,     /* and so many if one may stripe it instead, in bytes: 2.6 times as fast as a sweep */
+  NEAR = 1 << 20, /* bytes that a second cache has */
+  ROOM = 2,       /* reaches that a lane of a folded target, or a piece of its rows, has at least, */
+  PLENTY = 16,    /* and so many where the pieces are enough for all threads */
+  SHARES = 4      /* pieces for each thread */
 };
 
 _Static_assert((SHORT - 1) * INT8_MAX <= INT16_MAX, "scores of striped pairs fit 16 bits");
@@ -36,6 +40,22 @@ typedef struct query_tables {
   const dvt_align_query *query;
   int8_t table[DAVIT_ALIGN_SYMBOLS_MAXIMUM][32], across[DAVIT_ALIGN_SYMBOLS_MAXIMUM][32];
 } query_tables;
+
+/* Rows first … first + count - 1 of lanes. Below the last of `height` rows each lane goes on with the next one's
+ * first: what lies there is the same folded target. */
+typedef struct batch_rows {
+  const uint8_t *lanes;
+  int64_t height, first, count;
+} batch_rows;
+
+static const uint8_t *row_at(const batch_rows *rows, int64_t at, uint8_t *moved) {
+  if (at < rows->height)
+    return rows->lanes + at * DVT_ALIGN_LANES;
+  const int64_t over = dvt_at_most(at / rows->height, DVT_ALIGN_LANES);
+  memset(moved, DVT_ALIGN_PAD, DVT_ALIGN_LANES);
+  memcpy(moved, rows->lanes + at % rows->height * DVT_ALIGN_LANES + over, (size_t)(DVT_ALIGN_LANES - over));
+  return moved;
+}
 
 /* scores[k][l] by table k of `count` for the symbols of DVT_ALIGN_LANES lanes; 0 for DVT_ALIGN_PAD. */
 static void look_up(const int8_t tables[][32], int count, const uint8_t *symbols, int8_t *scores);
@@ -173,10 +193,16 @@ static size_t bytes_of(const dvt_align_query *query) {
   return lanes > striped ? lanes : striped; /* `lanes` is enough for the vectors of a sweep */
 }
 
+/* Targets 0 … count - 1 are folded, and their rows cut in pieces of `each`; a piece goes on for `reach` - 1 rows. */
+typedef struct folding {
+  int64_t count, reach, each, pieces;
+} folding;
+
 /* What one thread works with. */
 typedef struct worker {
   const dvt_align_targets *targets;
   const query_tables *tables;
+  folding folding;
   void *memory;
   dvt_align_team team; /* opened by the first sweep */
   bool wide;           /* the last batch needed 16 bits, so the next one begins with them */
@@ -199,16 +225,15 @@ static void close_worker(worker *w) {
   free(w->memory);
 }
 
-static void do_pass(worker *w, int64_t k) {
+static int32_t do_pass(worker *w, int64_t n, const uint8_t *target) {
   const dvt_align_query *query = w->tables->query;
   const dvt_align_costs costs = dvt_align_costs_of(query);
-  const dvt_align_stretch all = {query->symbols, w->targets->symbols + w->targets->offsets[k], query->m,
-                                 dvt_align_length(w->targets, k), 1};
+  const dvt_align_stretch all = {query->symbols, target, query->m, n, 1};
   int64_t *h = w->memory, *d = h + query->m + 1;
   if (!w->team.bands && !open_team(w, 1))
-    return;
+    return 0;
   dvt_align_local_edge(query->m, h, d);
-  w->scores[k] = (int32_t)dvt_align_best(&costs, &all, 0, INT64_MAX, &w->team, h, d, NULL).score;
+  return (int32_t)dvt_align_best(&costs, &all, 0, INT64_MAX, &w->team, h, d, NULL).score;
 }
 
 /* Whether a pair is striped in words of so many bytes: few symbols are too few for a sweep in tiles, and of
@@ -228,20 +253,23 @@ static bool suits_shorts(const dvt_align_query *query, int64_t n) {
 }
 
 /* `large`: the score is known to be too large for bytes. */
-static void do_single(worker *w, int64_t k, bool large) {
+static int32_t do_pair(worker *w, int64_t n, const uint8_t *target, bool large) {
   const dvt_align_query *query = w->tables->query;
-  const int64_t n = dvt_align_length(w->targets, k);
-  const uint8_t *target = w->targets->symbols + w->targets->offsets[k];
   striped_state state = striped_state_of(w->tables, w->memory);
   if (!large && suits_bytes(query, n)) {
-    w->scores[k] = pair_striped_byte(query, n, target, &state);
+    const int32_t score = pair_striped_byte(query, n, target, &state);
     if (state.column == n)
-      return;
+      return score;
   }
-  if (suits_shorts(query, n))
-    w->scores[k] = pair_striped_short(query, n, target, &state);
-  else
-    do_pass(w, k);
+  return suits_shorts(query, n) ? pair_striped_short(query, n, target, &state) : do_pass(w, n, target);
+}
+
+static const uint8_t *target_of(const worker *w, int64_t k) {
+  return w->targets->symbols + w->targets->offsets[k];
+}
+
+static void do_single(worker *w, int64_t k, bool large) {
+  w->scores[k] = do_pair(w, dvt_align_length(w->targets, k), target_of(w, k), large);
 }
 
 static int count_above(const int32_t *best, int count, int32_t most) {
@@ -251,27 +279,94 @@ static int count_above(const int32_t *best, int count, int32_t most) {
   return above;
 }
 
+/* The scores of `count` lanes; the result is the largest that is sure to be exact. */
+static int32_t do_lanes(worker *w, const batch_rows *rows, int count, int32_t *best) {
+  int32_t most = INT8_MAX - w->tables->query->largest;
+  if (!w->wide)
+    batch_byte(w->tables, rows, 0, w->memory, best);
+  if (w->wide || count_above(best, count, most) > FEW) {
+    for (int half = 0; half < count; half += LANES_short)
+      batch_short(w->tables, rows, half, w->memory, best);
+    w->wide = count_above(best, count, most) > FEW;
+    most = INT16_MAX - w->tables->query->largest;
+  }
+  return most;
+}
+
+static batch_rows rows_of(const dvt_align_targets *t, int64_t unit) {
+  const int64_t height = t->rows[unit + 1] - t->rows[unit];
+  return (batch_rows){t->lanes + t->rows[unit] * DVT_ALIGN_LANES, height, 0, height};
+}
+
 static void do_batch(worker *w, int64_t b) {
   const dvt_align_targets *t = w->targets;
-  const int64_t first = t->singles + b * DVT_ALIGN_LANES, left = t->count - first,
-                rows = t->rows[b + 1] - t->rows[b];
-  const int count = left < DVT_ALIGN_LANES ? (int)left : DVT_ALIGN_LANES;
-  const uint8_t *lanes = t->lanes + t->rows[b] * DVT_ALIGN_LANES;
-  int32_t best[DVT_ALIGN_LANES], most = INT8_MAX - w->tables->query->largest;
-  if (!w->wide)
-    batch_byte(w->tables, lanes, rows, 0, w->memory, best);
-  if (w->wide || count_above(best, count, most) > FEW) {
-    most = INT16_MAX - w->tables->query->largest;
-    for (int half = 0; half < count; half += LANES_short)
-      batch_short(w->tables, lanes, rows, half, w->memory, best);
-    w->wide = count_above(best, count, INT8_MAX - w->tables->query->largest) > FEW;
-  }
+  const int64_t first = t->singles + b * DVT_ALIGN_LANES;
+  const int count = (int)dvt_at_most(t->count - first, DVT_ALIGN_LANES);
+  const batch_rows rows = rows_of(t, t->folds + b);
+  int32_t best[DVT_ALIGN_LANES];
+  const int32_t most = do_lanes(w, &rows, count, best);
   for (int l = 0; l < count; l++)
     if (best[l] > most)
       do_single(w, first + l, true);
     else
       w->scores[first + l] = best[l];
 }
+
+/* ---- folded targets ---- */
+
+/* The target symbols that a local alignment with a score above 0 spans, at most. No more of them are in columns with a
+ * query symbol than the query has; those columns score at most `sum`, each query symbol with what it likes best. Gaps
+ * have d > 0 of the others and cost open + (d - 1) extend at least, as extend is not more than open: less than
+ * `sum`. */
+static int64_t reach_of(const dvt_align_query *query) {
+  const davit_align_scoring *s = query->scoring;
+  int64_t likes[DAVIT_ALIGN_SYMBOLS_MAXIMUM] = {0}, sum = 0;
+  for (int k = 0; k < s->symbols * s->symbols; k++)
+    likes[k % s->symbols] = dvt_at_least(likes[k % s->symbols], s->matrix[k]);
+  for (int64_t i = 0; i < query->m; i++)
+    sum += likes[query->symbols[i]];
+  return query->m + (sum > s->gap_open ? 1 + (sum - 1 - s->gap_open) / s->gap_extend : 0);
+}
+
+static int64_t pieces_of(const dvt_align_targets *t, const folding *f, int64_t k) {
+  return dvt_divide_up(t->rows[k + 1] - t->rows[k], f->each);
+}
+
+/* A score of the target is one of a piece of it and the other way round: a piece's alignments are the target's, and
+ * the best of these begins in the first `each` rows of some lane of a piece, and ends within `reach` of there. */
+static folding folding_of(const dvt_align_targets *t, const dvt_align_query *query, int threads) {
+  folding f = {0};
+  if (t->folds == 0 || query->m > NEAR / (2 * DVT_ALIGN_LANES))
+    return f;
+  f.reach = reach_of(query);
+  while (f.count < t->folds && t->rows[f.count + 1] - t->rows[f.count] >= ROOM * f.reach)
+    f.count++;
+  const int64_t rows = t->rows[f.count];
+  f.each = dvt_at_least(dvt_divide_up(rows, SHARES * threads), PLENTY * f.reach);
+  f.each = dvt_at_most(f.each, dvt_at_least(dvt_divide_up(rows, threads), ROOM * f.reach));
+  for (int64_t k = 0; k < f.count; k++)
+    f.pieces += pieces_of(t, &f, k);
+  return f;
+}
+
+/* Scores are 0 at first. */
+static void do_piece(worker *w, int64_t k, int64_t piece) {
+  const int64_t n = dvt_align_length(w->targets, k);
+  batch_rows rows = rows_of(w->targets, k);
+  rows.first = piece * w->folding.each;
+  rows.count = dvt_at_most(w->folding.each, rows.height - rows.first) + w->folding.reach - 1;
+  int32_t best[DVT_ALIGN_LANES], score = 0;
+  const int32_t most = do_lanes(w, &rows, DVT_ALIGN_LANES, best);
+  for (int64_t l = 0; l < DVT_ALIGN_LANES; l++) {
+    const int64_t begin = l * rows.height + rows.first;
+    if (best[l] > most)
+      best[l] = do_pair(w, dvt_at_most(rows.count, n - begin), target_of(w, k) + begin, true);
+    score = best[l] > score ? best[l] : score;
+  }
+  __atomic_fetch_max(&w->scores[k], score, __ATOMIC_RELAXED);
+}
+
+/* ---- all targets ---- */
 
 static davit_status no_memory(const dvt_align_query *query) {
   return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory to align a query of %lld symbols",
@@ -280,37 +375,39 @@ static davit_status no_memory(const dvt_align_query *query) {
 
 /* Threads for each of the long targets, where these are fewer than the threads and one thread would take longer for it;
  * else 0. */
-static int threads_for_long(const dvt_align_targets *targets, const dvt_align_query *query, int threads) {
-  const int64_t n = targets->singles > 0 ? dvt_align_length(targets, 0) : 0,
-                least = (suits_bytes(query, n) ? FASTER : BANDS) * targets->singles;
-  if (targets->singles == 0 || least > threads)
+static int threads_for_long(const dvt_align_targets *targets, const dvt_align_query *query, int64_t folded,
+                            int threads) {
+  const int64_t count = targets->singles - folded, n = count > 0 ? dvt_align_length(targets, folded) : 0,
+                least = (suits_bytes(query, n) ? FASTER : BANDS) * count;
+  if (count == 0 || least > threads)
     return 0;
   const dvt_align_costs costs = dvt_align_costs_of(query);
   const int each = dvt_align_sweep_threads(&costs, query->m, n, threads);
   return each >= least ? each : 0;
 }
 
-/* The long targets, one after the other, each by all threads. *done becomes their number. */
+/* The long targets from *done on, one after the other, each by all threads. *done moves behind them. */
 static davit_status do_long(const worker *like, int threads, int64_t *done) {
   worker w = *like;
-  if (threads_for_long(w.targets, w.tables->query, threads) == 0)
+  if (threads_for_long(w.targets, w.tables->query, *done, threads) == 0)
     return DAVIT_SUCCESS;
   w.memory = dvt_allocate_aligned(bytes_of(w.tables->query));
   const bool open = w.memory && open_team(&w, threads);
-  while (open && *done < w.targets->singles)
-    do_pass(&w, (*done)++);
+  for (; open && *done < w.targets->singles; ++*done)
+    w.scores[*done] = do_pass(&w, dvt_align_length(w.targets, *done), target_of(&w, *done));
   close_worker(&w);
   return open ? DAVIT_SUCCESS : no_memory(w.tables->query);
 }
 
 /* Threads without work would cost a short pair more than its alignment. */
-static int threads_for(const dvt_align_targets *targets, int64_t done, int most) {
-  return (int)dvt_at_least(1, dvt_at_most(targets->singles - done + targets->batches, most));
+static int threads_for(const dvt_align_targets *targets, const folding *f, int64_t done, int most) {
+  return (int)dvt_at_least(1, dvt_at_most(f->pieces + targets->singles - done + targets->batches, most));
 }
 
 int dvt_align_host_threads(const dvt_align_targets *targets, const dvt_align_query *query, int threads) {
-  const int each = threads_for_long(targets, query, threads);
-  return each > 0 ? each : threads_for(targets, 0, threads);
+  const folding f = folding_of(targets, query, threads);
+  const int each = threads_for_long(targets, query, f.count, threads);
+  return each > 0 ? each : threads_for(targets, &f, f.count, threads);
 }
 
 static bool open_worker(worker *w, const worker *like) {
@@ -323,6 +420,9 @@ static bool open_worker(worker *w, const worker *like) {
 static bool do_alone(const worker *like, int64_t done) {
   worker w;
   const bool open = open_worker(&w, like);
+  for (int64_t k = 0; k < like->folding.count && open; k++)
+    for (int64_t piece = 0; piece < pieces_of(like->targets, &like->folding, k); piece++)
+      do_piece(&w, k, piece);
   for (int64_t k = done; k < like->targets->singles && open; k++)
     do_single(&w, k, false);
   for (int64_t b = 0; b < like->targets->batches && open; b++)
@@ -337,6 +437,11 @@ static bool do_by_team(const worker *like, int64_t done, int threads) {
   {
     worker w;
     const bool open = open_worker(&w, like);
+    for (int64_t k = 0; k < like->folding.count; k++)
+#pragma omp for schedule(dynamic) nowait
+      for (int64_t piece = 0; piece < pieces_of(like->targets, &like->folding, k); piece++)
+        if (open)
+          do_piece(&w, k, piece);
 #pragma omp for schedule(dynamic) nowait
     for (int64_t k = done; k < like->targets->singles; k++)
       if (open)
@@ -360,12 +465,14 @@ davit_status dvt_align_host(const dvt_site *site, const void *work) {
     memset(a->scores, 0, (size_t)targets->count * sizeof *a->scores);
     return DAVIT_SUCCESS;
   }
-  int64_t done = 0;
+  const folding f = folding_of(targets, query, site->threads);
+  int64_t done = f.count;
   query_tables tables;
-  make_tables(query, targets->batches > 0, &tables);
-  const worker like = {.targets = targets, .tables = &tables, .scores = a->scores};
+  make_tables(query, f.count + targets->batches > 0, &tables);
+  memset(a->scores, 0, (size_t)f.count * sizeof *a->scores);
+  const worker like = {.targets = targets, .tables = &tables, .folding = f, .scores = a->scores};
   DVT_TRY(do_long(&like, site->threads, &done));
-  const int threads = threads_for(targets, done, site->threads);
+  const int threads = threads_for(targets, &f, done, site->threads);
   return (threads > 1 ? do_by_team(&like, done, threads) : do_alone(&like, done)) ? DAVIT_SUCCESS
                                                                                   : no_memory(query);
 }

@@ -26,12 +26,13 @@ static inline dvt_align_costs dvt_align_costs_of(const dvt_align_query *q) {
 /* A vector of the CPU holds so many targets in its narrowest words. */
 enum { DVT_ALIGN_LANES = 64, DVT_ALIGN_PAD = 255 };
 
-/* Targets, the longest first. The first `singles` are so much longer than those that follow that they are
- * aligned one by one; the rest goes in batches: batch b has the targets from singles + b DVT_ALIGN_LANES on,
- * in rows of DVT_ALIGN_LANES symbols, one of each, rows[b] … rows[b + 1] - 1 of `lanes`, and DVT_ALIGN_PAD
- * where a target has ended. */
+/* Targets, the longest first. The first `singles` are so long, or so much longer than those that follow, that they
+ * are aligned one by one; the rest goes in batches. For the CPU `lanes` has rows of DVT_ALIGN_LANES symbols:
+ * rows[k] … rows[k + 1] - 1 are a target that is folded, one of the first `folds`, whose symbols l height …
+ * (l + 1) height - 1 lie in lane l, height being the number of its rows; rows[folds + b] … are batch b, with a
+ * target of those from singles + b DVT_ALIGN_LANES on in each lane. DVT_ALIGN_PAD is where a target has ended. */
 typedef struct dvt_align_targets {
-  int64_t count, singles, batches;
+  int64_t count, singles, folds, batches;
   int64_t *offsets;
   uint8_t *symbols;
   int64_t *rows;

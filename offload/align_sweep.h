@@ -17,6 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ref/align_pair.h"
+
 #define DVT_ALIGN_NONE (INT64_MIN / 2) /* the score of what cannot be */
 
 typedef struct dvt_align_costs {
@@ -101,16 +103,7 @@ dvt_align_cell dvt_align_end(const dvt_align_costs *costs, const dvt_align_stret
                              bool corners, dvt_align_team *team, int64_t *h, int64_t *d,
                              const dvt_align_kept *kept);
 
-/* The step by which a cell is reached: where h comes from, whether the gap of target symbols that ends here
- * began before, and whether the gap of query symbols that may go on below did. */
-enum {
-  DVT_ALIGN_BOTH = 0,
-  DVT_ALIGN_D = 1,
-  DVT_ALIGN_I = 2,
-  DVT_ALIGN_ORIGIN = 3,
-  DVT_ALIGN_D_EXTENDS = 4,
-  DVT_ALIGN_I_EXTENDS = 8
-};
+/* Bytes of steps (ref/align_pair.h). */
 size_t dvt_align_steps_bytes(int64_t cells);
 
 /* That of the cell in row i >= 1 and column j >= 1. */

@@ -53,34 +53,12 @@ static const dvt_operation operation = {.name = "align",
 
 /* ---- arguments ---- */
 
-static davit_status check_target(const davit_align_sequences *targets, int64_t k, int symbols) {
-  const int64_t begin = targets->offsets[k], end = targets->offsets[k + 1];
-  if (end < begin || begin < 0)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "targets->offsets[%lld] is %lld, after %lld", (long long)k + 1,
-                      (long long)end, (long long)begin);
-  DVT_TRY(dvt_check_extent("targets->offsets", end, 1));
-  if (end > begin)
-    DVT_TRY(dvt_check_pointer("targets->symbols", targets->symbols));
-  for (int64_t i = 0; i < end - begin; i++)
-    if (targets->symbols[begin + i] >= symbols)
-      return davit_fail(DAVIT_INVALID_ARGUMENT,
-                        "targets: symbol %lld of target %lld is %d, the alphabet has %d", (long long)i,
-                        (long long)k, targets->symbols[begin + i], symbols);
-  return DAVIT_SUCCESS;
-}
-
 static davit_status check_targets(const davit_align_sequences *targets, int symbols) {
   DVT_TRY(dvt_check_pointer("targets", targets));
   if (symbols < 1 || symbols > DAVIT_ALIGN_SYMBOLS_MAXIMUM)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "symbols is %d, not 1 to %d", symbols,
                       DAVIT_ALIGN_SYMBOLS_MAXIMUM);
-  DVT_TRY(dvt_check_length("targets->count", targets->count));
-  if (targets->count == 0)
-    return DAVIT_SUCCESS;
-  DVT_TRY(dvt_check_pointer("targets->offsets", targets->offsets));
-  for (int64_t k = 0; k < targets->count; k++)
-    DVT_TRY(check_target(targets, k, symbols));
-  return DAVIT_SUCCESS;
+  return dvt_check_sequences("targets", "target", targets, symbols);
 }
 
 /* ---- making a database ---- */
@@ -142,33 +120,58 @@ static int64_t length_of(const dvt_align_targets *t, int64_t k) {
   return k < t->count ? t->offsets[k + 1] - t->offsets[k] : 0;
 }
 
+enum {
+  LONG = 1 << 16,  /* symbols of a target that is never one of a batch */
+  FOLDED = 1 << 12 /* and of one that is folded, at least */
+};
+
 /* Whether at least a quarter of a batch would be symbols. */
 static bool is_batch(const dvt_align_targets *t, int64_t first) {
   int64_t used = 0;
+  if (length_of(t, first) >= LONG)
+    return false;
   for (int64_t k = first; k < first + DVT_ALIGN_LANES; k++)
     used += length_of(t, k);
   return 4 * used >= DVT_ALIGN_LANES * length_of(t, first);
 }
 
+/* Symbols in a lane from a row on. */
+static void fill_lane(const dvt_align_targets *t, int64_t row, int64_t lane, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; i++)
+    t->lanes[(row + i - begin) * DVT_ALIGN_LANES + lane] = t->symbols[i];
+}
+
+static void fill_lanes(const dvt_align_targets *t) {
+  memset(t->lanes, DVT_ALIGN_PAD, (size_t)t->rows[t->folds + t->batches] * DVT_ALIGN_LANES);
+  for (int64_t k = 0; k < t->folds; k++)
+    for (int64_t lane = 0, height = t->rows[k + 1] - t->rows[k]; lane < DVT_ALIGN_LANES; lane++) {
+      const int64_t begin = t->offsets[k] + lane * height;
+      fill_lane(t, t->rows[k], lane, begin, dvt_at_most(begin + height, t->offsets[k + 1]));
+    }
+  for (int64_t k = t->singles; k < t->count; k++) {
+    const int64_t at = k - t->singles;
+    fill_lane(t, t->rows[t->folds + at / DVT_ALIGN_LANES], at % DVT_ALIGN_LANES, t->offsets[k],
+              t->offsets[k + 1]);
+  }
+}
+
 static davit_status make_batches(dvt_align_targets *t) {
   while (t->singles < t->count && !is_batch(t, t->singles))
     t->singles++;
+  while (t->folds < t->singles && length_of(t, t->folds) >= FOLDED)
+    t->folds++;
   t->batches = dvt_divide_up(t->count - t->singles, DVT_ALIGN_LANES);
-  t->rows = dvt_allocate((size_t)t->batches + 1, sizeof *t->rows);
+  t->rows = dvt_allocate((size_t)(t->folds + t->batches) + 1, sizeof *t->rows);
   if (!t->rows)
     return DAVIT_OUT_OF_HOST_MEMORY;
-  for (int64_t b = 0; b < t->batches; b++)
-    t->rows[b + 1] = t->rows[b] + length_of(t, t->singles + b * DVT_ALIGN_LANES);
-  const size_t bytes = (size_t)t->rows[t->batches] * DVT_ALIGN_LANES;
-  t->lanes = dvt_allocate_aligned(bytes + 64);
+  for (int64_t k = 0; k < t->folds; k++)
+    t->rows[k + 1] = t->rows[k] + dvt_divide_up(length_of(t, k), DVT_ALIGN_LANES);
+  for (int64_t b = 0, k = t->folds; b < t->batches; b++, k++)
+    t->rows[k + 1] = t->rows[k] + length_of(t, t->singles + b * DVT_ALIGN_LANES);
+  t->lanes = dvt_allocate_aligned((size_t)t->rows[t->folds + t->batches] * DVT_ALIGN_LANES + 64);
   if (!t->lanes)
     return DAVIT_OUT_OF_HOST_MEMORY;
-  memset(t->lanes, DVT_ALIGN_PAD, bytes);
-  for (int64_t at = 0; at < t->batches * DVT_ALIGN_LANES; at++) {
-    const int64_t k = t->singles + at, row = t->rows[at / DVT_ALIGN_LANES], lane = at % DVT_ALIGN_LANES;
-    for (int64_t i = 0; i < length_of(t, k); i++)
-      t->lanes[(row + i) * DVT_ALIGN_LANES + lane] = t->symbols[t->offsets[k] + i];
-  }
+  fill_lanes(t);
   return DAVIT_SUCCESS;
 }
 

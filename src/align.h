@@ -13,6 +13,10 @@ davit_status dvt_check_scoring(const davit_align_scoring *scoring);
 davit_status dvt_check_sequence(const char *name, const char *length_name, int64_t length,
                                 const uint8_t *sequence, int symbols);
 
+/* Sequences whose symbols are all below `symbols`; the sentences call them `name`, and each of them `one`. */
+davit_status dvt_check_sequences(const char *name, const char *one, const davit_align_sequences *all,
+                                 int symbols);
+
 /* Of the matrix; 0 if all are negative. */
 int dvt_largest_entry(const davit_align_scoring *scoring);
 

@@ -59,32 +59,6 @@ static void emit(worker *w, char column, int64_t count) {
     w->columns[w->used++] = column;
 }
 
-/* From the last cell back to an edge; the columns come out in reverse. `state` is where the path is: in h
- * (DVT_ALIGN_BOTH) or in a gap. */
-static void walk_back(worker *w, const dvt_align_stretch *s, int state) {
-  const dvt_align_tiling *tiling = &w->team.tiling;
-  int64_t i = s->m, j = s->n;
-  while (i > 0 && j > 0) {
-    const int step = dvt_align_step(tiling, s, w->steps, i, j);
-    if (state == DVT_ALIGN_BOTH)
-      state = step & DVT_ALIGN_ORIGIN;
-    if (state == DVT_ALIGN_BOTH) {
-      emit(w, s->query[--i] == s->target[--j] ? '=' : 'X', 1);
-    } else if (state == DVT_ALIGN_D) {
-      emit(w, 'D', 1);
-      j--;
-      state = step & DVT_ALIGN_D_EXTENDS ? DVT_ALIGN_D : DVT_ALIGN_BOTH;
-    } else {
-      emit(w, 'I', 1);
-      i--;
-      const bool extends = i > 0 && dvt_align_step(tiling, s, w->steps, i, j) & DVT_ALIGN_I_EXTENDS;
-      state = extends ? DVT_ALIGN_I : DVT_ALIGN_BOTH;
-    }
-  }
-  emit(w, 'I', i);
-  emit(w, 'D', j);
-}
-
 static void reverse(char *text, int64_t count) {
   for (int64_t i = 0; i < count / 2; i++) {
     const char moved = text[i];
@@ -93,14 +67,54 @@ static void reverse(char *text, int64_t count) {
   }
 }
 
+int64_t dvt_walk_back(const dvt_align_stretch *s, int state, dvt_step_at *step_at, const void *steps,
+                      char *columns) {
+  int64_t i = s->m, j = s->n, used = 0;
+  while (i > 0 && j > 0) {
+    const int step = step_at(steps, i, j);
+    if (state == DVT_ALIGN_BOTH)
+      state = step & DVT_ALIGN_I ? DVT_ALIGN_I : step & DVT_ALIGN_ORIGIN;
+    if (state == DVT_ALIGN_BOTH) {
+      columns[used++] = s->query[--i] == s->target[--j] ? '=' : 'X';
+    } else if (state == DVT_ALIGN_D) {
+      columns[used++] = 'D';
+      j--;
+      state = step & DVT_ALIGN_D_EXTENDS ? DVT_ALIGN_D : DVT_ALIGN_BOTH;
+    } else {
+      columns[used++] = 'I';
+      i--;
+      const bool extends = i > 0 && step_at(steps, i, j) & DVT_ALIGN_I_EXTENDS;
+      state = extends ? DVT_ALIGN_I : DVT_ALIGN_BOTH;
+    }
+  }
+  for (; i > 0; i--)
+    columns[used++] = 'I';
+  for (; j > 0; j--)
+    columns[used++] = 'D';
+  reverse(columns, used);
+  return used;
+}
+
+/* Steps of a sweep over a rectangle. */
+typedef struct noted {
+  const dvt_align_tiling *tiling;
+  const dvt_align_stretch *s;
+  const uint8_t *steps;
+} noted;
+
+static int step_of_sweep(const void *steps, int64_t i, int64_t j) {
+  const noted *n = steps;
+  return dvt_align_step(n->tiling, n->s, n->steps, i, j);
+}
+
 static void solve_by_matrix(worker *w, const dvt_align_stretch *s, corners c) {
   const dvt_align_costs *costs = &w->trace->costs;
-  const int64_t start = w->used;
+  const noted noted = {&w->team.tiling, s, w->steps};
   int64_t *h = h_of(w, 0), *d = d_of(w, 0);
   dvt_align_edge(costs, s->m, c.first, h, d);
   dvt_align_sweep(costs, s, &w->team, h, d, w->steps, NULL);
-  walk_back(w, s, d[s->m] + costs->first - c.last > h[s->m] ? DVT_ALIGN_D : DVT_ALIGN_BOTH);
-  reverse(w->columns + start, w->used - start);
+  const int state = d[s->m] + costs->first - c.last > h[s->m] ? DVT_ALIGN_D : DVT_ALIGN_BOTH;
+  w->used += dvt_walk_back(s, state, step_of_sweep, &noted, w->columns + w->used);
 }
 
 /* The sweeps on both sides of the cut behind target symbol n / 2. */
@@ -362,11 +376,7 @@ static char *put_number(int64_t number, char *at) {
   return at;
 }
 
-/* The string for the user. A run of k columns takes no more than 2 k characters. */
-static davit_status make_cigar(const char *columns, int64_t count, char **cigar) {
-  char *at;
-  DVT_TRY(dvt_malloc(2 * (size_t)count + 1, DAVIT_PAGEABLE, (void **)&at));
-  *cigar = at;
+char *dvt_put_columns(const char *columns, int64_t count, char *at) {
   for (int64_t i = 0, end; i < count; i = end) {
     for (end = i + 1; end < count && columns[end] == columns[i];)
       end++;
@@ -374,6 +384,15 @@ static davit_status make_cigar(const char *columns, int64_t count, char **cigar)
     *at++ = columns[i];
   }
   *at = 0;
+  return at;
+}
+
+/* The string for the user. */
+static davit_status make_cigar(const char *columns, int64_t count, char **cigar) {
+  char *at;
+  DVT_TRY(dvt_malloc(2 * (size_t)count + 1, DAVIT_PAGEABLE, (void **)&at));
+  *cigar = at;
+  dvt_put_columns(columns, count, at);
   return DAVIT_SUCCESS;
 }
 

@@ -63,6 +63,40 @@ davit_status dvt_check_sequence(const char *name, const char *length_name, int64
   return DAVIT_SUCCESS;
 }
 
+static davit_status check_member(const char *name, const char *one, const davit_align_sequences *all,
+                                 int64_t k, int symbols) {
+  const int64_t begin = all->offsets[k], end = all->offsets[k + 1];
+  char members[32];
+  if (end < begin || begin < 0)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s->offsets[%lld] is %lld, after %lld", name, (long long)k + 1,
+                      (long long)end, (long long)begin);
+  snprintf(members, sizeof members, "%s->offsets", name);
+  DVT_TRY(dvt_check_extent(members, end, 1));
+  snprintf(members, sizeof members, "%s->symbols", name);
+  if (end > begin)
+    DVT_TRY(dvt_check_pointer(members, all->symbols));
+  for (int64_t i = 0; i < end - begin; i++)
+    if (all->symbols[begin + i] >= symbols)
+      return davit_fail(DAVIT_INVALID_ARGUMENT, "%s: symbol %lld of %s %lld is %d, the alphabet has %d", name,
+                        (long long)i, one, (long long)k, all->symbols[begin + i], symbols);
+  return DAVIT_SUCCESS;
+}
+
+davit_status dvt_check_sequences(const char *name, const char *one, const davit_align_sequences *all,
+                                 int symbols) {
+  char members[32];
+  DVT_TRY(dvt_check_pointer(name, all));
+  snprintf(members, sizeof members, "%s->count", name);
+  DVT_TRY(dvt_check_length(members, all->count));
+  if (all->count == 0)
+    return DAVIT_SUCCESS;
+  snprintf(members, sizeof members, "%s->offsets", name);
+  DVT_TRY(dvt_check_pointer(members, all->offsets));
+  for (int64_t k = 0; k < all->count; k++)
+    DVT_TRY(check_member(name, one, all, k, symbols));
+  return DAVIT_SUCCESS;
+}
+
 int dvt_largest_entry(const davit_align_scoring *scoring) {
   int largest = 0;
   for (int k = 0; k < scoring->symbols * scoring->symbols; k++)

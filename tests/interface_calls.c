@@ -22,7 +22,7 @@ static struct arena {
   davit_scan_part scan[2];
   union {
     davit_align_hit hits[4];
-    davit_align_result alignment;
+    davit_align_result alignment, alignments[2];
     davit_detect_hit detections[4];
     davit_device_info info;
     davit_occupancy_card cards[32];
@@ -472,6 +472,15 @@ ROW(davit_align_trace) {
   const davit_status status = davit_align_trace(P(&scoring), N(4), P(a.symbols), N(8), P(a.symbols + 4),
                                                 P(&a.out), P(&cigar), O(davit_align_trace_options));
   CHECK(davit_free(cigar));
+  return status;
+}
+
+ROW(davit_align_pairs) {
+  char *cigars = NULL;
+  const davit_status status =
+      davit_align_pairs(P(&scoring), P(&targets), P(&targets), P(a.scores), P(&a.out.alignments), P(&cigars),
+                        O(davit_align_pairs_options));
+  CHECK(davit_free(cigars));
   return status;
 }
 

@@ -340,6 +340,63 @@ CASE(test_pairs_with_long_gaps) {
     }
 }
 
+/* One zero, gap, zero, gap, …: the alignment spans nearly as many target symbols as one may. */
+static void plant_stretched(sequence *t, int64_t at, int64_t zeros, int64_t gap) {
+  for (int64_t i = 0; i < zeros && at + i * (gap + 1) < t->length; i++)
+    t->symbols[at + i * (gap + 1)] = 0;
+}
+
+/* Targets that are folded, one alone and several by 1 to 3 threads, with one good alignment each, which begins before,
+ * at and behind every place where a lane or a piece ends. Scores fit bytes, 16 bits, or neither. */
+CASE(test_folded_targets) {
+  static const int64_t lengths[] = {4096, 4097, 9000, 70000};
+  uint64_t random = 21;
+  int8_t matrix[9];
+  fill_diagonal(3, 5, -9, matrix);
+  const davit_align_scoring scoring = scoring_of(3, matrix, 1, 1);
+  sequence q = sequence_new(5);
+  memset(q.symbols, 0, 5);
+  for (int k = 0; k < COUNT(lengths); k++)
+    for (int64_t repeat = 0; repeat < scaled(40); repeat++) {
+      const int64_t n = lengths[k], height = (n + 63) / 64;
+      sequence t = sequence_new(n);
+      memset(t.symbols, 2, (size_t)n);
+      plant_stretched(&t, height * (1 + random_below(&random, 63)) - random_below(&random, 40), 5, 4);
+      CHECK(davit_set_threads(1 + (int)repeat % 3));
+      expect_pair(&scoring, &q, &t);
+    }
+  CHECK(davit_set_threads(0));
+}
+
+/* Reads of a genome, most of whose scores pass bytes. */
+CASE(test_reads_and_genomes) {
+  uint64_t random = 22;
+  int8_t dna[16];
+  fill_diagonal(4, 5, -4, dna);
+  const sequence genome = random_sequence(60000, 4, &random);
+  for (int k = 0; k < scaled(80); k++) {
+    const sequence part = {1 + random_below(&random, 60), genome.symbols + random_below(&random, 59000)},
+                   q = k % 3 ? part : relative_of(&part, 4, &random);
+    const davit_align_scoring scoring = scoring_of(4, dna, 1 + random_below(&random, 20), 2 + k % 9);
+    CHECK(davit_set_threads(1 + k % 4));
+    expect_pair(&scoring, &q, &genome);
+  }
+  CHECK(davit_set_threads(0));
+}
+
+/* Several folded targets, long ones that are not, and a batch. */
+CASE(test_genomes_among_others) {
+  uint64_t random = 23;
+  const davit_align_scoring scoring = protein(11, 1);
+  sequence all[9], queries[3];
+  for (int k = 0; k < COUNT(all); k++)
+    all[k] = random_sequence(k < 3 ? 8000 * (k + 1) : 50 * k, 20, &random);
+  for (int k = 0; k < COUNT(queries); k++)
+    queries[k] = (sequence){4 + 20 * k, all[k].symbols + 3000};
+  const targets t = targets_of(COUNT(all), all);
+  expect_all(&t, &scoring, COUNT(queries), queries);
+}
+
 /* Costs above 127, which signed bytes hold in two parts or not at all, leave too little of a score for what follows. */
 CASE(test_pairs_with_dear_gaps) {
   static const struct {

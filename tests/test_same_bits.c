@@ -222,6 +222,30 @@ static size_t alignments(const int *devices, int count, char *out) {
   return (size_t)((char *)(result + 1) - out) + length;
 }
 
+/* Long enough for several blocks of pairs; strings and where they begin. */
+static size_t pairs(const int *devices, int count, char *out) {
+  enum { PAIRS = 500, LENGTH = 90 };
+  uint8_t *symbols = kept(2 * PAIRS * LENGTH);
+  int64_t offsets[PAIRS + 1];
+  uint64_t seed = 23;
+  davit_align_result *results = (davit_align_result *)(void *)out;
+  char *cigars;
+  for (int i = 0; i < 2 * PAIRS * LENGTH; i++)
+    symbols[i] = (uint8_t)random_below(&seed, 4);
+  for (int k = 0; k <= PAIRS; k++)
+    offsets[k] = (int64_t)k * LENGTH;
+  static const int8_t match[16] = {2, -3, -3, -3, -3, 2, -3, -3, -3, -3, 2, -3, -3, -3, -3, 2};
+  const davit_align_scoring scoring = {.symbols = 4, .matrix = match, .gap_open = 7, .gap_extend = 2};
+  const davit_align_sequences queries = {PAIRS, offsets, symbols},
+                              targets = {PAIRS, offsets, symbols + PAIRS * LENGTH};
+  CHECK(davit_align_pairs(&scoring, &queries, &targets, NULL, results, &cigars,
+                          OPTIONS(davit_align_pairs_options, .mode = DAVIT_ALIGN_GLOBAL)));
+  const size_t length = (size_t)results[PAIRS - 1].cigar;
+  memcpy(results + PAIRS, cigars, length);
+  CHECK(davit_free(cigars));
+  return PAIRS * sizeof *results + length;
+}
+
 static size_t features(const int *devices, int count, char *out) {
   (void)devices, (void)count;
   const float *samples = rough_data(DAVIT_SUM, DAVIT_FLOAT, 1 << 20, 23);
@@ -292,5 +316,6 @@ SAME(stencils)
 SAME(closest)
 SAME(closest_many)
 SAME(alignments)
+SAME(pairs)
 SAME(features)
 SAME(detections)

@@ -96,6 +96,50 @@ davit_status peer_parasail_scores(const peer_parasail_targets *targets, const da
   return done ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
 }
 
+typedef parasail_result_t *(*pair_aligner)(const char *, int, const char *, int, int, int,
+                                           const parasail_matrix_t *);
+
+typedef struct pair_way {
+  pair_aligner align;
+  bool columns;
+} pair_way;
+
+static const pair_way pair_ways[] = {[PEER_PARASAIL_PAIRS_16] = {parasail_sw_striped_16, false},
+                                     [PEER_PARASAIL_PAIRS_SATURATING] = {parasail_sw_striped_sat, false},
+                                     [PEER_PARASAIL_TRACE_STRIPED] = {parasail_sw_trace_striped_16, true},
+                                     [PEER_PARASAIL_TRACE_SCAN] = {parasail_sw_trace_scan_16, true},
+                                     [PEER_PARASAIL_GLOBAL_STRIPED] = {parasail_nw_trace_striped_16, true},
+                                     [PEER_PARASAIL_GLOBAL_SCAN] = {parasail_nw_trace_scan_16, true}};
+
+static bool align_pair(const peer_parasail_targets *q, const peer_parasail_targets *t, int64_t k,
+                       const davit_align_scoring *scoring, const pair_way *way, int32_t *score) {
+  const char *query = q->text + q->offsets[k], *target = t->text + t->offsets[k];
+  const int m = (int)(q->offsets[k + 1] - q->offsets[k]), n = (int)(t->offsets[k + 1] - t->offsets[k]);
+  parasail_result_t *result =
+      way->align(query, m, target, n, scoring->gap_open, scoring->gap_extend, t->matrix);
+  if (!result)
+    return false;
+  *score = parasail_result_get_score(result);
+  if (way->columns) {
+    parasail_cigar_t *cigar = parasail_result_get_cigar(result, query, m, target, n, t->matrix);
+    if (cigar)
+      parasail_cigar_free(cigar);
+  }
+  parasail_result_free(result);
+  return true;
+}
+
+davit_status peer_parasail_pairs(const peer_parasail_targets *queries, const peer_parasail_targets *targets,
+                                 const davit_align_scoring *scoring, peer_parasail_way way, int threads,
+                                 int32_t *scores) {
+  atomic_bool failed = false;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 16)
+  for (int64_t k = 0; k < targets->count; k++)
+    if (!align_pair(queries, targets, k, scoring, &pair_ways[way], &scores[k]))
+      atomic_store(&failed, true);
+  return atomic_load(&failed) ? DAVIT_OUT_OF_HOST_MEMORY : DAVIT_SUCCESS;
+}
+
 /* The frames of a window are the symbols of an alphabet, the effect is a matrix with a row for each frame,
  * and an order of the frames is a string. */
 static bool detect_pair(const peer_parasail_detection *d, int64_t pair, int32_t *scores) {

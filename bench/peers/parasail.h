@@ -12,6 +12,7 @@
 #pragma weak peer_parasail_targets_create
 #pragma weak peer_parasail_targets_destroy
 #pragma weak peer_parasail_scores
+#pragma weak peer_parasail_pairs
 #pragma weak peer_parasail_detect
 
 /* Words of 16 bits, of 8 and then of 16 for what does not fit 8, or of 8, whose scores may be too low. */
@@ -32,6 +33,20 @@ void peer_parasail_targets_destroy(peer_parasail_targets *targets);
 davit_status peer_parasail_scores(const peer_parasail_targets *targets, const davit_align_scoring *scoring,
                                   int64_t m, const uint8_t *query, peer_parasail_words words, int threads,
                                   int32_t *scores);
+
+/* As davit_align_pairs(): queries, too, are made by peer_parasail_targets_create(). Scores alone, or with the columns as
+ * its CIGAR, which is thrown away; words of 16 bits, or what fits. */
+typedef enum peer_parasail_way {
+  PEER_PARASAIL_PAIRS_16,
+  PEER_PARASAIL_PAIRS_SATURATING,
+  PEER_PARASAIL_TRACE_STRIPED,
+  PEER_PARASAIL_TRACE_SCAN,
+  PEER_PARASAIL_GLOBAL_STRIPED,
+  PEER_PARASAIL_GLOBAL_SCAN
+} peer_parasail_way;
+davit_status peer_parasail_pairs(const peer_parasail_targets *queries, const peer_parasail_targets *targets,
+                                 const davit_align_scoring *scoring, peer_parasail_way way, int threads,
+                                 int32_t *scores);
 
 /* Effects in windows. A pair is one of both: similarities[(pair effect + j) window + i] is that of frame j of
  * the effect with frame i of the window. Window and effect are their frames; window is at most 255. */

@@ -118,9 +118,11 @@ typedef struct davit_align_trace_options {
 /* One alignment: query symbols [query_begin, query_end) with target symbols [target_begin, target_end). */
 typedef struct davit_align_result {
   int32_t score;
+  int32_t banded; /* 1: the best of those within a band, which leaves out a part of the matrix; else 0 */
   int64_t query_begin, query_end;
   int64_t target_begin, target_end;
-  uint64_t reserved[2]; /* 0 */
+  int64_t cigar;        /* davit_align_pairs(): where its string begins in *cigars; else 0 */
+  uint64_t reserved[1]; /* 0 */
 } davit_align_result;
 
 /* The best alignment of a pair, in memory linear in m + n. Long pairs are aligned on the first NVIDIA device
@@ -135,6 +137,35 @@ typedef struct davit_align_result {
 DAVIT_API davit_status davit_align_trace(const davit_align_scoring *scoring, int64_t m, const uint8_t *query,
                                          int64_t n, const uint8_t *target, davit_align_result *result,
                                          char **cigar, const davit_align_trace_options *options);
+
+typedef struct davit_align_pairs_options {
+  const int *devices;    /* device numbers, DAVIT_HOST allowed; NULL: davit_device_defaults() */
+  int device_count;      /* 0 with devices = NULL */
+  davit_align_mode mode; /* DAVIT_ALIGN_LOCAL */
+  int64_t band;          /* 0: all alignments count; w > 0: those within w diagonals, see below */
+  uint64_t reserved[4];  /* 0 */
+} davit_align_pairs_options;
+
+/* Many pairs at once: query k with target k, as many of the one as of the other. Sequences may be empty. Outputs may be
+ * NULL, except that one of the first two is wanted:
+ *   scores[k]   the score of pair k
+ *   results[k]  its alignment: where several have this score, the one that davit_align_trace() returns
+ *   *cigars     with `results` only: the columns of all pairs in one block of memory, each as a string of its own as
+ *               davit_align_trace() returns it; that of pair k is *cigars + results[k].cigar. Free it with
+ *               davit_free().
+ *
+ * `band` leaves out the cells of the matrix (behind i query and j target symbols) with j - i < min(0, n - m) - band or
+ * j - i > max(0, n - m) + band. The result is the best alignment that passes through none of these, by the same rule
+ * among equals, and says so in `banded`.
+ *
+ * For pairs of some hundreds of symbols, many of them: each pair is the work of one thread. The host computes them,
+ * whichever devices the options name. Memory: 96 bytes a pair, up to 21 MiB for each thread, and the strings twice;
+ * a banded pair whose scores may pass 16 bits takes as many bytes as its band has cells. */
+DAVIT_API davit_status davit_align_pairs(const davit_align_scoring *scoring,
+                                         const davit_align_sequences *queries,
+                                         const davit_align_sequences *targets, int32_t *scores,
+                                         davit_align_result *results, char **cigars,
+                                         const davit_align_pairs_options *options);
 
 #ifdef __cplusplus
 }

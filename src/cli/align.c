@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* davit align: every sequence of one file against all of another, best alignments first. The scores of local
- * ones are those of a search on the devices, all others those of traces. */
+/* davit align: every sequence of one file against all of another, best alignments first, or each with its partner. The
+ * scores of local ones are those of a search on the devices, of pairs those of davit_align_pairs(), all others those of
+ * traces. */
 #include <ctype.h>
 #include <davit/align.h>
 #include <inttypes.h>
@@ -30,7 +31,8 @@ typedef struct comparison {
   davit_align_mode mode;
   int64_t top, minimum_score;
   double maximum_expect; /* 0: not given */
-  bool cigar;
+  bool cigar, pairs;
+  int64_t band; /* of pairs; 0: none */
   cli_sequences query, target;
   uint8_t *reverse;     /* the queries' reverse complements; NULL unless the minus strand is searched */
   int64_t first, count; /* the targets of this rank */
@@ -86,6 +88,56 @@ static void score_by_reference(const comparison *c, int64_t query, align_strand 
 #pragma omp parallel for num_threads(dvt_threads()) schedule(dynamic, 1)
   for (int64_t k = 0; k < c->count; k++)
     scores[k] = reference_score(c, query, strand, c->first + k);
+}
+
+/* ---- pairs ---- */
+
+/* Of all queries one strand is aligned. */
+static align_pairing pairing_of(const comparison *c) {
+  return (align_pairing){.scoring = &c->scheme.scoring,
+                         .query = &c->query,
+                         .target = &c->target,
+                         .query_symbols = c->strands == STRAND_MINUS ? c->reverse : c->query.symbols,
+                         .options = {CLI_DEVICES(c), .mode = c->mode, .band = c->band}};
+}
+
+static void score_pairs_by_reference(const comparison *c, int32_t *scores) {
+  const align_pairing pairing = pairing_of(c);
+#pragma omp parallel for num_threads(dvt_threads()) schedule(dynamic, 1)
+  for (int64_t k = 0; k < c->count; k++)
+    scores[k] = align_pairs_reference(&pairing, c->first + k,
+                                      c->scratch + (size_t)omp_get_thread_num() * scratch_words(c));
+}
+
+/* A row for each pair of this rank that is wanted. */
+static davit_status add_pairs(const comparison *c, align_list *rows, const int32_t *scores) {
+  const align_strand strand = c->strands == STRAND_MINUS ? ALIGN_MINUS : ALIGN_PLUS;
+  for (int64_t k = 0; k < c->count; k++) {
+    const align_hit hit = {{c->first + k, scores[k]}, strand};
+    if (scores[k] >= c->minimum_score && (scores[k] > 0 || c->mode != DAVIT_ALIGN_LOCAL))
+      DVT_TRY(align_list_add(rows, c->first + k, 1, &hit));
+  }
+  return DAVIT_SUCCESS;
+}
+
+static davit_status find_pairs(const comparison *c, align_list *rows, bool reference) {
+  const align_pairing pairing = pairing_of(c);
+  if (reference)
+    score_pairs_by_reference(c, c->scores);
+  else
+    DVT_TRY(align_pairs_score(&pairing, c->first, c->count, c->scores));
+  return add_pairs(c, rows, c->scores);
+}
+
+/* Counts the scores that differ; the reference's rows are the right ones. */
+static davit_status check_pairs(comparison *c, bool reference) {
+  const align_pairing pairing = pairing_of(c);
+  score_pairs_by_reference(c, c->expected);
+  if (!reference)
+    DVT_TRY(align_pairs_score(&pairing, c->first, c->count, c->scores));
+  for (int64_t k = 0; k < c->count && !reference; k++)
+    c->wrong += c->scores[k] != c->expected[k];
+  return add_pairs(c, &c->right, c->expected);
 }
 
 /* ---- the search ---- */
@@ -182,11 +234,11 @@ static davit_status work(void *state, cli_array *unused, bool reference) {
   comparison *c = state;
   (void)unused;
   c->rows.count = 0;
-  return find_rows(c, &c->rows, reference, search);
+  return c->pairs ? find_pairs(c, &c->rows, reference) : find_rows(c, &c->rows, reference, search);
 }
 
 static int make_database(comparison *c) {
-  if (c->job.devices.reference || c->mode != DAVIT_ALIGN_LOCAL || c->count == 0)
+  if (c->job.devices.reference || c->mode != DAVIT_ALIGN_LOCAL || c->pairs || c->count == 0)
     return CLI_OK;
   int64_t *offsets;
   CLI_ROOM(&c->job, offsets, c->count + 1);
@@ -226,16 +278,18 @@ static void note_scheme(const align_scheme *s) {
 
 /* ---- the alignments ---- */
 
+static bool wants_columns(const comparison *c) {
+  return c->cigar || c->format != ALIGN_TSV || c->job.common.check;
+}
+
 static davit_status trace(const comparison *c, align_row *r) {
-  const bool wanted = c->cigar || c->format != ALIGN_TSV || c->job.common.check;
   return align_pair(c, r->query, r->found.strand, r->found.hit.target, &r->alignment,
-                    wanted ? &r->cigar : NULL);
+                    wants_columns(c) ? &r->cigar : NULL);
 }
 
 /* Those of this rank. Many: each on one thread, all threads at a time. Few: one after the other, on all
  * threads. Those for which memory was short are tried again alone. */
-static int trace_all(comparison *c) {
-  const double start = cli_now();
+static davit_status trace_rows(const comparison *c) {
   align_row *const rows = c->rows.at;
   const int64_t first = cli_ranks_rank(), step = cli_ranks_count(), count = c->rows.count;
 #pragma omp parallel for num_threads(dvt_threads()) schedule(dynamic, 1) if (count / step > dvt_threads())
@@ -245,6 +299,14 @@ static int trace_all(comparison *c) {
   for (int64_t k = first; k < count && status == DAVIT_SUCCESS; k += step)
     if (rows[k].status != DAVIT_SUCCESS)
       status = trace(c, &rows[k]);
+  return status;
+}
+
+static int trace_all(comparison *c) {
+  const double start = cli_now();
+  const align_pairing pairing = pairing_of(c);
+  const align_pair_rows rows = {c->rows.at, cli_ranks_rank(), cli_ranks_count(), c->rows.count};
+  const davit_status status = c->pairs ? align_pairs_trace(&pairing, &rows, wants_columns(c)) : trace_rows(c);
   c->trace_seconds = cli_now() - start;
   return cli_status(status);
 }
@@ -314,7 +376,9 @@ static int64_t count_wrong_rows(const comparison *c) {
 
 static int check(void *state, cli_check *check) {
   comparison *c = state;
-  const davit_status status = find_rows(c, &c->right, c->job.devices.reference, check_scores);
+  const bool reference = c->job.devices.reference;
+  const davit_status status =
+      c->pairs ? check_pairs(c, reference) : find_rows(c, &c->right, reference, check_scores);
   CLI_TRY(align_list_share(cli_status(status), &c->right, c->top));
   const double own = c->wrong;
   if (cli_ranks_several())
@@ -354,6 +418,8 @@ static void report(cli_json *json, const void *state) {
   cli_json_string(json, "matrix", name_of_matrix(c));
   cli_json_integer(json, "gap_open", c->scheme.scoring.gap_open);
   cli_json_integer(json, "gap_extend", c->scheme.scoring.gap_extend);
+  if (c->pairs)
+    cli_json_integer(json, "band", c->band);
   cli_json_integer(json, "queries", c->query.count);
   cli_json_integer(json, "targets", c->target.count);
   cli_json_real(json, "cells", c->job.rate.amount);
@@ -406,6 +472,10 @@ static int check_sam_letters(const comparison *c) {
 static int check_options(const comparison *c) {
   if (c->format == ALIGN_SAM && !c->scheme.bases)
     return align_scheme_needs_bases(&c->scheme, "SAM is a format for DNA and RNA");
+  if (c->pairs && c->strands == STRAND_BOTH)
+    return cli_fail(CLI_USAGE, "--strand both: with --pairs it is plus or minus");
+  if (c->pairs && c->maximum_expect > 0)
+    return cli_fail(CLI_USAGE, "--evalue and --pairs exclude each other; --min-score needs no statistics");
   if (c->maximum_expect > 0 && c->mode != DAVIT_ALIGN_LOCAL)
     return cli_fail(CLI_USAGE,
                     "--evalue: the statistics are those of local alignments; --min-score needs none");
@@ -417,9 +487,9 @@ static int check_options(const comparison *c) {
   return c->format == ALIGN_SAM ? check_sam_letters(c) : CLI_OK;
 }
 
-/* SAM and PAF have no statistics. */
+/* SAM and PAF have no statistics, nor have pairs. */
 static void say_what_is_unknown(const comparison *c) {
-  const bool shown = c->format != ALIGN_SAM && c->format != ALIGN_PAF;
+  const bool shown = c->format != ALIGN_SAM && c->format != ALIGN_PAF && !c->pairs;
   align_sentence why;
   if (c->mode != DAVIT_ALIGN_LOCAL || c->statistics.k > 0 || !shown)
     return;
@@ -430,9 +500,28 @@ static void say_what_is_unknown(const comparison *c) {
 static int check_names(const comparison *c) {
   const bool sam = c->format == ALIGN_SAM;
   const cli_name_format other = c->format == ALIGN_JSON ? CLI_NAME_JSON : CLI_NAME_COLUMN;
-  CLI_TRY(cli_sequences_check_distinct(&c->target));
+  if (sam || !c->pairs)
+    CLI_TRY(cli_sequences_check_distinct(&c->target));
   CLI_TRY(cli_sequences_check_names(&c->query, sam ? CLI_NAME_SAM_QUERY : other));
   return cli_sequences_check_names(&c->target, sam ? CLI_NAME_SAM_TARGET : other);
+}
+
+static int check_partners(const comparison *c) {
+  if (!c->pairs || c->query.count == c->target.count)
+    return CLI_OK;
+  return cli_fail(CLI_INPUT,
+                  "--pairs: expected as many records in %s as in %s, found %" PRId64 " and %" PRId64,
+                  c->target.file, c->query.file, c->target.count, c->query.count);
+}
+
+static cli_rate rate_of(const comparison *c) {
+  double cells = (has_strand(c, ALIGN_PLUS) + has_strand(c, ALIGN_MINUS)) *
+                 (double)c->query.offsets[c->query.count] * (double)c->target.offsets[c->target.count];
+  if (c->pairs)
+    cells = 0;
+  for (int64_t k = 0; k < c->query.count && c->pairs; k++)
+    cells += (double)cli_sequences_length(&c->query, k) * (double)cli_sequences_length(&c->target, k);
+  return (cli_rate){CLI_GCUPS, cells};
 }
 
 static int load(void *state) {
@@ -442,16 +531,16 @@ static int load(void *state) {
   CLI_TRY(cli_sequences_read(c->query_path, alphabet, c->format == ALIGN_SAM, &c->query));
   CLI_TRY(cli_sequences_read(c->target_path, alphabet, false, &c->target));
   CLI_TRY(check_names(c));
+  CLI_TRY(check_partners(c));
   align_scheme_settle(&c->scheme, &c->query, &c->target);
   note_scheme(&c->scheme);
-  if (c->mode == DAVIT_ALIGN_LOCAL)
+  if (c->mode == DAVIT_ALIGN_LOCAL && !c->pairs)
     c->statistics = align_statistics_of(&c->scheme);
   if (!cli_job_given(&c->job, "--min-score"))
     c->minimum_score = c->mode == DAVIT_ALIGN_LOCAL ? 1 : INT32_MIN;
   const int64_t strands = has_strand(c, ALIGN_PLUS) + has_strand(c, ALIGN_MINUS);
   c->top = c->top < strands * c->target.count ? c->top : strands * c->target.count;
-  c->job.rate = (cli_rate){CLI_GCUPS, (double)strands * (double)c->query.offsets[c->query.count] *
-                                          (double)c->target.offsets[c->target.count]};
+  c->job.rate = rate_of(c);
   choose_targets(c);
   CLI_TRY(check_options(c));
   CLI_TRY(make_room(c));
@@ -495,7 +584,8 @@ const cli_command cli_command_align = {
         "least 90 % are from ACGTUN, else as amino acids; a line says which, and by which letter.",
     .examples = "davit align query.fa targets.fa.gz --top 5 --cigar\n"
                 "davit align reads.fq genes.fa --strand both --format sam -o hits.sam\n"
-                "davit align reads.fq genes.fa --match 5 --mismatch -4 --gap-open 10 --gap-extend 6\n",
+                "davit align reads.fq genes.fa --match 5 --mismatch -4 --gap-open 10 --gap-extend 6\n"
+                "davit align reads.fq places.fa --pairs --mode semi --cigar\n",
     .operands = CLI_PLACES(
         CLI_PLACE(comparison, query_path, "QUERY", "FASTA or FASTQ, plain or compressed by gzip or bgzip"),
         CLI_PLACE(comparison, target_path, "TARGET",
@@ -507,6 +597,14 @@ const cli_command cli_command_align = {
                    .help = "which stretches are aligned"),
         CLI_OPTION(CHOICE, comparison, format, "--format", "F", .choices = format_names, .value = "tsv",
                    .help = "of the lines"),
+        CLI_OPTION(FLAG, comparison, pairs, "--pairs", NULL, .excludes = "--top",
+                   .help =
+                       "align record i of QUERY with record i of TARGET alone, in the order of the files; "
+                       "names may repeat; evalue and bits are *"),
+        CLI_OPTION(WHOLE, comparison, band, "--band", "W", .minimum = 1, .maximum = INT32_MAX,
+                   .needs = "--pairs", .otherwise = "none: all alignments count",
+                   .help =
+                       "leave out cells more than W diagonals from those between the corners of the matrix"),
         CLI_OPTION(FLAG, comparison, scheme.dna, "--dna", NULL, .excludes = "--protein",
                    .help = "the letters are of bases: match 2, mismatch -3 unless options say otherwise"),
         CLI_OPTION(FLAG, comparison, scheme.protein, "--protein", NULL, .excludes = "--match",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the sources of davit align share: how it scores (align_scheme.c), the rows that it collects, and how several
- * ranks share them (align_list.c), and the formats in which it writes them (align_rows.c). */
+/* What the sources of davit align share: how it scores (align_scheme.c), pairs instead of all with all
+ * (align_pairs.c), the rows that it collects, and how several ranks share them (align_list.c), and the formats in which
+ * it writes them (align_rows.c). */
 #ifndef DAVIT_SRC_CLI_ALIGN_H
 #define DAVIT_SRC_CLI_ALIGN_H
 
@@ -121,6 +122,32 @@ void align_list_free(align_list *list);
  * align_row: query after query. */
 int align_compare_hits(const void *a, const void *b);
 int align_compare_rows(const void *a, const void *b);
+
+/* ---- pairs ----
+ *
+ * Query k with target k (align_pairs.c). */
+
+typedef struct align_pairing {
+  const davit_align_scoring *scoring;
+  const cli_sequences *query, *target;
+  const uint8_t *query_symbols; /* of the strand */
+  davit_align_pairs_options options;
+} align_pairing;
+
+/* Of pairs first … first + count - 1. */
+davit_status align_pairs_score(const align_pairing *pairing, int64_t first, int64_t count, int32_t *scores);
+
+/* The reference's score of pair k; scratch: 2 words for each symbol of the query, and 2 more. */
+int32_t align_pairs_reference(const align_pairing *pairing, int64_t k, int64_t *scratch);
+
+/* Rows first, first + step, … of `count`. */
+typedef struct align_pair_rows {
+  align_row *at;
+  int64_t first, step, count;
+} align_pair_rows;
+
+/* Completes them, with the columns if they are wanted. */
+davit_status align_pairs_trace(const align_pairing *pairing, const align_pair_rows *rows, bool columns);
 
 /* ---- collective ----
  *

@@ -159,6 +159,46 @@ def test_modes():
     davit("align", "q.fa", "t.fa", "--mode", "globally", code=2)
 
 
+def test_pairs():
+    rng = random.Random(7)
+    queries = [(f"q{k // 2}", "".join(rng.choices("ACGT", k=rng.randint(1, 80)))) for k in range(40)]  # names twice
+    targets = [(f"t{k // 2}", relative(rng, letters, "ACGT") + "A") for k, (_, letters) in enumerate(queries)]
+    put("q.fa", fasta(queries))
+    put("t.fa", fasta(targets))
+    own = ("--match", 2, "--mismatch", -3, "--gap-open", 5, "--gap-extend", 2, "--pairs", "--cigar", "--check")
+    for place, mode in zip(PLACES * 3, ("local",) * 3 + ("global",) * 3 + ("semi",) * 3):
+        rows = align("q.fa", "t.fa", "--mode", mode, "--devices", place, *own)
+        wanted = [(q, t, best_score(a, b, dna_score, 5, 2) if mode == "local" else best_between_ends(mode, a, b, dna_score, 5, 2))
+                  for (q, a), (t, b) in zip(queries, targets)]
+        kept = [k for k, row in enumerate(wanted) if row[2] > 0 or mode != "local"]
+        found = [(row["query"], row["target"], int(row["score"])) for row in rows]
+        expect(found == [wanted[k] for k in kept], f"{mode}: {found}, expected {wanted}")
+        for k, row in zip(kept, rows):
+            expect(columns_score(row, queries[k][1], targets[k][1], dna_score, 5, 2) == int(row["score"]), f"columns of {row}")
+            expect(row["evalue"] == row["bits"] == "*", f"{row}")
+    for mode in ("local", "global", "semi"):
+        free = align("q.fa", "t.fa", "--mode", mode, "--band", 200, *own)
+        expect(free == align("q.fa", "t.fa", "--mode", mode, *own), "a band as wide as the matrix")
+        near = align("q.fa", "t.fa", "--mode", mode, "--band", 1, *own)
+        expect(all(int(a["score"]) <= int(b["score"]) for a, b in zip(near, free) if len(near) == len(free)), "a band")
+    minus = align("q.fa", "t.fa", "--strand", "minus", "--mode", "semi", *own)
+    back = put("r.fa", fasta([(name, reverse_complement(letters)) for name, letters in queries]))
+    plus = align(back, "t.fa", "--mode", "semi", *own)
+    expect([row["score"] for row in minus] == [row["score"] for row in plus], "the minus strand")
+    put("d.fa", fasta([(f"t{k}", letters) for k, (_, letters) in enumerate(targets)]))
+    sam = davit("align", "q.fa", "d.fa", "--pairs", "--mode", "global", "--format", "sam", "--dna").out.decode().splitlines()
+    expect(len([line for line in sam if not line.startswith("@")]) == 40, "a line of SAM for each pair")
+    refuse(("align", "q.fa", "t.fa", "--pairs", "--format", "sam", "--dna"), "t.fa", "a name of its own")
+    result = run_json("align", "q.fa", "t.fa", "--pairs", "--dna", "--band", 9)
+    cells = sum(len(a) * len(b) for (_, a), (_, b) in zip(queries, targets))
+    expect(result["band"] == 9 and result["cells"] == cells, f"{result}")
+    put("short.fa", fasta(queries[:3]))
+    refuse(("align", "short.fa", "t.fa", "--pairs"), "t.fa", "short.fa", "40 and 3")
+    for words in (("--strand", "both"), ("--top", 3), ("--evalue", 1)):
+        davit("align", "q.fa", "t.fa", "--pairs", "--dna", *words, code=2)
+    davit("align", "q.fa", "t.fa", "--band", 3, code=2)
+
+
 def reverse_complement(letters):
     return letters[::-1].translate(str.maketrans("ACGT", "TGCA"))
 

@@ -24,7 +24,7 @@ OPTIONS = {
     "reduce": "-o --op --axis --ordered --dtype --shape", "scan": "-o --op --exclusive --flags", "stencil": "-o --border --coefficients", "atax": "-o",
     "covariance": "-o --mean --divisor --mean-divisor --packed", "solve": "-o --spd --upper", "factor": "-o --kind --upper --pivots --tau",
     "align": "-o --mode --format --dna --protein --matrix --match --mismatch --gap-open --gap-extend --strand --min-score --evalue "
-             "--top --cigar", "features": "-o --rate --frame --binning",
+             "--top --cigar --pairs --band", "features": "-o --rate --frame --binning",
     "detect": "-o --effect --window --hop --threshold --gap-penalty --round --permutations --block --alpha --coverage --rate "
               "--frame --binning --seed --null --fdr --any-dependence --floor --effect-floor --labels --plot", "closest": "--algorithm --columns", "points": "-n -o --kind --sigma --dim --type --seed",
     "occupancy": "--threads --registers --shared --thread-shared --card --sweep", "tune": "-o --size --budget --repeat --show", "bench": "--list --peers --report --compare --noise --from",
@@ -224,6 +224,7 @@ def make_inputs():
     put("targets.fa.gz", gzip.compress(b">t\nPAWHEAE\n>u\nHEAGAWGHEE\n"))
     put("reads.fq", "@r\nACGTACGT\n+\n!!!!!!!!\n")
     put("genes.fa", ">g\nTTACGTACGTTT\n")
+    put("places.fa", ">p\nTACGTACGT\n")
     stream, door, shot = (chirps(rng, seconds) for seconds in (12, 1, 0.8))
     stream[22050:22050 + len(door)] = door
     for name, samples in (("stream", stream), ("door", door), ("shot", shot)):

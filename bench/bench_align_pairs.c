@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Many pairs at once on the CPU: davit_align_pairs() beside parasail, on as many threads. Clocks and the options of all
+ * programs: bench/measure.h; floors: bench/cells.h.
+ *
+ * --pairs pairs of --queries symbols with --targets symbols (two lists of one length): a target is random, its query a
+ * stretch of it of which one place in ten has another symbol, one in thirty is left out and one comes twice. Bases (+2,
+ * -3, gaps 7 and 2) and residues (BLOSUM62, gaps 11 and 1). --band: that of more rows, without a peer; 0: none.
+ *
+ * Rows: "scores" are scores alone, "columns" with the strings, of local alignments; "global" of global ones, with the
+ * strings. Cells count once. The peers are parasail's functions for one pair, with words of 16 bits; "sat": with words
+ * of 8 bits, and 16 where these overflow. Scores are compared. */
+#include <stdio.h>
+#include <string.h>
+
+#include "bench/cells.h"
+#include "bench/peers/parasail.h"
+#include "src/base/arithmetic.h"
+
+typedef struct problem {
+  bench_cells *cells;
+  const char *variant, *form;
+  davit_align_scoring scoring;
+  davit_align_sequences queries, targets;
+  davit_align_pairs_options options;
+  peer_parasail_targets *peer_queries, *peer_targets;
+  peer_parasail_way way; /* of the first peer; the second's is the next one */
+  int32_t *scores, *peer_scores;
+  davit_align_result *results; /* NULL: scores alone */
+} problem;
+
+/* ---- sequences ---- */
+
+static int below(uint64_t *state, int bound) {
+  return (int)((bench_random(state) >> 33) % (uint64_t)bound);
+}
+
+/* A relative of a stretch of the target, which begins anywhere. */
+static void make_query(const uint8_t *target, int64_t n, int symbols, uint64_t *state, int64_t m,
+                       uint8_t *query) {
+  int64_t from = n > m ? below(state, (int)(n - m)) : 0;
+  for (int64_t i = 0; i < m; i++) {
+    const int chance = below(state, 30);
+    from += chance == 0;
+    from -= chance == 1 && from > 0;
+    query[i] = chance > 1 && chance < 5 ? (uint8_t)below(state, symbols) : target[from++ % n];
+  }
+}
+
+static davit_align_sequences sequences_of(int64_t count, int64_t length) {
+  int64_t *offsets = bench_memory(DAVIT_PAGEABLE, ((size_t)count + 1) * sizeof *offsets);
+  for (int64_t k = 0; offsets && k <= count; k++)
+    offsets[k] = k * length;
+  return (davit_align_sequences){count, offsets, bench_memory(DAVIT_PAGEABLE, (size_t)(count * length) + 1)};
+}
+
+/* The library is handed symbols as constant. */
+static void *own(const void *memory) {
+  return (void *)(uintptr_t)memory;
+}
+
+static bool make_pairs(problem *p, int64_t count, int64_t m, int64_t n, int symbols) {
+  uint64_t state = 1000003 * (uint64_t)(m + n);
+  p->queries = sequences_of(count, m);
+  p->targets = sequences_of(count, n);
+  p->scores = bench_memory(DAVIT_PAGEABLE, (size_t)count * sizeof *p->scores);
+  p->peer_scores = bench_memory(DAVIT_PAGEABLE, (size_t)count * sizeof *p->peer_scores);
+  if (!p->queries.offsets || !p->queries.symbols || !p->targets.offsets || !p->targets.symbols ||
+      !p->scores || !p->peer_scores)
+    return false;
+  uint8_t *target = own(p->targets.symbols), *query = own(p->queries.symbols);
+  for (int64_t k = 0; k < count; k++) {
+    for (int64_t j = 0; j < n; j++)
+      target[k * n + j] = (uint8_t)below(&state, symbols);
+    make_query(target + k * n, n, symbols, &state, m, query + k * m);
+  }
+  return true;
+}
+
+static void free_pairs(const problem *p) {
+  davit_free(own(p->queries.offsets));
+  davit_free(own(p->queries.symbols));
+  davit_free(own(p->targets.offsets));
+  davit_free(own(p->targets.symbols));
+  davit_free(p->scores);
+  davit_free(p->peer_scores);
+}
+
+/* ---- rows ---- */
+
+static davit_status pairs_call(void *argument) {
+  const problem *p = argument;
+  char *cigars = NULL;
+  const davit_status status = davit_align_pairs(&p->scoring, &p->queries, &p->targets, p->scores, p->results,
+                                                p->results ? &cigars : NULL, &p->options);
+  davit_free(cigars);
+  return status;
+}
+
+static davit_status peer_call(const problem *p, int which) {
+  return peer_parasail_pairs(p->peer_queries, p->peer_targets, &p->scoring, p->way + (unsigned)which,
+                             p->cells->threads, p->peer_scores);
+}
+
+static davit_status first_call(void *argument) {
+  return peer_call(argument, 0);
+}
+
+static davit_status second_call(void *argument) {
+  return peer_call(argument, 1);
+}
+
+static void measure(problem *p) {
+  static const bench_work works[] = {pairs_call, first_call, second_call};
+  const bool peer = p->peer_queries && p->peer_targets && p->options.band == 0, alone = !p->results;
+  const char *const peers[] = {alone ? "parasail_16" : "parasail_striped",
+                               alone ? "parasail_sat" : "parasail_scan", NULL};
+  const int64_t m = p->queries.offsets[1], n = p->targets.offsets[1], count = p->targets.count;
+  bench_time times[3];
+  bench_case what = {
+      .operation = "align pairs", .variant = p->variant, .form = p->form, .rows = m, .cols = n, .devices = 1};
+  bench_wall_turns(p->cells->site, peer ? 3 : 1, works, p, times);
+  const bench_time *best = peer && times[2].processor < times[1].processor ? &times[2] : &times[1];
+  bench_report(p->cells->site, &what, &times[0], peer ? "parasail's best" : NULL, peer ? best : NULL);
+  bench_number("pairs", (double)count);
+  bench_number("band", (double)p->options.band);
+  bench_number("pair_us", 1e6 * times->processor / (double)count);
+  bench_cells_report(p->cells, (double)m * (double)n * (double)count, BENCH_SHORTS, 1, times,
+                     peer ? peers : NULL);
+  if (peer && memcmp(p->scores, p->peer_scores, (size_t)count * sizeof *p->scores) != 0)
+    bench_failure("align pairs", "parasail has other scores");
+}
+
+static void measure_forms(problem *p, davit_align_result *results, int64_t band) {
+  p->options = (davit_align_pairs_options){.band = band};
+  p->form = "scores";
+  p->way = PEER_PARASAIL_PAIRS_16;
+  p->results = NULL;
+  measure(p);
+  p->form = "columns";
+  p->way = PEER_PARASAIL_TRACE_STRIPED;
+  p->results = results;
+  measure(p);
+  p->form = "global";
+  p->way = PEER_PARASAIL_GLOBAL_STRIPED;
+  p->options.mode = DAVIT_ALIGN_GLOBAL;
+  measure(p);
+}
+
+static void measure_lengths(problem *p, int symbols, int64_t m, int64_t n) {
+  const int64_t count = bench_whole("pairs", 20000), band = bench_whole("band", 16);
+  davit_align_result *results = bench_memory(DAVIT_PAGEABLE, (size_t)count * sizeof *results);
+  if (make_pairs(p, count, m, n, symbols) && results) {
+    const bool peer = p->cells->site->peers && PEER_PARASAIL;
+    p->peer_queries = peer ? peer_parasail_targets_create(&p->queries, &p->scoring) : NULL;
+    p->peer_targets = peer ? peer_parasail_targets_create(&p->targets, &p->scoring) : NULL;
+    measure_forms(p, results, 0);
+    if (band > 0)
+      measure_forms(p, results, band);
+    if (p->peer_queries)
+      peer_parasail_targets_destroy(p->peer_queries);
+    if (p->peer_targets)
+      peer_parasail_targets_destroy(p->peer_targets);
+  }
+  free_pairs(p);
+  davit_free(results);
+}
+
+static void measure_alphabet(problem *p, int symbols) {
+  const bench_values queries = bench_sizes("queries", "150,300,1000"),
+                     targets = bench_sizes("targets", "300,300,1000");
+  for (int i = 0; i < queries.count && i < targets.count; i++)
+    if (queries.at[i] > 0 && targets.at[i] > 0)
+      measure_lengths(p, symbols, queries.at[i], targets.at[i]);
+}
+
+/* The host computes pairs, whatever the devices are. */
+static void measure_site(bench_cells *cells, bool several) {
+  problem p = {.cells = cells, .variant = "bases"};
+  int8_t matrix[16];
+  davit_align_matrix blosum;
+  (void)several;
+  for (int k = 0; k < 16; k++)
+    matrix[k] = k % 4 == k / 4 ? 2 : -3;
+  p.scoring = (davit_align_scoring){.symbols = 4, .matrix = matrix, .gap_open = 7, .gap_extend = 2};
+  measure_alphabet(&p, 4);
+  bench_check(davit_align_matrix_find("BLOSUM62", &blosum), "matrix");
+  p.variant = "residues";
+  p.scoring = (davit_align_scoring){
+      .symbols = blosum.symbols, .matrix = blosum.scores, .gap_open = 11, .gap_extend = 1};
+  measure_alphabet(&p, 20);
+}
+
+static const char usage[] =
+    "bench_align_pairs [--pairs 20000] [--queries 150,300,1000] [--targets 300,300,1000] [--band 16]\n"
+    "                  [--avx2 0] [--clock 1.98]\n" BENCH_OPTIONS;
+
+int main(int argc, char **argv) {
+  return bench_cells_run("align_pairs", usage, argc, argv, PEER_PARASAIL, measure_site);
+}

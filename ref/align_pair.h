@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One pass over the matrix of a pair, or over a part of it, which may be a band: what its forms share, and the plain
+ * form. offload/align_pairs.h has the form for many pairs side by side.
+ *
+ * Rows are query symbols, columns target symbols, both counted from 1. h is the best score of the first i query symbols
+ * with the first j target symbols, d that of alignments that end in a gap of target symbols, f that of those that go on
+ * with a gap of query symbols. A gap of k symbols costs gap_open + (k - 1) gap_extend, gap_extend not being more than
+ * gap_open. Only cells with low <= j - i <= high count. */
+#ifndef DAVIT_REF_ALIGN_PAIR_H
+#define DAVIT_REF_ALIGN_PAIR_H
+
+#include <davit/align.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Query and target, read forward (step 1) or backward from their ends (step -1). low <= 0 and n - m <= high, so that
+ * the first and the last cell count. */
+typedef struct dvt_pair_part {
+  const uint8_t *query, *target;
+  int64_t m, n;
+  int step;
+  int64_t low, high;
+} dvt_pair_part;
+
+typedef struct dvt_pair_cell {
+  int64_t score, row, column;
+} dvt_pair_cell;
+
+/* What is looked for, and what row and column 0 score. The best cell is, of equal ones, the first
+ *   DVT_PAIR_LOCAL   by column, then row, of all that score above 0; scores are kept at 0 or more
+ *   DVT_PAIR_BEGIN   the same without that; alignments begin in the corner
+ *   DVT_PAIR_ENDS    of the last row, then of the last column; alignments begin in row or column 0
+ *   DVT_PAIR_BEGINS  the same with row and column 0; alignments begin in the corner
+ *   DVT_PAIR_GLOBAL  is the last one; alignments begin in the corner */
+typedef enum dvt_pair_kind {
+  DVT_PAIR_LOCAL,
+  DVT_PAIR_BEGIN,
+  DVT_PAIR_ENDS,
+  DVT_PAIR_BEGINS,
+  DVT_PAIR_GLOBAL
+} dvt_pair_kind;
+
+static inline bool dvt_pair_in_corner(dvt_pair_kind kind) {
+  return kind == DVT_PAIR_BEGIN || kind == DVT_PAIR_BEGINS || kind == DVT_PAIR_GLOBAL;
+}
+
+static inline bool dvt_pair_counts(const dvt_pair_part *p, int64_t i, int64_t j) {
+  return p->low <= j - i && j - i <= p->high;
+}
+
+/* The step by which a cell is reached: where h comes from, whether the gap of target symbols that ends here
+ * began before, and whether the gap of query symbols that may go on below did. DVT_ALIGN_ORIGIN is the
+ * gap of query symbols as well, where that of target symbols would be the next best. Of equal scores a step takes the match
+ * first, then the gap of target symbols, and opens a gap. */
+enum {
+  DVT_ALIGN_BOTH = 0,
+  DVT_ALIGN_D = 1,
+  DVT_ALIGN_I = 2,
+  DVT_ALIGN_ORIGIN = 3,
+  DVT_ALIGN_D_EXTENDS = 4,
+  DVT_ALIGN_I_EXTENDS = 8
+};
+
+/* The first row of the band in column j. */
+static inline int64_t dvt_pair_first_row(int64_t high, int64_t j) {
+  return j - high > 1 ? j - high : 1;
+}
+
+/* The plain form. scratch: 2 (m + 1) words. Steps are noted unless `steps` is NULL: column after column, in each
+ * dvt_ref_align_height() bytes for the rows of the band. */
+int64_t dvt_ref_align_height(const dvt_pair_part *p);
+dvt_pair_cell dvt_ref_align_pass(const davit_align_scoring *scoring, dvt_pair_kind kind,
+                                 const dvt_pair_part *p, int64_t *scratch, uint8_t *steps);
+
+#endif

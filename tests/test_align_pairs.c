@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Many pairs: without a band against davit_align_trace(), which test_align_parasail.c compares with parasail; with one
+ * against an oracle that keeps whole matrices and tries every begin. */
+#include "tests/alignments.h"
+
+/* Sequences one after the other. */
+typedef struct list {
+  davit_align_sequences view;
+  int64_t *offsets;
+  uint8_t *symbols;
+} list;
+
+static list list_of(int64_t count, const sequence *all) {
+  list t = {.offsets = kept((size_t)(count + 1) * sizeof(int64_t))};
+  t.offsets[0] = 0;
+  for (int64_t k = 0; k < count; k++)
+    t.offsets[k + 1] = t.offsets[k] + all[k].length;
+  t.symbols = kept((size_t)t.offsets[count] + 1);
+  for (int64_t k = 0; k < count; k++)
+    memcpy(t.symbols + t.offsets[k], all[k].symbols, (size_t)all[k].length);
+  t.view = (davit_align_sequences){count, t.offsets, t.symbols};
+  return t;
+}
+
+typedef struct pair {
+  sequence q, t;
+} pair;
+
+typedef struct problem {
+  davit_align_scoring scoring;
+  int64_t count;
+  const pair *pairs;
+  list queries, targets;
+  davit_align_pairs_options options;
+} problem;
+
+static problem problem_of(const davit_align_scoring *scoring, int64_t count, const pair *pairs,
+                          davit_align_mode mode, int64_t band) {
+  sequence *q = kept((size_t)(count + 1) * sizeof *q), *t = kept((size_t)(count + 1) * sizeof *t);
+  for (int64_t k = 0; k < count; k++) {
+    q[k] = pairs[k].q;
+    t[k] = pairs[k].t;
+  }
+  return (problem){
+      *scoring, count, pairs, list_of(count, q), list_of(count, t), {.mode = mode, .band = band}};
+}
+
+typedef struct wanted {
+  davit_align_result result;
+  const char *cigar;
+} wanted;
+
+/* Three calls: everything, stretches alone, scores alone. */
+static void expect_pairs(const problem *p, const wanted *right) {
+  SCOPE;
+  const size_t bytes = (size_t)p->count * sizeof(davit_align_result);
+  zone z = zone_new(bytes, DAVIT_PAGEABLE, 8),
+       y = zone_new((size_t)p->count * sizeof(int32_t), DAVIT_PAGEABLE, 4);
+  davit_align_result *results = kept(bytes + 1);
+  int32_t *scores = kept((size_t)p->count * sizeof *scores + 1);
+  for (int full = 0; full < 3; full++) {
+    char *cigars = NULL;
+    CHECK(davit_align_pairs(&p->scoring, &p->queries.view, &p->targets.view, full == 1 ? NULL : zone_data(&y),
+                            full ? zone_data(&z) : NULL, full == 2 ? &cigars : NULL, &p->options));
+    if (full)
+      zone_take(&z, results);
+    if (full != 1)
+      zone_take(&y, scores);
+    for (int64_t k = 0; k < p->count; k++) {
+      davit_align_result wish = right[k].result, is = results[k];
+      if (full != 1 && scores[k] != wish.score)
+        fail_msg("mode %d, pair %lld (%lld x %lld): score %d, not %d", (int)p->options.mode, (long long)k,
+                 (long long)p->pairs[k].q.length, (long long)p->pairs[k].t.length, scores[k], wish.score);
+      is.cigar = 0;
+      if (full && memcmp(&is, &wish, sizeof is) != 0)
+        fail_msg("mode %d, pair %lld (%lld x %lld): %d %d at %lld %lld %lld %lld, not %d %d at %lld %lld "
+                 "%lld %lld",
+                 (int)p->options.mode, (long long)k, (long long)p->pairs[k].q.length,
+                 (long long)p->pairs[k].t.length, is.score, is.banded, (long long)is.query_begin,
+                 (long long)is.query_end, (long long)is.target_begin, (long long)is.target_end, wish.score,
+                 wish.banded, (long long)wish.query_begin, (long long)wish.query_end,
+                 (long long)wish.target_begin, (long long)wish.target_end);
+      if (full == 2)
+        assert_string_equal(cigars + results[k].cigar, right[k].cigar);
+    }
+    davit_free(cigars);
+  }
+}
+
+/* ---- without a band ---- */
+
+static wanted *traces_of(const problem *p) {
+  wanted *right = kept((size_t)(p->count + 1) * sizeof *right);
+  for (int64_t k = 0; k < p->count; k++)
+    right[k].cigar = trace(&p->scoring, &p->pairs[k].q, &p->pairs[k].t, p->options.mode,
+                           DVT_ALIGN_TRACE_CELLS, 1, &right[k].result);
+  return right;
+}
+
+/* In all modes, by every kind of vectors. */
+static void expect_as_traces(const davit_align_scoring *scoring, int64_t count, const pair *pairs) {
+  for (davit_align_mode mode = DAVIT_ALIGN_LOCAL; mode <= DAVIT_ALIGN_SEMIGLOBAL; mode++) {
+    const problem p = problem_of(scoring, count, pairs, mode, 0);
+    const wanted *right = traces_of(&p);
+    for (int variant = 0; next_cpu(variant); variant++)
+      expect_pairs(&p, right);
+  }
+}
+
+/* One in three is related; lengths from 0 on. */
+static pair *random_pairs(int64_t count, int m, int n, int symbols, uint64_t *random) {
+  pair *pairs = kept((size_t)count * sizeof *pairs);
+  for (int64_t k = 0; k < count; k++) {
+    pair *p = &pairs[k];
+    p->q = random_sequence(random_below(random, m + 1), symbols, random);
+    p->t = k % 3 ? random_sequence(random_below(random, n + 1), symbols, random)
+                 : relative_of(&p->q, symbols, random);
+  }
+  return pairs;
+}
+
+CASE(test_small_pairs) {
+  static const int alphabets[] = {1, 2, 4, 5, 6, 20, 32};
+  static const int32_t gaps[][2] = {{3, 1}, {2, 2}, {1, 5}, {7, 2}, {100, 30}};
+  uint64_t random = 31;
+  int8_t matrix[SQUARE];
+  for (int repeat = 0; repeat < scaled(350); repeat++) {
+    const int symbols = alphabets[repeat % COUNT(alphabets)], most = repeat % 2 ? 4 : 60;
+    const int32_t *gap = gaps[repeat % COUNT(gaps)];
+    fill_random(symbols, -5, 5, &random, matrix);
+    const davit_align_scoring scoring = scoring_of(symbols, matrix, gap[0], gap[1]);
+    const int64_t count = random_below(&random, 40);
+    expect_as_traces(&scoring, count, random_pairs(count, most, 2 * most, symbols, &random));
+  }
+}
+
+/* Several blocks, by several threads, on every list of devices. */
+CASE(test_many_pairs) {
+  uint64_t random = 32;
+  const davit_align_scoring scoring = protein(11, 1);
+  const int64_t count = 300;
+  const pair *pairs = random_pairs(count, 80, 120, 20, &random);
+  int devices[MAX_PLACES];
+  const int places = all_devices(devices);
+  problem p = problem_of(&scoring, count, pairs, DAVIT_ALIGN_SEMIGLOBAL, 0);
+  const wanted *right = traces_of(&p);
+  for (int threads = 1; threads < 5; threads++) {
+    CHECK(davit_set_threads(threads));
+    p.options.device_count = threads < places ? threads : places;
+    p.options.devices = devices;
+    expect_pairs(&p, right);
+  }
+  CHECK(davit_set_threads(0));
+}
+
+/* Lengths that differ much go side by side with few others, or with none. */
+CASE(test_unequal_lengths) {
+  static const int sizes[][2] = {{1, 5000},   {5000, 1},  {3, 20000}, {33000, 5}, {300, 4000},
+                                 {1500, 900}, {40, 1025}, {40, 1024}, {1, 1},     {200, 200},
+                                 {0, 7},      {7, 0},     {0, 0},     {16, 16}};
+  uint64_t random = 33;
+  int8_t dna[16];
+  fill_diagonal(4, 2, -3, dna);
+  const davit_align_scoring scoring = scoring_of(4, dna, 7, 2);
+  pair pairs[3 * COUNT(sizes)];
+  for (int k = 0; k < COUNT(pairs); k++) {
+    const int *size = sizes[k % COUNT(sizes)];
+    pairs[k].q = random_sequence(scaled(size[0]), 4, &random);
+    pairs[k].t = random_sequence(size[1], 4, &random);
+  }
+  expect_as_traces(&scoring, COUNT(pairs), pairs);
+}
+
+/* Scores and costs about the limits of 16 bits, some beside others that are small. */
+CASE(test_limits_of_words) {
+  uint64_t random = 34;
+  int8_t heavy[9];
+  fill_diagonal(3, 127, -128, heavy);
+  static const int32_t gaps[][2] = {{1000, 1000}, {10000, 1},         {10600, 10},
+                                    {12000, 1},   {INT32_MAX / 4, 3}, {60, 60}};
+  for (int k = 0; k < COUNT(gaps); k++) {
+    const davit_align_scoring scoring = scoring_of(3, heavy, gaps[k][0], gaps[k][1]);
+    pair pairs[40];
+    for (int l = 0; l < COUNT(pairs); l++) {
+      pairs[l].q = random_sequence(l % 5 ? 230 + l : 20, 3, &random);
+      pairs[l].t = l % 2 ? relative_of(&pairs[l].q, 3, &random) : pairs[l].q;
+    }
+    expect_as_traces(&scoring, COUNT(pairs), pairs);
+  }
+}
+
+/* Equal but for a run in the query alone and, after 30 symbols, one of this length in the target alone, or the other way
+ * round: as far from the diagonal as an alignment with that score can go. */
+CASE(test_shifts) {
+  uint64_t random = 37;
+  int8_t dna[16];
+  fill_diagonal(4, 5, -9, dna);
+  for (int run = 1; run < 20; run++)
+    for (int extend = 1; extend < 4; extend++) {
+      const davit_align_scoring scoring = scoring_of(4, dna, 2 + extend, extend);
+      pair pairs[16];
+      for (int k = 0; k < COUNT(pairs); k++) {
+        const sequence one = random_sequence(90 + run, 4, &random);
+        sequence other = sequence_new(90 + run);
+        memcpy(other.symbols, one.symbols, 30);
+        memcpy(other.symbols + 30, one.symbols + 30 + run, 30);
+        memset(other.symbols + 60, one.symbols[60 + run] ^ 1, (size_t)run);
+        memcpy(other.symbols + 60 + run, one.symbols + 60 + run, 30);
+        pairs[k] = run % 2 ? (pair){one, other} : (pair){other, one};
+      }
+      expect_as_traces(&scoring, COUNT(pairs), pairs);
+    }
+}
+
+/* ---- with a band ---- */
+
+enum { MOST = 40 };
+#define NOTHING (INT32_MIN / 4)
+
+typedef struct matrices {
+  int h[MOST + 1][MOST + 1], d[MOST + 1][MOST + 1], f[MOST + 1][MOST + 1];
+} matrices;
+
+typedef struct banded {
+  const davit_align_scoring *scoring;
+  const pair *pair;
+  int64_t low, high;
+  davit_align_mode mode;
+} banded;
+
+static int larger(int a, int b) {
+  return a > b ? a : b;
+}
+
+/* From (i0, j0) on; where an alignment may begin: there alone, in all cells (local), in row and column 0. */
+static void fill(const banded *b, int64_t i0, int64_t j0, bool anywhere, matrices *x) {
+  const int open = b->scoring->gap_open, extend = larger(0, b->scoring->gap_extend);
+  for (int64_t i = i0; i <= b->pair->q.length; i++)
+    for (int64_t j = j0; j <= b->pair->t.length; j++) {
+      const bool begins =
+          (i == i0 && j == j0) || (anywhere && (b->mode == DAVIT_ALIGN_LOCAL || i == 0 || j == 0));
+      int *h = &x->h[i][j], *d = &x->d[i][j], *f = &x->f[i][j];
+      *h = *d = *f = NOTHING;
+      if (j - i < b->low || j - i > b->high)
+        continue;
+      if (j > j0)
+        *d = larger(x->d[i][j - 1] - extend, x->h[i][j - 1] - open);
+      if (i > i0)
+        *f = larger(x->f[i - 1][j] - extend, x->h[i - 1][j] - open);
+      *h = larger(larger(*d, *f), begins ? 0 : NOTHING);
+      if (i > i0 && j > j0)
+        *h = larger(*h, x->h[i - 1][j - 1] +
+                            score_of(b->scoring, b->pair->q.symbols[i - 1], b->pair->t.symbols[j - 1]));
+    }
+}
+
+static void find_end(const banded *b, const matrices *x, davit_align_result *r) {
+  const int64_t m = b->pair->q.length, n = b->pair->t.length;
+  int best = b->mode == DAVIT_ALIGN_LOCAL ? 0 : NOTHING;
+  r->query_end = b->mode == DAVIT_ALIGN_GLOBAL ? m : 0;
+  r->target_end = b->mode == DAVIT_ALIGN_GLOBAL ? n : 0;
+  if (b->mode == DAVIT_ALIGN_GLOBAL) {
+    r->score = x->h[m][n];
+    return;
+  }
+  for (int pass = 0; pass < 2; pass++) /* the last row comes before the last column */
+    for (int64_t j = 1; j <= n; j++)
+      for (int64_t i = 1; i <= m; i++)
+        if (x->h[i][j] > best && (b->mode == DAVIT_ALIGN_LOCAL || (pass ? j == n : i == m))) {
+          best = x->h[i][j];
+          r->query_end = i;
+          r->target_end = j;
+        }
+  r->score = best;
+}
+
+/* Whether an alignment from (i, j) to the end has the score. */
+static bool is_begin(const banded *b, const davit_align_result *r, int64_t i, int64_t j, matrices *x) {
+  if (j - i < b->low || j - i > b->high || (b->mode == DAVIT_ALIGN_SEMIGLOBAL && i > 0 && j > 0))
+    return false;
+  fill(b, i, j, false, x);
+  return x->h[r->query_end][r->target_end] == r->score;
+}
+
+/* Local: with the fewest target symbols, then query symbols. Semiglobal: where the query begins, with the fewest target
+ * symbols, else where the target does, with the fewest query symbols. */
+static void find_begin(const banded *b, davit_align_result *r, matrices *x) {
+  if (b->mode == DAVIT_ALIGN_SEMIGLOBAL)
+    for (int64_t j = r->target_end; j >= 0; j--)
+      if (is_begin(b, r, 0, j, x)) {
+        r->target_begin = j;
+        return;
+      }
+  for (int64_t j = b->mode == DAVIT_ALIGN_LOCAL ? r->target_end : 0; j >= 0; j--)
+    for (int64_t i = r->query_end; i >= 0; i--)
+      if (is_begin(b, r, i, j, x)) {
+        r->query_begin = i;
+        r->target_begin = j;
+        return;
+      }
+  fail_msg("no alignment begins anywhere");
+}
+
+/* Back from the end: of equal steps the match first, then the gap of target symbols; a gap opens where it may. */
+static const char *columns_of(const banded *b, const davit_align_result *r, const matrices *x) {
+  char *text = kept(4 * MOST + 8), columns[2 * MOST + 1];
+  int64_t i = r->query_end, j = r->target_end, used = 0;
+  const int open = b->scoring->gap_open;
+  char state = 'M';
+  while (i > r->query_begin || j > r->target_begin) {
+    const bool both = i > r->query_begin && j > r->target_begin;
+    if (state == 'M' && both &&
+        x->h[i][j] ==
+            x->h[i - 1][j - 1] + score_of(b->scoring, b->pair->q.symbols[i - 1], b->pair->t.symbols[j - 1])) {
+      columns[used++] = b->pair->q.symbols[--i] == b->pair->t.symbols[--j] ? '=' : 'X';
+      continue;
+    }
+    if (state == 'M')
+      state = j > r->target_begin && x->h[i][j] == x->d[i][j] ? 'D' : 'I';
+    columns[used++] = state;
+    const bool opens =
+        state == 'D' ? x->d[i][j] == x->h[i][j - 1] - open : x->f[i][j] == x->h[i - 1][j] - open;
+    *(state == 'D' ? &j : &i) -= 1;
+    if (opens)
+      state = 'M';
+  }
+  char *at = text;
+  *at = 0;
+  for (int64_t k = used - 1, count = 0; k >= 0; k--) {
+    count++;
+    if (k == 0 || columns[k - 1] != columns[k]) {
+      at += sprintf(at, "%lld%c", (long long)count, columns[k]);
+      count = 0;
+    }
+  }
+  return text;
+}
+
+static wanted oracle(const problem *p, const pair *pair) {
+  matrices *x = kept(sizeof *x);
+  davit_align_scoring cheaper = p->scoring;
+  cheaper.gap_extend = cheaper.gap_extend < cheaper.gap_open ? cheaper.gap_extend : cheaper.gap_open;
+  const int64_t m = pair->q.length, n = pair->t.length,
+                band = p->options.band < 2 * MOST ? p->options.band : 2 * MOST;
+  banded b = {&cheaper, pair, (n < m ? n - m : 0) - band, (n > m ? n - m : 0) + band, p->options.mode};
+  wanted w = {.cigar = ""};
+  w.result.banded = b.low > -m || b.high < n;
+  fill(&b, 0, 0, p->options.mode != DAVIT_ALIGN_GLOBAL, x);
+  find_end(&b, x, &w.result);
+  const bool empty = m == 0 || n == 0;
+  if ((p->options.mode == DAVIT_ALIGN_LOCAL && w.result.score == 0) ||
+      (p->options.mode == DAVIT_ALIGN_SEMIGLOBAL && empty)) {
+    w.result = (davit_align_result){.banded = w.result.banded};
+    return w;
+  }
+  if (p->options.mode != DAVIT_ALIGN_GLOBAL)
+    find_begin(&b, &w.result, x);
+  fill(&b, w.result.query_begin, w.result.target_begin, false, x);
+  w.cigar = columns_of(&b, &w.result, x);
+  return w;
+}
+
+static void expect_as_oracle(const davit_align_scoring *scoring, int64_t count, const pair *pairs,
+                             int64_t band) {
+  for (davit_align_mode mode = DAVIT_ALIGN_LOCAL; mode <= DAVIT_ALIGN_SEMIGLOBAL; mode++) {
+    const problem p = problem_of(scoring, count, pairs, mode, band);
+    wanted *right = kept((size_t)(count + 1) * sizeof *right);
+    for (int64_t k = 0; k < count; k++)
+      right[k] = oracle(&p, &pairs[k]);
+    for (int variant = 0; next_cpu(variant); variant++)
+      expect_pairs(&p, right);
+  }
+}
+
+/* Side by side, and with gap costs that 16 bits do not hold one by one; a band as wide as the matrix is none. */
+CASE(test_bands) {
+  static const int32_t gaps[][2] = {{3, 1}, {2, 2}, {1, 5}, {7, 2}, {11000, 1}, {20000, 20000}};
+  static const int64_t bands[] = {1, 2, 5, 17, 100, INT64_MAX};
+  uint64_t random = 35;
+  int8_t matrix[SQUARE];
+  for (int repeat = 0; repeat < scaled(360); repeat++) {
+    const int symbols = repeat % 4 ? 3 : 8, most = repeat % 3 ? 7 : 18;
+    fill_random(symbols, -4, 4, &random, matrix);
+    const int32_t *gap = gaps[repeat % COUNT(gaps)];
+    const davit_align_scoring scoring = scoring_of(symbols, matrix, gap[0], gap[1]);
+    pair pairs[20];
+    for (int k = 0; k < COUNT(pairs); k++) {
+      pairs[k].q = random_sequence(random_below(&random, most), symbols, &random);
+      pairs[k].t = random_sequence(random_below(&random, most), symbols, &random);
+    }
+    expect_as_oracle(&scoring, COUNT(pairs), pairs, bands[repeat / 6 % COUNT(bands)]);
+  }
+}
+
+/* ---- refusals ---- */
+
+static davit_status align_two(const davit_align_scoring *scoring, const davit_align_sequences *queries,
+                              const davit_align_sequences *targets,
+                              const davit_align_pairs_options *options) {
+  int32_t scores[2];
+  davit_align_result results[2];
+  char *cigars = NULL;
+  const davit_status status = davit_align_pairs(scoring, queries, targets, scores, results, &cigars, options);
+  davit_free(cigars);
+  return status;
+}
+
+CASE(test_bad_pairs) {
+  static const int64_t offsets[] = {0, 1, 3}, falling[] = {0, 2, 1};
+  static const uint8_t symbols[] = {0, 1, 2}, foreign[] = {0, 3, 0};
+  int8_t matrix[9] = {0};
+  const davit_align_scoring scoring = scoring_of(3, matrix, 2, 1), dear = scoring_of(3, matrix, INT32_MAX, 1);
+  const davit_align_sequences good = {2, offsets, symbols}, one = {1, offsets, symbols},
+                              down = {2, falling, symbols}, strange = {2, offsets, foreign};
+  int wrong = -7;
+  int32_t scores[2] = {-7, -7};
+  char *cigars;
+  CHECK(align_two(&scoring, &good, &good, NULL));
+  REFUSED(align_two(NULL, &good, &good, NULL), "scoring is NULL");
+  REFUSED(align_two(&scoring, NULL, &good, NULL), "queries is NULL");
+  REFUSED(align_two(&scoring, &good, NULL, NULL), "targets is NULL");
+  REFUSED(align_two(&scoring, &good, &one, NULL), "queries->count is 2, targets->count 1");
+  REFUSED(align_two(&scoring, &down, &good, NULL), "queries->offsets[2] is 1, after 2");
+  REFUSED(align_two(&scoring, &good, &strange, NULL), "targets: symbol 0 of target 1 is 3");
+  REFUSED(align_two(&scoring, &strange, &good, NULL), "queries: symbol 0 of query 1 is 3");
+  REFUSED(align_two(&scoring, &good, &good, &(davit_align_pairs_options){.mode = (davit_align_mode)3}),
+          "options->mode is 3");
+  REFUSED(align_two(&scoring, &good, &good, &(davit_align_pairs_options){.band = -1}), "options->band is -1");
+  REFUSED(align_two(&scoring, &good, &good, &(davit_align_pairs_options){.reserved = {0, 4}}),
+          "options->reserved[1] is 4");
+  CHECK_FAILS(
+      align_two(&scoring, &good, &good, &(davit_align_pairs_options){.devices = &wrong, .device_count = 1}),
+      DAVIT_UNKNOWN_DEVICE, "-7");
+  REFUSED(align_two(&dear, &good, &good, &(davit_align_pairs_options){.mode = DAVIT_ALIGN_GLOBAL}),
+          "gaps over all of 1 and 1 symbols");
+  REFUSED(davit_align_pairs(&scoring, &good, &good, NULL, NULL, NULL, NULL), "scores and results are NULL");
+  REFUSED(davit_align_pairs(&scoring, &good, &good, scores, NULL, &cigars, NULL), "results is NULL");
+  assert_true(scores[0] == -7 && scores[1] == -7);
+  const davit_align_sequences none = {0};
+  CHECK(davit_align_pairs(&scoring, &none, &none, NULL, NULL, NULL, NULL));
+}
+
+/* ---- failures ---- */
+
+static davit_status story(void *argument) {
+  const problem *p = argument;
+  davit_align_result *results = kept((size_t)p->count * sizeof *results);
+  char *cigars = NULL;
+  const davit_status status =
+      davit_align_pairs(&p->scoring, &p->queries.view, &p->targets.view, NULL, results, &cigars, &p->options);
+  if (status == DAVIT_SUCCESS)
+    assert_int_equal(strlen(cigars + results[0].cigar) > 0, true);
+  else
+    assert_null(cigars);
+  davit_free(cigars);
+  return status;
+}
+
+/* In one block and by a team, side by side, one by one, and plain. */
+CASE(test_failures) {
+  uint64_t random = 36;
+  const davit_align_scoring scoring = protein(11, 1), dear = protein(20000, 1);
+  pair pairs[70];
+  for (int k = 0; k < COUNT(pairs); k++) {
+    pairs[k].q = random_sequence(30 + k % 3, 20, &random);
+    pairs[k].t = relative_of(&pairs[k].q, 20, &random);
+  }
+  pairs[1].t = random_sequence(1500, 20, &random);
+  CHECK(davit_set_threads(2));
+  for (int kind = 0; kind < 4; kind++) {
+    problem p = problem_of(kind < 2 ? &scoring : &dear, kind == 1 ? COUNT(pairs) : 20, pairs,
+                           DAVIT_ALIGN_GLOBAL, kind == 3 ? 9 : 0);
+    fail_everywhere(story, &p);
+  }
+  CHECK(davit_set_threads(0));
+}
