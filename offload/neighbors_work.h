@@ -13,6 +13,10 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
+#ifndef DVT_NEIGHBORS_ITEMS
+#define DVT_NEIGHBORS_ITEMS 16
+#endif
+
 enum {
   THREADS = 256,
   LEAF = 8, /* points of a leaf */
@@ -22,7 +26,7 @@ enum {
   DIGIT_BITS_HOST = 11, /* of a pass of the CPU's sort */
   DIGIT_BITS = 8,       /* of a pass of a GPU's sort */
   DIGITS = 1 << DIGIT_BITS,
-  ITEMS = 16, /* of a thread */
+  ITEMS = DVT_NEIGHBORS_ITEMS, /* of a thread, which a GPU sorts at once */
   TILE = THREADS * ITEMS,
   CHUNK = 512 /* queries that a thread of the CPU takes at once */
 };
@@ -160,10 +164,29 @@ INLINE uint64_t ordered_double(double x) {
   return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
 }
 
+/* ---- what a query has to visit ---- */
+
+/* Bits of the children that are left, for each of up to 16 levels, in registers: the level that comes first on top. */
+typedef struct pile {
+  uint64_t low, high;
+} pile;
+
+INLINE void put_on(pile *p, uint32_t children) {
+  p->high = p->high << FAN | p->low >> (64 - FAN);
+  p->low = p->low << FAN | children;
+}
+
+INLINE uint32_t take_from(pile *p) {
+  const uint32_t children = (uint32_t)p->low & ((1u << FAN) - 1);
+  p->low = p->low >> FAN | p->high << (64 - FAN);
+  p->high >>= FAN;
+  return children;
+}
+
 /* ---- what a query has found ---- */
 
 /* How it is kept: the few nearest in order, more as a heap in their row, a number, or all in a row. */
-typedef enum keep { KEEP_LIST, KEEP_HEAP, KEEP_COUNT, KEEP_ROW } keep;
+typedef enum keeping { KEEP_LIST, KEEP_HEAP, KEEP_COUNT, KEEP_ROW } keeping;
 
 typedef struct query {
   double x, y, z;
@@ -258,7 +281,7 @@ INLINE void insert(query *q, double distance, uint32_t index, int most) {
 #endif
 
 /* A point that counts, or not. `how` and `most` are constants. */
-INLINE void offer(query *q, keep how, int most, double distance, uint32_t index) {
+INLINE void offer(query *q, keeping how, int most, double distance, uint32_t index) {
   if (index == q->self || !comes_before(distance, index, q->farthest, q->last))
     return;
   switch (how) {
