@@ -47,9 +47,9 @@
 
 #include "offload/closest_pair_work.h"
 #include "offload/kernel/instance.h"
-#include "offload/monoid.h"
 #include "offload/runtime/launch.h"
 #include "offload/runtime/space.h"
+#include "offload/scan_here.h"
 #include "ref/ref.h"
 #include "src/base/arithmetic.h"
 #include "src/base/cpu.h"
@@ -135,16 +135,6 @@ static int64_t slots_of(int64_t n) {
   return INT64_C(2) << hash_bits(n);
 }
 
-static const dvt_builtin_scan *scan_of_counts(void) {
-  return &dvt_builtin_scans[DAVIT_SUM][DAVIT_INT32];
-}
-
-/* Of the scan's sums or prefixes. */
-static size_t scan_bytes(int64_t buckets) {
-  return dvt_aligned_up((size_t)dvt_divide_up(buckets, scan_of_counts()->tile) *
-                        scan_of_counts()->slot_bytes);
-}
-
 /* Offsets: state, partials, table, slots of the scan, ranks, records, or what other stages need in their
  * place, and on a GPU the pairs that are collected. */
 typedef struct layout {
@@ -165,7 +155,7 @@ static layout layout_of(const dvt_closest_site *site, dvt_closest_stage last) {
                  samples = (size_t)sample * k->point_bytes +
                            (site->gpu ? 0 : DVT_ALIGNMENT + dvt_ref_closest_scratch(sample));
     l.slots = l.table + dvt_aligned_up((size_t)buckets * sizeof(uint32_t));
-    l.ranks = l.slots + (site->gpu ? 2 * scan_bytes(buckets) : 0);
+    l.ranks = l.slots + (site->gpu ? dvt_scan_bytes(DAVIT_INT32, buckets) : 0);
     l.records = l.ranks + dvt_aligned_up((size_t)n * sizeof(uint16_t));
     records = site->gpu && is_parted(n, k->record_bytes)
                   ? parting_bytes(n)
@@ -222,43 +212,6 @@ davit_status dvt_closest_fit(dvt_stream *stream, davit_type type, int dim, dvt_k
   return dvt_launch_fit_of(kind_of(&site)->step[SEARCH_DENSE].kernel, stream, THREADS, 0, fit);
 }
 
-/* Every byte of the words gets the value. */
-static davit_status fill_words(const dvt_closest_site *site, uint32_t *words, int64_t count, uint8_t value) {
-  const size_t bytes = (size_t)count * sizeof *words;
-  if (site->stream)
-    return dvt_stream_fill(site->stream, words, value, bytes);
-  if (site->gpu)
-    return dvt_space_fill(words, site->device, value, bytes);
-#pragma omp parallel for num_threads(site->threads) schedule(static)
-  for (int64_t i = 0; i < count; i++)
-    words[i] = value * UINT32_C(0x01010101);
-  return DAVIT_SUCCESS;
-}
-
-/* The counts in the table become the ends of the buckets. */
-static davit_status scan_counts(const dvt_closest_site *site, uint32_t *table, int64_t buckets, char *slots) {
-  enum { ALIGNED = 2 };
-  const dvt_builtin_scan *counts = scan_of_counts();
-  const size_t bytes = scan_bytes(buckets);
-  if (site->gpu)
-    DVT_TRY(fill_words(site, (uint32_t *)(void *)slots, (int64_t)(2 * bytes / sizeof(uint32_t)), 0));
-  if (site->stream)
-    return dvt_launch(counts->kernel, site->stream, dvt_divide_up(buckets, counts->tile) + 1, counts->threads,
-                      0,
-                      DVT_ARGUMENTS(buckets, table, NULL, slots, slots + bytes, NULL, NULL, table, ALIGNED));
-  const davit_monoid_task task = {.device = site->device,
-                                  .gpu = site->gpu,
-                                  .threads = site->threads,
-                                  .n = buckets,
-                                  .x = table,
-                                  .y = table,
-                                  .sums = (uint64_t *)(void *)slots,
-                                  .prefixes = (uint64_t *)(void *)(slots + bytes),
-                                  .modes = ALIGNED};
-  counts->scan(&task);
-  return DAVIT_SUCCESS;
-}
-
 /* ---- stages ---- */
 
 enum { PROBED = 1 << 14 };
@@ -267,7 +220,7 @@ static davit_status place_records(const dvt_closest_site *site, work w) {
   const bool slab = site->parts > 1;
   if (!site->gpu || !is_parted(w.n, kind_of(site)->record_bytes))
     return run_step(site, slab ? PLACE_SLAB : PLACE, w);
-  DVT_TRY(fill_words(site, parting_of(w.records, w.n, w.n).cursors[0], 2 * PARTS, 0));
+  DVT_TRY(dvt_fill_words(site, parting_of(w.records, w.n, w.n).cursors[0], 2 * PARTS, 0));
   DVT_TRY(run_step(site, slab ? PART_MEMBERS : PART_POINTS, w));
   DVT_TRY(run_step(site, PART_RECORDS, w));
   return run_step(site, SETTLE, w);
@@ -296,11 +249,11 @@ static davit_status search_grid(const dvt_closest_site *site, work w, char *slot
   const int64_t buckets = site->gpu ? most_buckets(w.n, hashed) : w.s->grid.buckets;
   if (site->parts > 1)
     DVT_TRY(run_step(site, SELECT, w));
-  DVT_TRY(fill_words(site, w.table, buckets, 0));
+  DVT_TRY(dvt_fill_words(site, w.table, buckets, 0));
   DVT_TRY(count_points(site, &w));
   if (!site->gpu && dvt_closest_is_crowded(w.s))
     return DAVIT_SUCCESS;
-  DVT_TRY(scan_counts(site, w.table, buckets, slots));
+  DVT_TRY(dvt_scan_here(site, DAVIT_INT32, w.table, buckets, slots));
   DVT_TRY(place_records(site, w));
   return run_step(site, search, w);
 }
@@ -348,7 +301,7 @@ static davit_status search_stage(const dvt_closest_site *site, dvt_closest_stage
     w.partials = site->gpu ? memory + l.pairs : (char *)s->pairs;
     return search_grid(site, w, memory + l.slots, COLLECT);
   default:
-    DVT_TRY(fill_words(site, w.table, s->slots, 0xff));
+    DVT_TRY(dvt_fill_words(site, w.table, s->slots, 0xff));
     DVT_TRY(run_step(site, INSERT, w));
     return run_step(site, EQUAL, w);
   }

@@ -18,6 +18,7 @@
 #include <davit/level3.h>
 #include <davit/memory.h>
 #include <davit/monoid.h>
+#include <davit/neighbors.h>
 #include <davit/norm.h>
 #include <davit/occupancy.h>
 #include <davit/operator.h>

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One pass of the sort of keys and numbers: by one digit of the keys; those with equal digits stay in their order. On
+ * the CPU a thread counts and moves a part of the keys. On a GPU a team takes TILE keys: a warp counts 32 at a time and
+ * so knows the rank of each key among the team's keys with its digit; the scan of the counts of all teams, digit after
+ * digit, says where they go. */
+#ifndef DAVIT_OFFLOAD_NEIGHBORS_SORT_H
+#define DAVIT_OFFLOAD_NEIGHBORS_SORT_H
+
+#include "offload/neighbors_work.h"
+#include "offload/scan_here.h"
+
+static int64_t tiles_of(int64_t count) {
+  return dvt_divide_up(count, TILE);
+}
+
+/* ---- on the CPU ---- */
+
+typedef struct pass {
+  const uint64_t *key;
+  const uint32_t *index;
+  uint64_t *to_key;
+  uint32_t *to_index;
+  int64_t count;
+  uint32_t *counts; /* of each thread */
+  int shift;
+} pass;
+
+INLINE uint32_t digit_of(uint64_t key, int shift) {
+  return (uint32_t)(key >> shift) & ((1u << DIGIT_BITS_HOST) - 1);
+}
+
+/* The counts become the places of each thread's first keys. */
+static void place_digits(uint32_t *counts, int threads) {
+  uint32_t sum = 0;
+  for (int digit = 0; digit < 1 << DIGIT_BITS_HOST; digit++)
+    for (int thread = 0; thread < threads; thread++) {
+      uint32_t *at = &counts[(thread << DIGIT_BITS_HOST) + digit], here = *at;
+      *at = sum;
+      sum += here;
+    }
+}
+
+/* In each thread of a team: keys keep their order among equal digits. */
+static void sort_part(const pass *p) {
+  const int thread = omp_get_thread_num(), threads = omp_get_num_threads();
+  const int64_t begin = p->count / threads * thread + p->count % threads * thread / threads,
+                end = p->count / threads * (thread + 1) + p->count % threads * (thread + 1) / threads;
+  uint32_t *own = p->counts + ((size_t)thread << DIGIT_BITS_HOST);
+  memset(own, 0, sizeof *own << DIGIT_BITS_HOST);
+  for (int64_t i = begin; i < end; i++)
+    own[digit_of(p->key[i], p->shift)]++;
+#pragma omp barrier
+#pragma omp single
+  place_digits(p->counts, threads);
+  for (int64_t i = begin; i < end; i++) {
+    const uint32_t to = own[digit_of(p->key[i], p->shift)]++;
+    p->to_key[to] = p->key[i];
+    p->to_index[to] = p->index[i];
+  }
+}
+
+static void sort_digit_here(const work *w, int threads, int shift) {
+  const order *o = &w->order;
+  const int64_t from = w->sorted;
+  const pass p = {o->key[from], o->index[from], o->key[1 - from], o->index[1 - from], o->count,
+                  w->counts,    shift};
+#pragma omp parallel num_threads(threads)
+  sort_part(&p);
+}
+
+/* ---- on a GPU ---- */
+
+#ifdef DVT_GPU
+enum { WARPS = THREADS / 32 };
+
+INLINE uint32_t gpu_digit(uint64_t key, int64_t shift) {
+  return (uint32_t)(key >> shift) & (DIGITS - 1);
+}
+
+/* The place of the thread's item in the order. */
+INLINE int64_t item_of(int64_t tile, int e) {
+  return tile * TILE + (int64_t)(dvt_thread() / 32) * 32 * ITEMS + e * 32 + dvt_lane_number();
+}
+
+/* Adds the warp's digits to its counts. The rank of the lane's digit among equal ones. */
+INLINE uint32_t rank_of(DVT_TEAM uint32_t *counts, uint32_t digit, bool valid) {
+  uint32_t same = dvt_ballot(valid);
+#pragma unroll
+  for (int bit = 0; bit < DIGIT_BITS; bit++) {
+    const bool set = digit >> bit & 1;
+    const uint32_t sets = dvt_ballot(set);
+    same &= set ? sets : ~sets;
+  }
+  const uint32_t before = same & ((1u << dvt_lane_number()) - 1), counted = counts[digit];
+  dvt_barrier_warp();
+  if (valid && before == 0)
+    counts[digit] = counted + (uint32_t)__builtin_popcount(same);
+  dvt_barrier_warp();
+  return counted + (uint32_t)__builtin_popcount(before);
+}
+
+/* Of the team's tile, for each warp and digit; the ranks of the thread's items. */
+INLINE void count_tile(const work *w, DVT_TEAM uint32_t (*counts)[DIGITS], int64_t from, int64_t shift,
+                       int64_t tile, uint32_t rank[ITEMS]) {
+  const order *o = &w->order;
+  dvt_barrier();
+  for (int warp = 0; warp < WARPS; warp++)
+    counts[warp][dvt_thread()] = 0;
+  dvt_barrier();
+#pragma unroll
+  for (int e = 0; e < ITEMS; e++) {
+    const int64_t i = item_of(tile, e);
+    const bool valid = i < o->count;
+    rank[e] = rank_of(counts[dvt_thread() / 32], valid ? gpu_digit(o->key[from][i], shift) : 0, valid);
+  }
+  dvt_barrier();
+}
+
+INLINE void count_digits_body(work *w, int64_t from, int64_t shift) {
+  DVT_SHARED uint32_t counts[WARPS][DIGITS];
+  const int64_t tiles = (w->order.count + TILE - 1) / TILE;
+  for (int64_t tile = dvt_team(); tile < tiles; tile += dvt_teams()) {
+    uint32_t rank[ITEMS], sum = 0;
+    count_tile(w, counts, from, shift, tile, rank);
+    for (int warp = 0; warp < WARPS; warp++)
+      sum += counts[warp][dvt_thread()];
+    w->counts[dvt_thread() * tiles + tile] = sum;
+  }
+}
+
+INLINE void move_digits_body(work *w, int64_t from, int64_t shift) {
+  DVT_SHARED uint32_t counts[WARPS][DIGITS];
+  const order *o = &w->order;
+  const int64_t tiles = (o->count + TILE - 1) / TILE;
+  for (int64_t tile = dvt_team(); tile < tiles; tile += dvt_teams()) {
+    uint32_t rank[ITEMS];
+    count_tile(w, counts, from, shift, tile, rank);
+    const int64_t at = dvt_thread() * tiles + tile;
+    uint32_t to = at > 0 ? w->counts[at - 1] : 0;
+    for (int warp = 0; warp < WARPS; warp++) {
+      const uint32_t here = counts[warp][dvt_thread()];
+      counts[warp][dvt_thread()] = to;
+      to += here;
+    }
+    dvt_barrier();
+#pragma unroll
+    for (int e = 0; e < ITEMS; e++) {
+      const int64_t i = item_of(tile, e);
+      if (i >= o->count)
+        continue;
+      const uint64_t key = o->key[from][i];
+      const uint32_t place = counts[dvt_thread() / 32][gpu_digit(key, shift)] + rank[e];
+      o->key[1 - from][place] = key;
+      o->index[1 - from][place] = o->index[from][i];
+    }
+  }
+}
+#endif
+
+DVT_REGION(neighbors_count_digits, count_digits_body, THREADS, (w), (work * w, int64_t from, int64_t shift),
+           w, from, shift)
+DVT_REGION(neighbors_move_digits, move_digits_body, THREADS, (w), (work * w, int64_t from, int64_t shift), w,
+           from, shift)
+
+/* `used` is the GPU's. */
+static davit_status sort_digit_there(const dvt_closest_site *site, work *used, int64_t count,
+                                     uint32_t *counts, char *slots, int64_t from, int64_t shift) {
+  const int teams = (int)dvt_at_most(tiles_of(count), site->teams);
+  DVT_RUN(site, neighbors_count_digits, teams, THREADS, used, from, shift);
+  DVT_TRY(dvt_scan_here(site, DAVIT_INT32, counts, tiles_of(count) * DIGITS, slots));
+  DVT_RUN(site, neighbors_move_digits, teams, THREADS, used, from, shift);
+  return DAVIT_SUCCESS;
+}
+
+#endif
