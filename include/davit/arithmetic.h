@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In which arithmetic products and solutions are computed. */
+/* The arithmetic in which products and solutions are computed. */
 #ifndef DAVIT_ARITHMETIC_H
 #define DAVIT_ARITHMETIC_H
 
-/* NATIVE: in the type of the operands. MIXED, of posv and gesv of d and z alone: factor in a shorter type, and refine
- * the solution in the operands' own until its backward error is what the native solution's is; where that does not
- * converge, or is not faster, the native form is computed. EXACT, of gemm, symm, hemm, syrk and herk: by exact sums of
- * integers, docs/exact.md. */
+/* NATIVE: in the type of the operands. MIXED, only for posv and gesv in d and z: factors in a shorter type, and refines
+ * the solution in the operands' own type until its backward error is that of a native solution; if that does not
+ * converge, or is not faster, the native form is computed. EXACT, for gemm, symm, hemm, syrk and herk: by exact sums of
+ * integers (docs/exact.md). */
 typedef enum davit_arithmetic {
   DAVIT_ARITHMETIC_NATIVE = 0,
   DAVIT_ARITHMETIC_MIXED,

@@ -9,11 +9,11 @@
  *   C_ij   = op(D)_ij - mean_j                        once for each element
  *   S      = Cᵀ C / divisor                           cols × cols, symmetric exactly
  *
- * The default divisors are those of statistics, rows and rows - 1; PolyBench has 3214212.01 and 1. A
- * divisor that is NaN is refused, and one whose reciprocal overflows in the type (below about 2^-1024 for
- * double, 2^-128 for float). type is DAVIT_DOUBLE or DAVIT_FLOAT. A NaN in a column of op(D) makes its
- * mean NaN, and its row and column of S, and nothing else. Cost: reads D twice; rows cols (cols + 1) flops
- * for the product, by cuBLAS syrk on NVIDIA devices and by BLIS on the CPU. Thread safety: any thread. */
+ * The default divisors are those of statistics, rows and rows - 1; PolyBench has 3214212.01 and 1. A divisor is refused
+ * if it is NaN, or if its reciprocal overflows in the type (below about 2^-1024 for double, 2^-128 for float). type is
+ * DAVIT_DOUBLE or DAVIT_FLOAT. A NaN in a column of op(D) makes only its mean, and its row and column of S, NaN. Cost:
+ * reads D twice; rows cols (cols + 1) flops for the product, by cuBLAS syrk on NVIDIA devices and by BLIS on the CPU.
+ * Thread safety: any thread. */
 #ifndef DAVIT_COVARIANCE_H
 #define DAVIT_COVARIANCE_H
 
@@ -39,9 +39,9 @@ typedef struct davit_covariance_options {
   uint64_t reserved[4]; /* 0 */
 } davit_covariance_options;
 
-/* Outputs: mean, cols elements, may be NULL; centred, op(C) of D's shape with ldc, may be NULL, or D
- * itself (ldc = ldd); S. They must not overlap otherwise. The plain form takes memory anywhere and spreads
- * the columns of S over the devices; GPUs that would all have to fetch a D of few columns leave it to the first. */
+/* Outputs: mean, cols elements, may be NULL; centred, op(C) of D's shape with ldc, may be NULL, or D itself (ldc =
+ * ldd); S. They must not overlap otherwise. The plain form takes memory anywhere and spreads the columns of S over the
+ * devices; if every GPU would have to fetch a D of few columns, only the first one computes. */
 DAVIT_API davit_status davit_covariance(davit_type type, char trans, int64_t rows, int64_t cols,
                                         const void *d, int64_t ldd, void *mean, void *centred, int64_t ldc,
                                         void *s, int64_t lds, const davit_covariance_options *options);
@@ -50,7 +50,7 @@ DAVIT_API davit_status davit_queue_covariance(davit_queue *queue, davit_type typ
                                               void *centred, int64_t ldc, void *s, int64_t lds,
                                               const davit_covariance_options *options);
 
-/* Where S_ij, 0 <= i < j < cols, stands in the packed form. */
+/* The index of S_ij, 0 <= i < j < cols, in the packed form. */
 static inline int64_t davit_covariance_packed_index(int64_t cols, int64_t i, int64_t j) {
   return i * cols - i * (i + 1) / 2 + j - i - 1;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Devices: kind, name, memory, links.
  *
- * Devices are numbered 0 … count-1 in the OpenMP runtime's order. DAVIT_HOST is the CPU that runs the
- * program. DAVIT_CURRENT is accepted wherever a device is, and means the calling thread's current device.
- * A host-offload device is the CPU too, reached through the offload runtime: a machine without
- * accelerators has several of them, and all multi-device code runs on them. They are left out where the
- * OpenMP runtime cannot unpack their code in /tmp; naming one is DAVIT_UNSUPPORTED, with the reason.
+ * Devices are numbered 0 … count-1 in the OpenMP runtime's order. DAVIT_HOST is the CPU that runs the program.
+ * DAVIT_CURRENT is accepted wherever a device is, and means the calling thread's current device. A host-offload device
+ * is the CPU too, reached through the offload runtime: a machine without accelerators has several of them, and all
+ * multi-device code runs on them. They are left out if the OpenMP runtime cannot unpack their code in /tmp; naming one
+ * then returns DAVIT_UNSUPPORTED, with the reason.
  *
  * The first call of any davit function starts the library; there is nothing to initialise.
  * Thread safety: any thread may call any function. */
@@ -70,14 +70,13 @@ DAVIT_API davit_status davit_device_link(int from, int to, davit_link_kind *link
 DAVIT_API davit_status davit_device_select(int device);
 DAVIT_API davit_status davit_device_current(int *device);
 
-/* Waits until every queue of `device` (DAVIT_HOST allowed) has finished what was enqueued before the call,
- * and returns the first error of that work. It does not wait for work outside davit's queues. Queues may
- * be created and destroyed meanwhile, also by that work. From within a queue of `device` the call is
- * DAVIT_WOULD_DEADLOCK. */
+/* Waits until every queue of `device` (DAVIT_HOST allowed) has finished what was enqueued before the call, and returns
+ * the first error of that work. It does not wait for work outside davit's queues. Queues may be created and destroyed
+ * meanwhile, even by that work. From within a queue of `device` the call returns DAVIT_WOULD_DEADLOCK. */
 DAVIT_API davit_status davit_device_synchronize(int device);
 
-/* Like davit_device_synchronize() but never waits: an error that has already surfaced, else success. The
- * error stays to be reported by the next synchronisation. */
+/* Like davit_device_synchronize() but never waits: an error that has already surfaced, else success. The next
+ * synchronisation still reports the error. */
 DAVIT_API davit_status davit_device_check(int device);
 
 /* The devices that work is spread over when options name none: all GPUs, or the host-offload devices where
@@ -85,20 +84,20 @@ DAVIT_API davit_status davit_device_check(int device);
  * (NULL allowed with capacity 0) and their full number to `count`. */
 DAVIT_API davit_status davit_device_defaults(int capacity, int *devices, int *count);
 
-/* How many host threads all of davit may compute on at the same time, in all calls together, from now on;
- * BLIS' threads are among them. Work beyond that waits for its turn. Threads that only wait, enqueue or copy,
- * and those on which host functions and regions run, are not counted. At most 1024; 0 means the default:
- * DAVIT_THREADS in the environment, else the first number of OMP_NUM_THREADS, else one for each processor
- * that the process may run on, within the CPU quota of its control group. */
+/* Sets how many host threads davit may compute on at the same time, in all calls together, BLIS' threads included. Work
+ * beyond that waits for its turn. Threads that only wait, enqueue or copy, and those on which host functions and
+ * regions run, are not counted. At most 1024; 0 means the default: DAVIT_THREADS in the environment, else the first
+ * number of OMP_NUM_THREADS, else one for each processor that the process may run on, within the CPU quota of its
+ * control group. */
 DAVIT_API davit_status davit_set_threads(int threads);
 
-/* The back end that carries out the commands of queues: "openmp"; "threads" if DAVIT_BACKEND names it or
- * OpenMP has one thread only (OMP_THREAD_LIMIT=1); "none" before the first call of another function. */
+/* The back end that executes the commands of queues: "openmp"; "threads" if DAVIT_BACKEND names it or OpenMP has one
+ * thread only (OMP_THREAD_LIMIT=1); "none" before the first call of another function. */
 DAVIT_API const char *davit_backend_string(void);
 
-/* Finishes all queues' work, stops the library's threads and frees its pooled memory. Needed only by
- * programs that must end with nothing allocated. No other davit call may run at the same time; a later
- * call starts the library again. Destroy queues and events before. */
+/* Finishes all queues' work, stops the library's threads and frees its pooled memory. Needed only by programs that must
+ * end with nothing allocated. No other davit call may run at the same time; a later call starts the library again.
+ * Destroy queues and events first. */
 DAVIT_API davit_status davit_finalize(void);
 
 #ifdef __cplusplus

@@ -7,8 +7,8 @@
  * less). These are 31 values. 31 more are their change: 0.375 times (the next frame's value - this frame's
  * value), 0 in the last frame.
  *
- * Source: ISO/IEC 15938-4, AudioSpectrumEnvelope; docs/features.md has the parameters. Cost: one real
- * transform of `frame` samples a frame. Thread safety: any thread. */
+ * Source: ISO/IEC 15938-4, AudioSpectrumEnvelope; docs/features.md has the parameters. Cost: one real transform of
+ * `frame` samples for each frame. Thread safety: any thread. */
 #ifndef DAVIT_FEATURES_H
 #define DAVIT_FEATURES_H
 
@@ -40,10 +40,10 @@ typedef struct davit_features_options {
   uint64_t reserved[4]; /* 0 */
 } davit_features_options;
 
-/* Computes the features of `count` samples of one channel: features[(count / frame) * DAVIT_FEATURES_WIDTH],
- * frame after frame, first the bands, then their changes. Host memory; runs on the host's threads. A sample
- * that is not finite, or beyond ±2^63, so that its square is no float, is DAVIT_INVALID_ARGUMENT, and the
- * sentence names it. */
+/* Computes the features of `count` samples of one channel: features[(count / frame) * DAVIT_FEATURES_WIDTH], frame
+ * after frame, first the bands, then their changes. Host memory; runs on the host's threads. If a sample is not finite,
+ * or beyond ±2^63, so that its square does not fit into a float, the call returns DAVIT_INVALID_ARGUMENT, and the
+ * sentence names the sample. */
 DAVIT_API davit_status davit_features(int64_t count, const float *samples, float *features,
                                       const davit_features_options *options);
 

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Level 3 of BLAS: products and solutions of matrices, in the types d (double), s (float), z
- * (davit_complex_double) and c (davit_complex_float).
+/* Level 3 of BLAS: matrix products and triangular solves, in the types d (double), s (float), z (davit_complex_double)
+ * and c (davit_complex_float).
  *
- * Reference BLAS semantics, column-major. The plain form takes operands in any memory (pageable, pinned, any
- * device, mixed), spreads the work over several devices and returns when the result is there. The queue form
- * enqueues on the queue's device and returns, so that calls compose: the next one on the queue uses the
- * result without a wait of the host, and davit_event_record() gives an event for others. Its operands must be
- * memory that the device reaches, and stay valid until the command has run. NVIDIA devices run cuBLAS, the
- * CPU and host-offload devices BLIS, other devices target regions of davit.
+ * Reference BLAS semantics, column-major. The plain form takes operands in any memory (pageable, pinned, any device,
+ * mixed), spreads the work over several devices and returns when the result is there. The queue form enqueues on the
+ * queue's device and returns, so that calls can be chained: the next one on the queue uses the result without the host
+ * waiting, and davit_event_record() gives an event for which other queues can wait. Its operands must be memory that
+ * the device reaches, and stay valid until the command has run. NVIDIA devices run cuBLAS, the CPU and host-offload
+ * devices BLIS, other devices target regions of davit.
  * Thread safety: any thread, any number of calls at the same time on distinct outputs.
  *
- * For all routines: letters may be lower case. The leading dimension of a matrix is at least its rows as
- * stored. alpha = 0, or k = 0 where the sums run over k, does not read the input matrices; beta = 0 does not
- * read C. Otherwise NaN and infinities propagate. A beta that is NaN, or has a NaN part, makes every element NaN that
- * is written; so does such an alpha, except for k = 0. What is written must not overlap an input; its bytes beyond
- * the rows, and the half of a symmetric, hermitian or triangular matrix that `uplo` does not name, stay untouched
- * and unread. An infinity in an input leaves elements alone that do not depend on it (cuBLAS does not promise this of
- * its trmm). Operands may be larger than device memory. The same call on the same devices with the same number of
- * threads gives the same bits.
+ * For all routines: letters may be lower case. The leading dimension of a matrix is at least its rows as stored. alpha
+ * = 0, or k = 0 where the sums run over k, does not read the input matrices; beta = 0 does not read C. Otherwise NaN
+ * and infinities propagate. If beta is NaN, or has a NaN part, every element that is written becomes NaN; the same
+ * holds for alpha, except for k = 0. An output must not overlap an input. An output's bytes beyond its rows, and the
+ * half of a symmetric, hermitian or triangular matrix that `uplo` does not name, are neither read nor written. An
+ * infinity in an input does not affect elements that do not depend on it (cuBLAS does not promise this of its trmm).
+ * Operands may be larger than device memory. The same call on the same devices with the same number of threads gives
+ * the same bits.
  *
- * Row-major: a C array x[rows][cols] is the transpose of a column-major cols × rows matrix. For C = A B with
- * a[m][k], b[k][n], c[m][n] exchange the operands: davit_dgemm('N', 'N', n, m, k, alpha, b, n, a, k, beta, c,
- * n, options), because the transpose of a product is the product of the transposes in reverse order. What to
- * pass to the others stands with each. */
+ * Row-major: a C array x[rows][cols] is the transpose of a column-major cols × rows matrix. For C = A B with a[m][k],
+ * b[k][n], c[m][n] exchange the operands: davit_dgemm('N', 'N', n, m, k, alpha, b, n, a, k, beta, c, n, options),
+ * because the transpose of a product is the product of the transposes in reverse order. The comment of each other
+ * routine says what to pass. */
 #ifndef DAVIT_LEVEL3_H
 #define DAVIT_LEVEL3_H
 
@@ -38,16 +38,16 @@ extern "C" {
 typedef struct davit_level3_report davit_level3_report;
 typedef struct davit_level3_explanation davit_level3_explanation;
 
-/* `done` of `all` products of tiles are computed. Called by any thread, one call at a time, `done` from 1 to
- * `all` in turn, and no more once the davit call has returned. It delays the work, so it should be short, and
- * must call nothing of davit or of a device's runtime; and it must return. */
+/* `done` of `all` products of tiles are computed. Called by any thread, one call at a time, `done` from 1 to `all` in
+ * turn, and never after the davit call has returned. It delays the work, so it should be short. It must not call davit
+ * or a device's runtime, and it must return. */
 typedef void (*davit_level3_progress)(void *context, int64_t done, int64_t all);
 
 /* Several processes that compute parts of the same product, each by a call of its own with the same type, k, alpha and
- * beta. With EXACT they choose as one process would that computes the whole, so the parts have its bits. */
+ * beta. With EXACT they choose as one process that computes the whole would, so the parts have the same bits. */
 typedef struct davit_level3_processes {
   /* Replaces the values by their maxima over all processes. Called by the thread of the davit call, equally often in
-   * all of them, whatever happens; it must return. */
+   * every process, whatever happens; it must return. */
   void (*maxima)(void *context, int count, double *values);
   void *context;
 } davit_level3_processes;
@@ -56,20 +56,20 @@ typedef struct davit_level3_options {
   const int *devices; /* device numbers, DAVIT_HOST allowed; NULL: davit_device_defaults() */
   int device_count;   /* 0 with devices = NULL */
   bool mapped;        /* operands are mapped by OpenMP: docs/openmp.md */
-  /* The queue form reads none of the members below; they must be 0 there. */
+  /* Of the members below the queue form reads `arithmetic`, `moduli` and `exact_bits`; the others must be 0 there. */
   int64_t tile;         /* rows and columns of a tile; 0: chosen from the shape and the devices */
   size_t cache_bytes;   /* maximum memory to use on each device; 0: 80 % of what is free, 1 GiB where that is
-                           unknown, and less if the device refuses to give as much */
+                           unknown, and less if the device refuses that much */
   bool separate_memory; /* treat host-offload devices as if they had memory of their own, as GPUs have */
   davit_level3_report *report;           /* filled on success, `written` always; NULL: not wanted */
-  davit_level3_explanation *explanation; /* why it was done so; filled on success; NULL: not wanted */
+  davit_level3_explanation *explanation; /* why this way was chosen; filled on success; NULL: not wanted */
   davit_level3_progress progress;        /* called as products finish; NULL: not wanted */
   void *progress_context;                /* for `progress` */
-  int predict_threads; /* > 0: nothing is computed; the explanation says how long it would take, and how long BLIS
-                           would on so many threads of the host */
-  davit_arithmetic arithmetic; /* NATIVE, or EXACT where there is that and it is faster (docs/exact.md) */
-  int moduli; /* with EXACT: at least so many, and numbers that fit are rounded like others; 0: as needed */
-  bool exact_bits; /* with EXACT: also where it is slower, for the same bits everywhere */
+  int predict_threads; /* > 0: nothing is computed; the explanation says how long the call would take, and how long
+                           BLIS would on this many host threads */
+  davit_arithmetic arithmetic; /* NATIVE, or EXACT where it exists and is faster (docs/exact.md) */
+  int moduli; /* with EXACT: at least this many, and numbers that fit are rounded like others; 0: as needed */
+  bool exact_bits; /* with EXACT: even where it is slower, for the same bits everywhere */
   const davit_level3_processes
       *processes;       /* with EXACT: who computes the other parts; NULL: there are none */
   uint64_t reserved[1]; /* 0 */
@@ -78,8 +78,8 @@ typedef struct davit_level3_options {
 /* What a call was predicted to take, in seconds, and what else was considered. */
 struct davit_level3_explanation {
   double seconds;                       /* of what was done */
-  double arithmetic, load, peer, store; /* for which the busiest device does that; they overlap */
-  double floor_arithmetic, floor_link;  /* no choice is faster on the devices used */
+  double arithmetic, load, peer, store; /* how long the busiest device does each; they overlap */
+  double floor_arithmetic, floor_link;  /* on the devices used no choice is faster */
   int count;                            /* of choices; 0: the whole on one device, without tiles */
   struct {
     int grid_m, grid_n, grid_k;     /* devices: rows and columns of blocks of C, and parts of k */
@@ -90,8 +90,8 @@ struct davit_level3_explanation {
   uint64_t reserved[3]; /* 0 */
 };
 
-/* What a call did. Bytes are sums over all devices. Where there were no tiles, the lengths of tiles are those of the
- * whole, and there is one product. After a failure `written` alone is set: where it is false the output is as it was,
+/* What a call did. Bytes are sums over all devices. If there were no tiles, the lengths of tiles are those of the whole
+ * product, and there is one product. After a failure only `written` is set: if it is false, the output is unchanged,
  * and the call can be repeated elsewhere. */
 struct davit_level3_report {
   double seconds;
@@ -109,7 +109,8 @@ struct davit_level3_report {
   } devices[16];                  /* the first device_count are filled */
   int64_t tile_m, tile_n, tile_k; /* maximum lengths of tiles: of C's rows and columns, and of k */
   bool written;                   /* the output may have been written */
-  /* With EXACT: what was done, in how many moduli, and why not, a sentence that stays; NULL: it was. */
+  /* With EXACT: what was computed, with how many moduli, and if natively, why: a sentence that stays valid; else
+   * NULL. */
   davit_arithmetic arithmetic;
   int moduli;
   const char *why_native;
@@ -135,17 +136,17 @@ typedef struct davit_level3_measure_options {
   uint64_t reserved[4]; /* 0 */
 } davit_level3_measure_options;
 
-/* Measures the figures of the host and of the NVIDIA devices among these, one of each kind, and sets them
- * in the tuning table (davit/tuning.h); davit_tuning_save() writes them to a file. Takes some seconds, 2
- * GiB of each device's memory and 1 GiB of the host's, and needs machines without other load. Calls that
- * run meanwhile use the old figures or the new ones. */
+/* Measures the figures of the host and of the NVIDIA devices among these, one of each kind, and sets them in the tuning
+ * table (davit/tuning.h); davit_tuning_save() writes them to a file. Takes some seconds, 2 GiB of each device's memory
+ * and 1 GiB of the host's, and needs a machine without other load. Calls that run meanwhile use the old figures or the
+ * new ones. */
 DAVIT_API davit_status davit_level3_measure(const davit_level3_measure_options *options);
 
-/* C = alpha op(A) op(B) + beta C. op(A) is m × k, op(B) k × n, C m × n; op is the matrix ('N'), its transpose
- * ('T') or its conjugate transpose ('C'). Where a factor is 0 and counts, 0 times an infinity is NaN on every
- * device. Accuracy: the bound of a conventional product; a tile's products are summed in ascending k.
- * Algorithm: each device gets blocks of tiles of C; a tile of A or B is fetched once from the host and copied
- * on between devices (docs/gemm.md). */
+/* C = alpha op(A) op(B) + beta C. op(A) is m × k, op(B) k × n, C m × n; op is the matrix ('N'), its transpose ('T') or
+ * its conjugate transpose ('C'). A 0 in one operand times an infinity in the other is NaN on every device. Accuracy:
+ * the bound of a conventional product; a tile's products are summed in ascending k.
+ * Algorithm: each device gets blocks of tiles of C; a tile of A or B is fetched once from the host and then copied
+ * between devices (docs/gemm.md). */
 DAVIT_API davit_status davit_dgemm(char transa, char transb, int64_t m, int64_t n, int64_t k, double alpha,
                                    const double *a, int64_t lda, const double *b, int64_t ldb, double beta,
                                    double *c, int64_t ldc, const davit_level3_options *options);
@@ -215,7 +216,7 @@ DAVIT_API davit_status davit_queue_csymm(davit_queue *queue, char side, char upl
                                          davit_complex_float *c, int64_t ldc,
                                          const davit_level3_options *options);
 
-/* The same of a hermitian A, the imaginary parts of whose diagonal count as 0. Row-major: as symm. */
+/* The same for a hermitian A; the imaginary parts of its diagonal count as 0. Row-major: as symm. */
 DAVIT_API davit_status davit_zhemm(char side, char uplo, int64_t m, int64_t n, davit_complex_double alpha,
                                    const davit_complex_double *a, int64_t lda, const davit_complex_double *b,
                                    int64_t ldb, davit_complex_double beta, davit_complex_double *c,
@@ -339,10 +340,9 @@ DAVIT_API davit_status davit_queue_cher2k(davit_queue *queue, char uplo, char tr
                                           davit_complex_float *c, int64_t ldc,
                                           const davit_level3_options *options);
 
-/* B = alpha op(A) B (side 'L') or alpha B op(A) ('R'). B is m × n; A is triangular, m × m or n × n: only its
- * triangle `uplo` is read, and of that not the diagonal if diag is 'U': it counts as ones; 'N' reads it.
- * alpha = 0 makes B 0 without reading A or B. Row-major: exchange m and n, 'L' and 'R' of side, and 'U' and
- * 'L' of uplo. */
+/* B = alpha op(A) B (side 'L') or alpha B op(A) ('R'). B is m × n; A is triangular, m × m or n × n: only its triangle
+ * `uplo` is read. With diag = 'U' its diagonal is not read either, and counts as ones; 'N' reads it. alpha = 0 makes B
+ * 0 without reading A or B. Row-major: exchange m and n, 'L' and 'R' of side, and 'U' and 'L' of uplo. */
 DAVIT_API davit_status davit_dtrmm(char side, char uplo, char transa, char diag, int64_t m, int64_t n,
                                    double alpha, const double *a, int64_t lda, double *b, int64_t ldb,
                                    const davit_level3_options *options);
@@ -370,9 +370,9 @@ DAVIT_API davit_status davit_queue_ctrmm(davit_queue *queue, char side, char upl
                                          const davit_complex_float *a, int64_t lda, davit_complex_float *b,
                                          int64_t ldb, const davit_level3_options *options);
 
-/* Solves op(A) X = alpha B (side 'L') or X op(A) = alpha B ('R') for X, which replaces B; otherwise as trmm.
- * A is not tested for being singular: division by a zero on the diagonal gives infinities and NaN. NVIDIA devices may
- * multiply by the reciprocals of the diagonal, which are infinite for subnormal numbers. */
+/* Solves op(A) X = alpha B (side 'L') or X op(A) = alpha B ('R') for X, which replaces B; otherwise as trmm. A is not
+ * tested for singularity: division by a zero on the diagonal gives infinities and NaN. NVIDIA devices may multiply by
+ * the reciprocals of the diagonal, which are infinite for subnormal numbers. */
 DAVIT_API davit_status davit_dtrsm(char side, char uplo, char transa, char diag, int64_t m, int64_t n,
                                    double alpha, const double *a, int64_t lda, double *b, int64_t ldb,
                                    const davit_level3_options *options);

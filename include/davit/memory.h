@@ -22,9 +22,9 @@ extern "C" {
 
 enum { DAVIT_PINNED = -2, DAVIT_PAGEABLE = -3 };
 
-/* Allocates `bytes` (aligned to 256 at least) at `place`; 0 bytes give NULL. The memory is not
- * initialised. Freed blocks are kept and given out again, so that allocating and freeing wait for no
- * device; davit_memory_trim() gives them back to the system. Owned by the caller until davit_free(). */
+/* Allocates `bytes` (aligned to 256 at least) at `place`; 0 bytes give NULL. The memory is not initialised. Freed
+ * blocks are kept and given out again, so that allocating and freeing do not wait for a device; davit_memory_trim()
+ * gives them back to the system. Owned by the caller until davit_free(). */
 DAVIT_API davit_status davit_malloc(size_t bytes, int place, void **pointer);
 
 /* Frees memory of davit_malloc() and davit_memory_import(); NULL is allowed. The block may be given out
@@ -38,8 +38,8 @@ DAVIT_API davit_status davit_memory_trim(int place);
  * device runtime knows is DAVIT_PAGEABLE. */
 DAVIT_API davit_status davit_pointer_place(const void *pointer, int *place);
 
-/* Pins pageable memory that the caller owns, so that copies reach link speed; davit_unpin() before it is
- * freed. Does nothing where no device needs it. Memory of davit_malloc() stays as it is. */
+/* Pins pageable memory that the caller owns, so that copies reach link speed; call davit_unpin() before freeing it.
+ * Does nothing if no device needs it. Memory of davit_malloc() stays as it is. */
 DAVIT_API davit_status davit_pin(void *pointer, size_t bytes);
 DAVIT_API davit_status davit_unpin(void *pointer);
 
@@ -49,16 +49,15 @@ typedef struct davit_memory_handle {
   unsigned char bytes[128];
 } davit_memory_handle;
 
-/* Makes a handle of a block of davit_malloc() on an NVIDIA device; `pointer` is its start. Other processes
- * may import it until it is freed, and have to free what they imported before. Others may reach the memory
- * around a block of less than 2 MiB too, because CUDA shares whole pages. DAVIT_UNSUPPORTED: other places
- * and devices. */
+/* Makes a handle for a block of davit_malloc() on an NVIDIA device; `pointer` is its start. Other processes may import
+ * the block until it is freed, and must free their imports before that. They may also reach the memory around a block
+ * of less than 2 MiB, because CUDA shares whole pages. DAVIT_UNSUPPORTED: other places and devices. */
 DAVIT_API davit_status davit_memory_export(const void *pointer, davit_memory_handle *handle);
 
-/* Maps a block that another process of this machine has exported, as memory of `device`, which need not be
- * the block's. It begins at *pointer and is as large as there; davit_free() ends that, davit_finalize()
- * does not; the block itself stays. Nothing waits for the other process: it has to say when data are there
- * and when they may be overwritten. DAVIT_UNSUPPORTED: the device does not reach the block. Source: CUDA's
+/* Maps a block that another process of this machine has exported, as memory of `device`, which need not be the block's
+ * device. The import begins at *pointer and has the block's size; davit_free() ends it, davit_finalize() does not; the
+ * block itself stays. davit does not wait for the other process: the processes have to tell each other when data is
+ * there and when it may be overwritten. DAVIT_UNSUPPORTED: the device cannot reach the block. Source: CUDA's
  * inter-process handles. */
 DAVIT_API davit_status davit_memory_import(const davit_memory_handle *handle, int device, void **pointer);
 
@@ -73,11 +72,10 @@ DAVIT_API davit_status davit_copy_2d(int64_t rows, int64_t cols, size_t element_
 /* Sets `bytes` bytes at any place to `value`. */
 DAVIT_API davit_status davit_fill(size_t bytes, int value, void *destination);
 
-/* Fills n elements at any place with uniform numbers in [0, 1). type is DAVIT_DOUBLE or DAVIT_FLOAT.
- * Element i depends on (seed, i) alone and is the same, bit for bit, on the CPU and on every device, with
- * any number of threads.
- * Generator: Philox4x32-10 (Salmon et al., Parallel Random Numbers: As Easy as 1, 2, 3, SC'11), counter
- * i/2 (double) or i/4 (float). */
+/* Fills n elements at any place with uniform numbers in [0, 1). type is DAVIT_DOUBLE or DAVIT_FLOAT. Element i depends
+ * only on (seed, i) and is the same, bit for bit, on the CPU and on every device, with any number of threads.
+ * Generator: Philox4x32-10 (Salmon et al., Parallel Random Numbers: As Easy as 1, 2, 3, SC'11), counter i/2 (double) or
+ * i/4 (float). */
 DAVIT_API davit_status davit_random(davit_type type, int64_t n, uint64_t seed, void *x);
 
 #ifdef __cplusplus

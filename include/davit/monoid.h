@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reductions and scans with an operator of your own.
  *
- * A monoid is a type, an associative operation on it and the operation's identity, which changes no bit of
- * what it is combined with (for a sum of double -0.0). The operation need not be commutative: operands keep
- * their order everywhere. You define a monoid by naming four things and including
- * a header, in a source that is compiled with the flags of docs/monoid.md (target davit::monoid in CMake),
- * because its kernels are compiled there. (Without -fopenmp-cuda-mode Clang 19 removes the kernels' bodies;
- * the calls then fail with DAVIT_UNSUPPORTED.)
+ * A monoid is a type, an associative operation on it and the operation's identity. Combining with the identity must not
+ * change any bit of the other operand (for a sum of double the identity is -0.0). The operation need not be
+ * commutative: operands keep their order everywhere. You define a monoid by four macros and a header, in a source that
+ * is compiled with the flags of docs/monoid.md (target davit::monoid in CMake), because its kernels are compiled there.
+ * (Without -fopenmp-cuda-mode Clang 19 removes the kernels' bodies; the calls then fail with DAVIT_UNSUPPORTED.)
  *
  *   typedef struct pair { int32_t m, n; } pair;
  *   static inline pair product(pair a, pair b) { ... }
@@ -23,11 +22,11 @@
  * is plain data whose size is a multiple of 4 bytes, at most 256; the function must be one that a target
  * region can call. Define as many monoids as you like, each once in a source file.
  *
- * The built-in operators are monoids too: davit_reduce() is davit_monoid_reduce() with
- * davit_monoid_builtin(). On NVIDIA devices those are enqueued on the queue's stream; a monoid of your own
- * runs as a region, once everything before it is finished. Meaning, order and cost are those of
- * <davit/reduce.h> and <davit/scan.h>. A reduction that rounds has the same bits from run to run on any
- * number of devices of one kind and with any number of threads, but those of a CPU differ from those of a GPU. */
+ * The built-in operators are monoids too: davit_reduce() is davit_monoid_reduce() with davit_monoid_builtin(). On
+ * NVIDIA devices those are enqueued on the queue's stream; a monoid of your own runs as a region, once everything
+ * before it is finished. Meaning, order and cost are those of <davit/reduce.h> and <davit/scan.h>. A reduction that
+ * rounds has the same bits from run to run on any number of devices of one kind and with any number of threads, but the
+ * bits of a CPU differ from those of a GPU. */
 #ifndef DAVIT_MONOID_H
 #define DAVIT_MONOID_H
 
@@ -81,10 +80,9 @@ DAVIT_API davit_status davit_queue_monoid_scan(davit_queue *queue, const davit_m
 DAVIT_API davit_status davit_monoid_scan_parts(const davit_monoid *monoid, davit_scan_kind kind, int count,
                                                const davit_scan_part *parts);
 
-/* The first level of the tree: values[i] is the reduction of the i-th chunk of monoid->reduce_tile elements
- * of x, done where x lies; `values` gets as many as there are chunks. Values are reduced again, in the same
- * way, until one is left: this gives the bits of davit_monoid_reduce() to programs whose array lies in
- * several processes. */
+/* The first level of the tree: values[i] is the reduction of the i-th chunk of monoid->reduce_tile elements of x,
+ * computed where x lies; `values` gets one value for each chunk. Programs whose array lies in several processes reduce
+ * the values again, in the same way, until one is left: it has the bits of davit_monoid_reduce(). */
 DAVIT_API davit_status davit_monoid_reduce_chunks(const davit_monoid *monoid, int64_t n, const void *x,
                                                   void *values);
 

@@ -23,13 +23,12 @@ typedef struct davit_norm_options {
   uint64_t reserved[4]; /* 0 */
 } davit_norm_options;
 
-/* *result, which is real, = the Euclidean norm of n elements; 0 for n = 0. It neither overflows nor
- * underflows on the way: sums of squares of large and of small elements are kept apart and scaled (J. L.
- * Blue, ACM TOMS 4, 1978; E. Anderson, ACM TOMS 44, 2017). Increments are not 0, and their sign does not
- * matter. The plain form's result is host memory; it takes the norms of ranges of fixed length, and then the
- * norm of those, so that the same devices give the same bits. The queue form's result is memory of the host
- * or of the queue's device, and is written when the command runs. Cost: n elements read. NVIDIA devices run
- * cuBLAS, other devices target regions of davit. */
+/* *result = the Euclidean norm of n elements, which is real; 0 for n = 0. It neither overflows nor underflows on the
+ * way: sums of squares of large and of small elements are kept apart and scaled (J. L. Blue, ACM TOMS 4, 1978; E.
+ * Anderson, ACM TOMS 44, 2017). Increments are not 0, and their sign does not matter. The plain form's result is host
+ * memory; it takes the norms of ranges of fixed length, and then the norm of those, so that the same devices give the
+ * same bits. The queue form's result is memory of the host or of the queue's device, and is written when the command
+ * runs. Cost: n elements read. NVIDIA devices run cuBLAS, other devices target regions of davit. */
 DAVIT_API davit_status davit_dnrm2(int64_t n, const double *x, int64_t incx, double *result,
                                    const davit_norm_options *options);
 DAVIT_API davit_status davit_snrm2(int64_t n, const float *x, int64_t incx, float *result,
@@ -47,8 +46,8 @@ DAVIT_API davit_status davit_queue_dznrm2(davit_queue *queue, int64_t n, const d
 DAVIT_API davit_status davit_queue_scnrm2(davit_queue *queue, int64_t n, const davit_complex_float *x,
                                           int64_t incx, float *result, const davit_norm_options *options);
 
-/* *result = sum of |x[i]|, of complex elements the sum of |real| + |imaginary part|, as BLAS has it;
- * otherwise as the Euclidean norm. */
+/* *result = sum of |x[i]|, for complex elements the sum of |real part| + |imaginary part|, as in BLAS; otherwise as the
+ * Euclidean norm. */
 DAVIT_API davit_status davit_dasum(int64_t n, const double *x, int64_t incx, double *result,
                                    const davit_norm_options *options);
 DAVIT_API davit_status davit_sasum(int64_t n, const float *x, int64_t incx, float *result,

@@ -2,10 +2,9 @@
 /* Occupancy: how many blocks (teams) of a kernel a multiprocessor of a GPU holds at once, and what limits
  * their number.
  *
- * A multiprocessor has a number of places for warps and for blocks, of registers and of bytes of shared
- * (team) memory. A block needs some of each, and the scarcest resource decides. Occupancy is the share of the
- * places for warps that are taken. It is no measure of speed: kernels with half of it are often as fast or
- * faster.
+ * A multiprocessor has a limited number of places for warps and for blocks, of registers, and of bytes of shared (team)
+ * memory. A block needs some of each, and the scarcest resource decides. Occupancy is the share of the places for warps
+ * that are taken. It is not a measure of speed: a kernel at half occupancy is often as fast or faster.
  *
  * Source: NVIDIA's occupancy calculator (the spreadsheet of the CUDA toolkits 4 to 11, and cuda_occupancy.h).
  * Cost: a few divisions. Only davit_occupancy_card_describe() starts the library or needs a GPU. Thread
@@ -51,8 +50,8 @@ DAVIT_API davit_status davit_occupancy_card_list(int capacity, davit_occupancy_c
  * with the names of all cards, if there is none. */
 DAVIT_API davit_status davit_occupancy_card_find(const char *name, davit_occupancy_card *card);
 
-/* A device of this machine as its runtime reports it; what that leaves out (the units, and the registers of a
- * thread) follows from its compute capability. DAVIT_UNSUPPORTED if it is no NVIDIA device. */
+/* A device of this machine as its runtime reports it; what that leaves out (the units, and the registers of a thread)
+ * follows from its compute capability. DAVIT_UNSUPPORTED if it is not an NVIDIA device. */
 DAVIT_API davit_status davit_occupancy_card_describe(int device, davit_occupancy_card *card);
 
 /* What a block needs. */
@@ -80,7 +79,7 @@ typedef enum davit_occupancy_limit {
   DAVIT_OCCUPANCY_LIMIT_BLOCKS = 2, /* places for blocks */
   DAVIT_OCCUPANCY_LIMIT_REGISTERS = 4,
   DAVIT_OCCUPANCY_LIMIT_SHARED = 8,
-  DAVIT_OCCUPANCY_LIMIT_BLOCK_SIZE = 16 /* no block may have so many threads */
+  DAVIT_OCCUPANCY_LIMIT_BLOCK_SIZE = 16 /* a block may not have this many threads */
 } davit_occupancy_limit;
 
 typedef struct davit_occupancy_result {
@@ -100,9 +99,9 @@ DAVIT_API davit_status davit_occupancy(const davit_occupancy_card *card, const d
                                        davit_occupancy_result *result,
                                        const davit_occupancy_options *options);
 
-/* Advises a block size: of all multiples of a warp, the smallest with the highest occupancy. block->threads
- * must be 0. *threads is the size and *result what davit_occupancy() says of it; if no size can be launched,
- * the smallest, with the reason. */
+/* Advises a block size: of all multiples of a warp, the smallest with the highest occupancy. block->threads must be 0.
+ * *threads gets the size, and *result what davit_occupancy() returns for it; if no size can be launched, they get the
+ * smallest size and the reason. */
 DAVIT_API davit_status davit_occupancy_advise(const davit_occupancy_card *card,
                                               const davit_occupancy_block *block, int *threads,
                                               davit_occupancy_result *result,

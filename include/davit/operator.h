@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Element types and operators of reductions and scans.
  *
- * Integers wrap around: results are those of two's complement modulo 2^32 or 2^64, and have the elements'
- * type. Floating-point sums and products follow IEEE 754 in the order that the operation states. A sum is -0
- * if all its elements are -0. The result for one element is this element in bits (those of a NaN may
- * differ), the result for no elements is the identity. A minimum or maximum is NaN if one of the elements is
- * NaN; which of two zeros is taken is not specified. Operators on types of your own: <davit/monoid.h>. Thread
- * safety: any thread. */
+ * Integers wrap around: results are those of two's complement modulo 2^32 or 2^64, and have the elements' type.
+ * Floating-point sums and products follow IEEE 754 in the order that the operation states. A sum is -0 if all its
+ * elements are -0. The result for one element has the bits of this element (except that those of a NaN may differ); the
+ * result for no elements is the identity. A minimum or maximum is NaN if one of the elements is NaN; which of two zeros
+ * is chosen is not specified. For operators on types of your own see <davit/monoid.h>. Thread safety: any thread. */
 #ifndef DAVIT_OPERATOR_H
 #define DAVIT_OPERATOR_H
 
@@ -22,7 +21,7 @@ typedef enum davit_type {
   DAVIT_DOUBLE,
   DAVIT_INT32,
   DAVIT_INT64,
-  DAVIT_COMPLEX_FLOAT, /* pairs of real and imaginary part, <davit/complex.h>: for BLAS routines alone */
+  DAVIT_COMPLEX_FLOAT, /* pairs of real and imaginary part, <davit/complex.h>: only for BLAS routines */
   DAVIT_COMPLEX_DOUBLE,
   DAVIT_TYPE_COUNT
 } davit_type;

@@ -5,18 +5,16 @@
  * calls; commands of different sub-queues and different queues may run at the same time. Each host thread
  * has its own current sub-queue in each queue (the first, until it selects another).
  *
- * Every davit_queue_* command returns when it is enqueued; it never waits for work. Pointers must stay
- * valid until the command has run. Options are read before the call returns. A command sees memory as the
- * commands before it left it.
+ * Every davit_queue_* command returns when it is enqueued; it never waits for work. Pointers must stay valid until the
+ * command has run. Options are read before the call returns. A command sees what the commands before it have written.
  *
  * Errors: a command that fails stops its sub-queue. Later commands there are skipped, events recorded
  * there reach DAVIT_EVENT_ERROR, and a sub-queue that waits for such an event stops too. The next
  * synchronisation of each such queue returns the first error and restarts it.
  *
- * Thread safety: any number of threads may enqueue on any queue; the commands of one thread keep their
- * order. Any thread may destroy a queue, also from within the work of another queue, and at the same time
- * as davit_device_synchronize() and davit_device_check(); no other call may use the queue then, or
- * afterwards. */
+ * Thread safety: any number of threads may enqueue on any queue; the commands of one thread keep their order. Any
+ * thread may destroy a queue, even from within the work of another queue, and at the same time as
+ * davit_device_synchronize() and davit_device_check(); no other call may use the queue then, or afterwards. */
 #ifndef DAVIT_QUEUE_H
 #define DAVIT_QUEUE_H
 
@@ -29,9 +27,9 @@ extern "C" {
 typedef struct davit_queue davit_queue;
 typedef struct davit_event davit_event;
 
-/* Work on the host. A result other than DAVIT_SUCCESS is the command's failure; davit_fail() gives it a
- * sentence. It may block, it may enqueue on any queue, and it may create, synchronise and destroy other
- * queues; to synchronise or destroy its own is DAVIT_WOULD_DEADLOCK. To end the thread fails the command. */
+/* Work on the host. A result other than DAVIT_SUCCESS is the command's failure; davit_fail() gives it a sentence. It
+ * may block, it may enqueue on any queue, and it may create, synchronise and destroy other queues; synchronising or
+ * destroying its own queue returns DAVIT_WOULD_DEADLOCK. If the function ends its thread, the command fails. */
 typedef davit_status (*davit_host_function)(void *argument);
 
 /* Your own target regions: runs on a host thread after all earlier commands of the sub-queue and launches
@@ -50,10 +48,10 @@ typedef struct davit_region_site {
  *
  *   #pragma omp target … nowait depend(inout : *site->order) device(site->device)
  *
- * and returns. It is called once, on a thread of the library, some time before the regions run. They run
- * after all earlier commands of the sub-queue, in order, and later commands wait for them. The function must
- * not wait: a call of davit that would is DAVIT_WOULD_DEADLOCK. A region without `nowait` and `depend` would run
- * too early. docs/queue.md says when to use this form. */
+ * and returns. It is called once, on a thread of the library, some time before the regions run. They run after all
+ * earlier commands of the sub-queue, in order, and later commands wait for them. The function must not wait: a davit
+ * call that would wait returns DAVIT_WOULD_DEADLOCK. A region without `nowait` and `depend` would run too early.
+ * docs/queue.md says when to use this form. */
 typedef davit_status (*davit_nowait_region)(const davit_region_site *site, void *argument);
 
 typedef struct davit_queue_options {
@@ -80,13 +78,14 @@ DAVIT_API davit_status davit_queue_synchronize(davit_queue *queue);
 
 /* The stream that the calling thread's sub-queue works on, for work that the program enqueues there itself: by cuBLAS,
  * cuFFT, CUDA. As an OpenMP interop object (an omp_interop_t, which is a pointer; with targetsync), and as a
- * cudaStream_t. They are the library's: they must not be destroyed, and end with the queue.
+ * cudaStream_t. They belong to the library: they must not be destroyed, and they end with the queue.
  *
- * What was enqueued on the sub-queue before this call comes before what the program then puts on the stream. What is
- * enqueued after that follows it, and synchronising the sub-queue or an event on it waits for it as well. So call one
- * of these before each such piece of work. The call does not wait for the device. It waits for host functions, regions
- * and copies of pageable memory that were enqueued before; a queue's own work that calls it is DAVIT_WOULD_DEADLOCK.
- * DAVIT_UNSUPPORTED: the queue is not on an NVIDIA GPU; or, of the interop object, it works on options->stream. */
+ * Commands enqueued on the sub-queue before this call come before the work that the program then puts on the stream.
+ * Commands enqueued later follow that work, and synchronising the sub-queue or an event on it waits for it as well. So
+ * call one of these before each piece of your own work. The call does not wait for the device. It waits for host
+ * functions, regions and copies of pageable memory that were enqueued before; if a queue's own work calls it, it
+ * returns DAVIT_WOULD_DEADLOCK. DAVIT_UNSUPPORTED: the queue is not on an NVIDIA GPU; for the interop object also: the
+ * queue works on options->stream. */
 DAVIT_API davit_status davit_queue_interop(davit_queue *queue, void **interop);
 DAVIT_API davit_status davit_queue_stream(davit_queue *queue, void **stream);
 
@@ -114,8 +113,8 @@ DAVIT_API davit_status davit_queue_fill(davit_queue *queue, size_t bytes, int va
 DAVIT_API davit_status davit_queue_random(davit_queue *queue, davit_type type, int64_t n, uint64_t seed,
                                           void *x);
 
-/* Commands enqueued later on the current sub-queue wait for `event` as it is recorded now. An event that was
- * never recorded, or is checked, is not waited for. Never blocks the caller. */
+/* Commands enqueued later on the current sub-queue wait for `event` as it is recorded now. If the event was never
+ * recorded, or is checked, they do not wait. The call never blocks. */
 DAVIT_API davit_status davit_queue_wait(davit_queue *queue, davit_event *event);
 
 #ifdef __cplusplus

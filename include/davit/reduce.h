@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reduction: x_0 ∘ x_1 ∘ … ∘ x_{n-1}.
  *
- * The elements are combined in a tree whose shape depends on n alone: chunks of 128 KiB (16384 elements of
- * 8 bytes, 32768 of 4), then the chunks' results in such chunks, and so on. So the result is the same, bit
- * for bit, on the CPU, on one GPU and on several, and from run to run. n = 0 gives the operator's
- * identity.
+ * The elements are combined in a tree whose shape depends on n alone: chunks of 128 KiB (16384 elements of 8 bytes,
+ * 32768 of 4), then the chunks' results in chunks of the same size, and so on. So the result is the same, bit for bit,
+ * on the CPU, on one GPU and on several, and from run to run. n = 0 gives the operator's identity.
  *
- * Error of a floating-point sum: about (8 + log2 n) eps sum |x_i| at most, against n eps sum |x_i| of a loop.
+ * Error of a floating-point sum: about (8 + log2 n) eps sum |x_i| at most, compared with n eps sum |x_i| for a loop.
  * Cost: reads x once. Source: tree reduction of contiguous chunks, docs/reduce.md.
  * Thread safety: any thread, any number of calls at the same time. */
 #ifndef DAVIT_REDUCE_H
@@ -26,8 +25,8 @@ typedef struct davit_reduce_options {
   uint64_t reserved[4]; /* 0 */
 } davit_reduce_options;
 
-/* Reduces n elements at any place. Memory of a device that is one of `devices` (default: any) is reduced
- * there; other memory is streamed to the devices. `result` gets one element. */
+/* Reduces n elements at any place. Data on one of `devices` (default: on any device) is reduced there; other data is
+ * streamed to the devices. `result` gets one element. */
 DAVIT_API davit_status davit_reduce(davit_operator op, davit_type type, int64_t n, const void *x,
                                     void *result, const davit_reduce_options *options);
 
@@ -41,9 +40,9 @@ typedef struct davit_reduce_part {
   const void *x;
 } davit_reduce_part;
 
-/* Reduces an array in parts, in their order, each on the device where it lies, all at the same time. Same
- * bits as for the whole array if every part but the last has a multiple of 32768 elements. `result` is
- * host memory. */
+/* Reduces an array in parts, in their order, each on the device where it lies, all at the same time. The bits are those
+ * of the whole array if every part except the last has a multiple of 32768 elements. `result` must be in host
+ * memory. */
 DAVIT_API davit_status davit_reduce_parts(davit_operator op, davit_type type, int count,
                                           const davit_reduce_part *parts, void *result);
 

@@ -23,10 +23,9 @@ typedef struct davit_scal_options {
   uint64_t reserved[4]; /* 0 */
 } davit_scal_options;
 
-/* x = alpha x over n elements, of which a negative increment changes nothing but the order. Every element is
- * multiplied: 0 times a NaN or an infinity is NaN; alpha = 1 does nothing. Increments are not 0; n = 0 does
- * nothing. Cost: n elements read and written. NVIDIA devices run cuBLAS, other devices target regions of
- * davit. */
+/* x = alpha x over n elements; a negative increment changes only their order. Every element is multiplied: 0 times a
+ * NaN or an infinity is NaN; alpha = 1 does nothing. Increments are not 0; n = 0 does nothing. Cost: n elements read
+ * and written. NVIDIA devices run cuBLAS, other devices target regions of davit. */
 DAVIT_API davit_status davit_dscal(int64_t n, double alpha, double *x, int64_t incx,
                                    const davit_scal_options *options);
 DAVIT_API davit_status davit_sscal(int64_t n, float alpha, float *x, int64_t incx,

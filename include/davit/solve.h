@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Systems of linear equations, least squares and inverses by the factorisations of Cholesky, LU and QR, in the types d
+/* Systems of linear equations, least squares and inverses by Cholesky, LU and QR factorisations, in the types d
  * (double), s (float), z (davit_complex_double) and c (davit_complex_float).
  *
  * LAPACK's names, letters and order of the arguments, column-major. Letters may be lower case. Leading dimensions are
@@ -8,11 +8,11 @@
  * The plain forms take operands in any memory (pageable, pinned, any device, larger than a device's memory), spread the
  * work over several devices and return when the result is there. The queue forms enqueue on the queue's device and
  * return; their operands must be memory that the device reaches, and stay valid until the command has run. NVIDIA
- * devices run cuSOLVER for a block that is factored and cuBLAS for the rest, the CPU and host-offload devices BLIS.
+ * devices run cuSOLVER to factor a block and cuBLAS for the rest, the CPU and host-offload devices BLIS.
  * Thread safety: any thread, any number of calls at the same time on distinct outputs.
  *
  * Row-major: the lower half of a C array a[n][n] is the upper half of the column-major matrix in the same memory. For a
- * complex A the factor is then the conjugate's. */
+ * complex A the factor is then that of the conjugate. */
 #ifndef DAVIT_SOLVE_H
 #define DAVIT_SOLVE_H
 
@@ -34,17 +34,17 @@ typedef struct davit_solve_options {
   /* The queue form reads none of the members below; they must be 0 there. */
   int64_t block;        /* columns of a block, rows with Cholesky's 'U'; at most all; 0: chosen */
   size_t cache_bytes;   /* maximum memory to use on each device; 0: 80 % of what is free, 1 GiB where that is
-                                 unknown, and less if the device refuses to give as much */
+                                 unknown, and less if the device refuses that much */
   bool separate_memory; /* treat host-offload devices as if they had memory of their own, as GPUs have */
   davit_solve_report *report; /* filled whatever the status; NULL: not wanted */
   davit_arithmetic arithmetic;
   uint64_t reserved[3]; /* 0 */
 } davit_solve_options;
 
-/* What a call did. Bytes are sums over all devices. Where there were no blocks, `block` is n. */
+/* What a call did. Bytes are sums over all devices. If there were no blocks, `block` is n. */
 struct davit_solve_report {
   double seconds;
-  int64_t failed; /* LAPACK's info: what was not positive definite, or exactly 0; 0: nothing was */
+  int64_t failed; /* LAPACK's info: the minor not positive definite, or the element exactly 0; 0: none */
   int64_t block;
   int device_count;
   bool written;                /* an output may have been written */
@@ -61,9 +61,9 @@ struct davit_solve_report {
 /* A = L L' ('L') or U' U ('U'), in place, where ' is the (conjugate) transpose. A is symmetric, for complex types
  * Hermitian, and positive definite; `uplo` names the half of it that is stored. The other half is neither read nor
  * changed, and the imaginary parts of the diagonal count as 0. n³ / 3 flops, four times that for complex types; the
- * stored half crosses the link once each way. Where the leading minor of order k is not positive definite, or has a NaN
- * on its way, the call returns DAVIT_NOT_POSITIVE_DEFINITE with k in report->failed: the blocks of columns (rows)
- * before it are those of the factor, the others may be as they were. The same call on the same devices, with the same
+ * stored half crosses the link once each way. If the leading minor of order k is not positive definite, or contains a
+ * NaN, the call returns DAVIT_NOT_POSITIVE_DEFINITE with k in report->failed: the blocks of columns (rows) before that
+ * of column k are those of the factor, the others may be unchanged. The same call on the same devices, with the same
  * block and number of threads, gives the same bits.
  *
  * The queue form writes k, or 0, to *info, which is on the device, in pinned or in pageable memory and stays valid
@@ -113,9 +113,9 @@ DAVIT_API davit_status davit_queue_cpotrs(davit_queue *queue, char uplo, int64_t
                                           const davit_complex_float *a, int64_t lda, davit_complex_float *b,
                                           int64_t ldb, const davit_solve_options *options);
 
-/* Solves A X = B: potrf and potrs. A becomes the factor, B the solution; where A is not positive definite B is as it
- * was. With mixed arithmetic that was refined A is as it was (report->arithmetic says so). The queue form writes *info
- * as potrf does; where that is not 0, B is undefined. */
+/* Solves A X = B: potrf and potrs. A becomes the factor, B the solution; if A is not positive definite, B is unchanged.
+ * If mixed arithmetic gave the solution, which report->arithmetic says, A is unchanged. The queue form writes *info as
+ * potrf does; if that is not 0, B is undefined. */
 DAVIT_API davit_status davit_dposv(char uplo, int64_t n, int64_t nrhs, double *a, int64_t lda, double *b,
                                    int64_t ldb, const davit_solve_options *options);
 DAVIT_API davit_status davit_sposv(char uplo, int64_t n, int64_t nrhs, float *a, int64_t lda, float *b,
@@ -140,14 +140,15 @@ DAVIT_API davit_status davit_queue_cposv(davit_queue *queue, char uplo, int64_t 
 /* ---- LU ---- */
 
 /* A = P L U, m × n, in place, with partial pivoting; n² (m - n / 3) flops where m >= n. ipiv, min(m, n) ints, gets the
- * numbers, from 1 on, of the rows with which rows 1, 2, … were exchanged, in that order; in any memory. Where U(k, k)
- * is exactly 0 the call returns DAVIT_SINGULAR with the first such k in report->failed; A is factored all the same.
+ * numbers, from 1 on, of the rows with which rows 1, 2, … were exchanged, in that order; it may be in any memory. If
+ * U(k, k) is exactly 0, the call returns DAVIT_SINGULAR with the first such k in report->failed; A is factored all the
+ * same.
  *
  * The queue form writes k, or 0, to *info as potrf's does; ipiv is memory that the device reaches.
  *
- * Algorithm: block columns go to the devices in turn, as in potrf; each is factored on one device (of the CPU: Toledo,
- * "Locality of reference in LU decomposition with partial pivoting", SIAM J. Matrix Anal. Appl. 18, 1997), and its
- * exchanges of rows follow it to the others. */
+ * Algorithm: block columns go to the devices in turn, as in potrf; each is factored on one device (on the CPU as in
+ * Toledo, "Locality of reference in LU decomposition with partial pivoting", SIAM J. Matrix Anal. Appl. 18, 1997), and
+ * its row exchanges are sent with it to the others. */
 DAVIT_API davit_status davit_dgetrf(int64_t m, int64_t n, double *a, int64_t lda, int *ipiv,
                                     const davit_solve_options *options);
 DAVIT_API davit_status davit_sgetrf(int64_t m, int64_t n, float *a, int64_t lda, int *ipiv,
@@ -167,8 +168,8 @@ DAVIT_API davit_status davit_queue_cgetrf(davit_queue *queue, int64_t m, int64_t
                                           int64_t lda, int *ipiv, int *info,
                                           const davit_solve_options *options);
 
-/* B = op(A)^-1 B from what getrf has left in `a` and ipiv; B is n × nrhs. trans 'N': A, 'T': its transpose, 'C': the
- * conjugate transpose. 2 n² nrhs flops. */
+/* B = op(A)^-1 B from the factors that getrf has left in `a` and ipiv; B is n × nrhs. trans 'N': A, 'T': its transpose,
+ * 'C': the conjugate transpose. 2 n² nrhs flops. */
 DAVIT_API davit_status davit_dgetrs(char trans, int64_t n, int64_t nrhs, const double *a, int64_t lda,
                                     const int *ipiv, double *b, int64_t ldb,
                                     const davit_solve_options *options);
@@ -196,12 +197,11 @@ DAVIT_API davit_status davit_queue_cgetrs(davit_queue *queue, char trans, int64_
                                           davit_complex_float *b, int64_t ldb,
                                           const davit_solve_options *options);
 
-/* Solves A X = B: getrf and getrs. B becomes the solution; where A is singular B is as it was. With mixed arithmetic
- * that was refined A is as it was, and ipiv is undefined (report->arithmetic says so). One device computes it: the CPU,
+/* Solves A X = B: getrf and getrs. B becomes the solution; if A is singular, B is unchanged. If mixed arithmetic gave
+ * the solution, which report->arithmetic says, A is unchanged and ipiv is undefined. One device computes it: the CPU,
  * or a GPU that holds A and its copy; cuSOLVER factors in TF32 and refines by GMRES, the CPU factors in single
  * precision (LAPACK's dsgesv; Langou et al., "Exploiting the performance of 32 bit floating point arithmetic in
- * obtaining 64 bit accuracy", SC 2006). The queue form writes *info as getrf does; where that is not 0, B is
- * undefined. */
+ * obtaining 64 bit accuracy", SC 2006). The queue form writes *info as getrf does; if that is not 0, B is undefined. */
 DAVIT_API davit_status davit_dgesv(int64_t n, int64_t nrhs, double *a, int64_t lda, int *ipiv, double *b,
                                    int64_t ldb, const davit_solve_options *options);
 DAVIT_API davit_status davit_sgesv(int64_t n, int64_t nrhs, float *a, int64_t lda, int *ipiv, float *b,
@@ -305,12 +305,12 @@ DAVIT_API davit_status davit_queue_cungqr(davit_queue *queue, int64_t m, int64_t
                                           davit_complex_float *a, int64_t lda, const davit_complex_float *tau,
                                           const davit_solve_options *options);
 
-/* Least squares with a matrix of full rank, m × n: trans 'N' finds for each column of B the X with the least ‖B - A X‖
- * if m >= n, and else the shortest one with A X = B; 'T' of real, 'C' of complex types the same of A's (conjugate)
- * transpose. B has max(m, n) rows: the right-hand side in the first ones, which becomes X; where there are more
- * equations than unknowns the rows behind X have the residual's length in each column. A becomes its QR (m >= n) or LQ
- * factorisation, without its tau. Where R(k, k) is exactly 0 the call returns DAVIT_SINGULAR with k in report->failed,
- * and B is undefined. B must not overlap A.
+/* Least squares with a matrix of full rank, m × n: trans 'N' finds for each column b of B the x with the minimum ‖b - A
+ * x‖ if m >= n, and otherwise the shortest x with A x = b; 'T' of real, 'C' of complex types do the same for A's
+ * (conjugate) transpose. B has max(m, n) rows: the right-hand side in the first ones, which becomes X; if there are
+ * more equations than unknowns, the norm of the rows after X in each column is that of the residual. A becomes its QR
+ * (m >= n) or LQ factorisation, without its tau. If R(k, k) is exactly 0, the call returns DAVIT_SINGULAR with k in
+ * report->failed, and B is undefined. B must not overlap A.
  *
  * The queue form writes k, or 0, to *info as potrf's does, and holds its queue until X is there. */
 DAVIT_API davit_status davit_dgels(char trans, int64_t m, int64_t n, int64_t nrhs, double *a, int64_t lda,
@@ -338,15 +338,15 @@ DAVIT_API davit_status davit_queue_cgels(davit_queue *queue, char trans, int64_t
 
 /* ---- inverses ---- */
 
-/* A becomes its inverse, in place. The three read the diagonal first: where element k of it, counted from 1, is exactly
- * 0, the plain forms return DAVIT_SINGULAR with k in report->failed, and A is as it was. The queue forms write k, or 0,
- * to *info as potrf's does, and do not fail.
+/* A becomes its inverse, in place. The three routines read the diagonal first: if its element k, counted from 1, is
+ * exactly 0, the plain forms return DAVIT_SINGULAR with k in report->failed, and A is unchanged. The queue forms write
+ * k, or 0, to *info as potrf's does, and do not fail.
  *
- * One device that reaches A, or has room for two such matrices, inverts it as a whole; the stored half then crosses the
- * link once each way, of getri all of A. Several devices that are named, or one with less room, share the products of
- * its parts: each is a call of level 3, down to triangles of `block` rows that the first device inverts. Without blocks
- * `block` of the report is n. NVIDIA devices run cuSOLVER for triangles on the diagonal and cuBLAS for the rest; the
- * queue forms hold their queue until the inverse is there.
+ * One device that reaches A, or has room for two matrices of its size, inverts it as a whole; the stored half, for
+ * getri all of A, then crosses the link once each way. Several named devices, or one with less room, divide the
+ * products of its parts: each is a call of level 3, down to triangles of `block` rows that the first device inverts.
+ * Without blocks `block` of the report is n. NVIDIA devices run cuSOLVER for triangles on the diagonal and cuBLAS for
+ * the rest; the queue forms hold their queue until the inverse is there.
  *
  * Algorithm: halves, down to blocks that are inverted column by column (Du Croz and Higham, "Stability of methods for
  * matrix inversion", IMA J. Numer. Anal. 12, 1992). */
@@ -372,7 +372,7 @@ DAVIT_API davit_status davit_queue_ctrtri(davit_queue *queue, char uplo, char di
                                           davit_complex_float *a, int64_t lda, int *info,
                                           const davit_solve_options *options);
 
-/* The inverse of a positive definite matrix from the factor that potrf has left in `a`, of which the same half becomes
+/* The inverse of a positive definite matrix from the factor that potrf has left in `a`; the same half of `a` becomes
  * that of the inverse. 2 n³ / 3 flops. */
 DAVIT_API davit_status davit_dpotri(char uplo, int64_t n, double *a, int64_t lda,
                                     const davit_solve_options *options);
@@ -391,9 +391,9 @@ DAVIT_API davit_status davit_queue_zpotri(davit_queue *queue, char uplo, int64_t
 DAVIT_API davit_status davit_queue_cpotri(davit_queue *queue, char uplo, int64_t n, davit_complex_float *a,
                                           int64_t lda, int *info, const davit_solve_options *options);
 
-/* The inverse of a general matrix from what LAPACK's getrf has left: L below the diagonal, which is 1 there, U from the
- * diagonal on, and in ipiv, which is on the host, the row that row i was exchanged with, from 1 to n. The queue form
- * reads ipiv when the command runs. 4 n³ / 3 flops. Scratch memory: 256 columns of A. */
+/* The inverse of a general matrix from the factors that getrf has left: L below the diagonal (L's own is 1), U from the
+ * diagonal on, and in ipiv, which may be in any memory, the row, from 1 to n, with which row i was exchanged. The queue
+ * form reads ipiv when the command runs. 4 n³ / 3 flops. Scratch memory: 256 columns of A. */
 DAVIT_API davit_status davit_dgetri(int64_t n, double *a, int64_t lda, const int *ipiv,
                                     const davit_solve_options *options);
 DAVIT_API davit_status davit_sgetri(int64_t n, float *a, int64_t lda, const int *ipiv,

@@ -33,8 +33,8 @@ typedef enum davit_status {
   DAVIT_DEVICE_LOST,           /* the device no longer answers */
   DAVIT_WORK_FAILED,           /* a host function or region returned a failure */
   DAVIT_INTERNAL_ERROR,        /* a call to the system failed, or davit has a defect */
-  DAVIT_NOT_POSITIVE_DEFINITE, /* a matrix that Cholesky's factorisation does not exist for */
-  DAVIT_SINGULAR,              /* a matrix that has no inverse, as a 0 on a diagonal says */
+  DAVIT_NOT_POSITIVE_DEFINITE, /* the matrix has no Cholesky factorisation */
+  DAVIT_SINGULAR,              /* the matrix has no inverse: a diagonal element of its factor is 0 */
   DAVIT_STATUS_COUNT
 } davit_status;
 

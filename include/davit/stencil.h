@@ -6,10 +6,9 @@
  * for 0 < i < rows - 1, 0 < j < cols - 1. Column-major, lda and ldb >= max(1, rows). Row-major: a C array
  * a[rows][cols] is its transpose: pass rows = cols, cols = rows, and the transposed coefficients.
  *
- * The nine products are added in the order of the array, each fused with its addition, so the bits are the
- * same on every device. NaN times any coefficient is NaN. a and b must not overlap; the bytes of b beyond
- * its rows stay untouched. Cost: reads a once, writes b once; 17 flops an element. Thread safety: any
- * thread. */
+ * The nine products are added in the order of the array, each fused with its addition, so the bits are the same on
+ * every device. NaN times any coefficient is NaN. a and b must not overlap; the bytes of b beyond its rows stay
+ * untouched. Cost: reads a once, writes b once; 17 flops for each element. Thread safety: any thread. */
 #ifndef DAVIT_STENCIL_H
 #define DAVIT_STENCIL_H
 

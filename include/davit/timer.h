@@ -25,7 +25,7 @@ DAVIT_API davit_status davit_timer_start(davit_timer *timer, davit_queue *queue)
 DAVIT_API davit_status davit_timer_stop(davit_timer *timer, davit_queue *queue);
 
 /* Waits until both points are reached and writes the time between them: 0 if the timer was never started.
- * DAVIT_INVALID_STATE if it was started and not stopped. */
+ * DAVIT_INVALID_STATE if it was started but not stopped. */
 DAVIT_API davit_status davit_timer_elapsed(davit_timer *timer, double *milliseconds);
 
 #ifdef __cplusplus

@@ -17,19 +17,19 @@
 extern "C" {
 #endif
 
-/* Traces commands that are enqueued from now on to the file `path`, which is made or overwritten; "%p" in it
- * stands for the number of the process. There is one trace at a time: DAVIT_INVALID_STATE if there is one.
- * Until davit_trace_stop() commands cost more time, and about 200 bytes each until they have run; beyond
- * 262144 such commands further ones are left out, and counted in the file. */
+/* Traces commands that are enqueued from now on to the file `path`, which is created or overwritten; "%p" in it stands
+ * for the process number. There can be one trace at a time: DAVIT_INVALID_STATE if there is one. Until
+ * davit_trace_stop() commands cost more time, and about 200 bytes each until they have run; beyond 262144 such commands
+ * further ones are left out, and counted in the file. */
 DAVIT_API davit_status davit_trace_start(const char *path);
 
-/* Ends the trace and closes its file; commands that have not ended are left out. A file that could not be
- * written, on a full disk for instance, is DAVIT_INTERNAL_ERROR: it then ends with the last events for which
- * there was room. DAVIT_INVALID_STATE if there is no trace. */
+/* Ends the trace and closes its file; commands that have not ended are left out. DAVIT_INTERNAL_ERROR if the file could
+ * not be written, for instance because the disk is full: it then ends with the last events for which there was room.
+ * DAVIT_INVALID_STATE if there is no trace. */
 DAVIT_API davit_status davit_trace_stop(void);
 
-/* Names the commands that any thread enqueues from now on on the current sub-queue of `queue`, in traces. At
- * most 47 bytes of UTF-8 are kept; NULL or "": they have no name but that of their operation. */
+/* Names, in traces, the commands that any thread enqueues on the current sub-queue of `queue` from now on. At most 47
+ * bytes of UTF-8 are kept; NULL or "": commands are named by their operation. */
 DAVIT_API davit_status davit_queue_label(davit_queue *queue, const char *label);
 
 /* Counts since the start of the process, of all threads together. A wait is a call in which a thread waited
@@ -39,8 +39,8 @@ typedef struct davit_statistics {
   int64_t waits;
   double wait_seconds;      /* the time that threads spent in waits */
   int64_t unrecorded_waits; /* waits for an event that was never recorded, by queues and by threads */
-  int64_t backend_calls;    /* commands handed to the back end, and calls that ask a device how far it is */
-  uint64_t reserved[8];     /* written as 0 */
+  int64_t backend_calls; /* commands handed to the back end, and calls that ask a device for its progress */
+  uint64_t reserved[8];  /* written as 0 */
 } davit_statistics;
 
 /* Reads the counts. They only grow: take differences. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tuning: values, measured on a machine, for choices that the library otherwise makes by itself: the tile of
- * a product, the size of the pieces in which arrays are copied, threads and teams.
+/* Tuning: values, measured on a machine, for choices that the library otherwise makes by itself: the figures from which
+ * tiles are chosen, the size of the pieces in which arrays are copied, threads and teams.
  *
  * A value belongs to a kind of device (its kind and its name), a capability and a parameter. The values are
  * in a table. The first operation that looks for one fills the table from the tuning file:
@@ -48,9 +48,8 @@ DAVIT_API davit_status davit_tuning_parameters(int capacity, davit_tuning_parame
  * cannot be read or, for NULL, if there is none; the table then stays as it was. */
 DAVIT_API davit_status davit_tuning_load(const char *path);
 
-/* Writes the table, entries of other machines' devices included, to the file, whole or not at all; NULL is
- * the tuning file, whose directory is made. DAVIT_INVALID_ARGUMENT if it cannot be written; it is then as it
- * was. */
+/* Writes the table to the file, including entries of other machines' devices, whole or not at all; NULL is the tuning
+ * file, whose directory is created. DAVIT_INVALID_ARGUMENT if the file cannot be written; it is then unchanged. */
 DAVIT_API davit_status davit_tuning_save(const char *path);
 
 /* Empties the table, so that the library decides everything by itself. The tuning file is not read after this
@@ -71,10 +70,10 @@ typedef struct davit_tuning_shape {
   uint64_t reserved[2];   /* 0 */
 } davit_tuning_shape;
 
-/* What the capability's main kernel takes of the device with the values that are in the table now, for double
- * (align and detect: 16-bit words): so a value that does not fit is known before it is used. Where the table
- * asks for a shape that does not exist, the operation uses the nearest that does.
- * DAVIT_INVALID_ARGUMENT: a capability without such a kernel; DAVIT_UNSUPPORTED: no NVIDIA device. */
+/* What the capability's main kernel needs on the device with the values that are in the table now, for double (align
+ * and detect: 16-bit words). So a value that does not fit is known before it is used. If the table asks for a shape
+ * that does not exist, the operation uses the nearest one that does. DAVIT_INVALID_ARGUMENT: a capability without a
+ * kernel of this kind; DAVIT_UNSUPPORTED: not an NVIDIA device. */
 DAVIT_API davit_status davit_tuning_kernel(int device, const char *capability, davit_tuning_shape *shape);
 
 /* The table: writes at most `capacity` entries (NULL allowed with capacity 0) and their full number to

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Versions: DAVIT_VERSION is that of the headers a program was compiled with, davit_version() that of the
- * library it runs with. */
+/* Versions: DAVIT_VERSION is that of the headers with which a program was compiled, davit_version() that of the library
+ * with which it runs. */
 #ifndef DAVIT_VERSION_H
 #define DAVIT_VERSION_H
 
