@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Several processes under MPI: reductions, scans, level 3 of BLAS and the factorisations of Cholesky and LU, each rank
- * with devices of its own.
+/* Several processes under MPI: reductions, scans, level 3 of BLAS and Cholesky and LU factorisations, each rank with
+ * devices of its own.
  *
- * These functions are in a library of their own, libdavit_mpi; libdavit does not need MPI. The MPI form of a
- * call has its arguments after the communicator or the grid.
+ * These functions are in a separate library, libdavit_mpi; libdavit does not need MPI. The MPI form of a call has its
+ * arguments after the communicator or the grid.
  *
- * Every function with a communicator or a grid is collective: all ranks call it, in the same order, with the
- * same arguments, except where the data of a rank lie (n, pointers, leading dimensions, devices). A failure
- * of one rank is returned by all of them, with the same status and a sentence that begins with the rank.
- * Where ranks disagree about an argument all return DAVIT_INVALID_ARGUMENT. Errors of MPI itself are handled
- * as the communicator says, which by default ends the job.
+ * Every function with a communicator or a grid is collective: all ranks call it, in the same order, with the same
+ * arguments, except those that say where a rank's data lies (n, pointers, leading dimensions, devices). A failure of
+ * one rank is returned by all of them, with the same status and a sentence that begins with the rank. If ranks disagree
+ * about an argument, all return DAVIT_INVALID_ARGUMENT. Errors of MPI itself are handled as the communicator says,
+ * which by default ends the job.
  *
  * MPI must be initialised, with MPI_THREAD_FUNNELED or more, because davit has threads of its own; they do
  * not call MPI. Thread safety: as MPI; calls on distinct communicators and grids from several threads need
@@ -27,19 +27,19 @@ extern "C" {
 
 /* ---- reductions and scans ----
  *
- * The array is the pieces of all ranks, in the order of the ranks; n, which may be 0, is the length of the
- * calling rank's piece. A piece is worked on where it lies, as in davit_reduce_parts(). */
+ * The array consists of the pieces of all ranks, in the order of the ranks; n, which may be 0, is the length of the
+ * calling rank's piece. davit works on a piece where it lies, as in davit_reduce_parts(). */
 
-/* Every rank gets the result. Built-in operators give the bits of davit_reduce() over the whole array,
- * however it is divided. Cost: reads x once; messages of at most 128 KiB a rank. */
+/* Every rank gets the result. Built-in operators give the bits of davit_reduce() over the whole array, however it is
+ * divided. Cost: reads x once; messages of at most 128 KiB for each rank. */
 DAVIT_API davit_status davit_mpi_reduce(MPI_Comm comm, davit_operator op, davit_type type, int64_t n,
                                         const void *x, void *result);
 DAVIT_API davit_status davit_mpi_monoid_reduce(MPI_Comm comm, const davit_monoid *monoid, int64_t n,
                                                const void *x, void *result);
 
-/* y may be x. Order and rounding are those of davit_scan_parts(), and depend on how the array is divided.
- * Cost: reads x twice and writes y once; one message of one element. Segmented, only what follows the last
- * head of a piece is read twice. The first element of the whole array always is a head. */
+/* y may be x. Order and rounding are those of davit_scan_parts(), and depend on how the array is divided. Cost: reads x
+ * twice and writes y once; one message of one element. A segmented scan reads twice only the elements from a piece's
+ * last head on. The first element of the whole array always is a head. */
 DAVIT_API davit_status davit_mpi_scan(MPI_Comm comm, davit_operator op, davit_type type, davit_scan_kind kind,
                                       int64_t n, const void *x, void *y);
 DAVIT_API davit_status davit_mpi_segmented_scan(MPI_Comm comm, davit_operator op, davit_type type,
@@ -50,25 +50,25 @@ DAVIT_API davit_status davit_mpi_segmented_scan(MPI_Comm comm, davit_operator op
 DAVIT_API davit_status davit_mpi_monoid_scan(MPI_Comm comm, const davit_monoid *monoid, davit_scan_kind kind,
                                              int64_t n, const void *x, const uint8_t *flags, void *y);
 
-/* A monoid for MPI's own collective calls: a type of `monoid->bytes` contiguous bytes that carries the
- * monoid, and the operation on it, which MPI is told not to commute unless the monoid is a built-in one. Both
- * are the caller's, who frees them with MPI_Type_free() and MPI_Op_free(). Not collective. */
+/* A monoid for MPI's own collective calls: a type of `monoid->bytes` contiguous bytes that carries the monoid, and the
+ * operation on it, created as not commutative unless the monoid is a built-in one. Both belong to the caller, who frees
+ * them with MPI_Type_free() and MPI_Op_free(). Not collective. */
 DAVIT_API davit_status davit_mpi_operator(const davit_monoid *monoid, MPI_Datatype *type, MPI_Op *op);
 
 /* ---- matrices ----
  *
- * A grid of rows × cols processes: rank r of the communicator is in row r / cols and column r % cols; later
- * ranks are not in the grid, and get NULL. Matrices are dealt to it in blocks as in ScaLAPACK, and described
- * by ScaLAPACK's descriptor of nine numbers: {1, context, rows, cols, row block, column block, first process
- * row, first process column, leading dimension of the calling rank's part}. The context of BLACS is not read:
- * the grid takes its place, which is that of Cblacs_gridinit(…, "Row", rows, cols). */
+ * A grid of rows × cols processes: rank r of the communicator is in row r / cols and column r % cols; later ranks are
+ * not in the grid, and get NULL. Matrices are distributed over it in blocks as in ScaLAPACK, and described by
+ * ScaLAPACK's descriptor of nine numbers: {1, context, rows, cols, row block, column block, first process row, first
+ * process column, leading dimension of the calling rank's part}. The context of BLACS is not read: the grid takes its
+ * place, which is that of Cblacs_gridinit(…, "Row", rows, cols). */
 typedef struct davit_mpi_grid davit_mpi_grid;
 DAVIT_API davit_status davit_mpi_grid_create(MPI_Comm comm, int rows, int cols, davit_mpi_grid **grid);
 DAVIT_API davit_status davit_mpi_grid_destroy(davit_mpi_grid *grid);
 DAVIT_API davit_status davit_mpi_grid_position(const davit_mpi_grid *grid, int *row, int *col);
 
-/* How many of n rows (or columns) lie on process `position` of `count`, if they are dealt in blocks from
- * process `first` on: ScaLAPACK's NUMROC. 0 for arguments that make no sense. */
+/* How many of n rows (or columns) lie on process `position` of `count`, if they are distributed in blocks from process
+ * `first` on: ScaLAPACK's NUMROC. 0 for arguments that make no sense. */
 DAVIT_API int64_t davit_mpi_local_size(int64_t n, int64_t block, int position, int first, int count);
 
 /* Fills a descriptor: ScaLAPACK's DESCINIT. Not collective. */
@@ -94,9 +94,9 @@ typedef struct davit_mpi_options {
  * Multiplication Algorithm, 1997). An operand that is transposed, or whose blocks do not fit those of C, is
  * copied once into a layout that does. Same call on the same grid and devices, same bits.
  *
- * Exact products, and those of complex numbers: each rank gets the rows of op(A) and the columns of op(B) whole, in
- * pinned memory, and multiplies by a call of libdavit. options->panel is not used. An exact product has the bits of one
- * process on every grid, with any blocks and devices; where one rank cannot, all multiply natively, and the report says
+ * Exact products, and those of complex numbers: each rank gets complete rows of op(A) and columns of op(B), in pinned
+ * memory, and multiplies them by a call of libdavit. options->panel is not used. An exact product has the bits of one
+ * process on every grid, with any blocks and devices; if one rank cannot, all multiply natively, and the report says
  * why. */
 DAVIT_API davit_status davit_mpi_dgemm(davit_mpi_grid *grid, char transa, char transb, int64_t m, int64_t n,
                                        int64_t k, double alpha, const double *a, int64_t ia, int64_t ja,
@@ -146,9 +146,9 @@ DAVIT_API davit_status davit_mpi_strsm(davit_mpi_grid *grid, char side, char upl
                                        const int descb[9], const davit_mpi_options *options);
 
 /* A = L L' ('L') or U' U ('U') of the n × n submatrix, in place, where ' is the (conjugate) transpose. The half that
- * `uplo` does not name may hold anything, and stays as it is. Where the leading minor of order k is not positive
- * definite all ranks return DAVIT_NOT_POSITIVE_DEFINITE with k in the sentence; the blocks of columns (rows) before it
- * are those of the factor. As PDPOTRF.
+ * `uplo` does not name may hold anything, and stays as it is. If the leading minor of order k is not positive definite,
+ * all ranks return DAVIT_NOT_POSITIVE_DEFINITE with k in the sentence; the blocks of columns (rows) before that of
+ * column k are those of the factor. As PDPOTRF.
  *
  * A rank computes on the first of its devices; options->panel is not used. A block of columns of the descriptor is
  * factored by the process column that has it, and sent while the others are updated with the one before. A matrix whose
@@ -164,10 +164,10 @@ DAVIT_API davit_status davit_mpi_cpotrf(davit_mpi_grid *grid, char uplo, int64_t
                                         int64_t ia, int64_t ja, const int desca[9],
                                         const davit_mpi_options *options);
 
-/* A = P L U of the m × n submatrix, in place, with partial pivoting. ipiv is tied to A's rows, as ScaLAPACK has it: at
- * the position of each local row of the matrix that is one of the submatrix's first min(m, n) stands the number, from 1
- * on, of the matrix's row with which it was exchanged; the ranks of a process row get the same. It has as many elements
- * as the rank has rows of the matrix, in any memory, and others are not touched. Where U(k, k) is exactly 0 all ranks
+/* A = P L U of the m × n submatrix, in place, with partial pivoting. ipiv is tied to A's rows, as in ScaLAPACK: for
+ * each local row of the matrix that is one of the submatrix's first min(m, n) it has the number, from 1 on, of the
+ * matrix's row with which it was exchanged; the ranks of a process row get the same. It has one element for each row of
+ * the matrix that the rank has, in any memory; the other elements are not touched. If U(k, k) is exactly 0, all ranks
  * return DAVIT_SINGULAR with the first such k in the sentence; A is factored all the same. As PDGETRF.
  *
  * Devices, blocks and layouts as in potrf. A block of columns is factored as a whole on one rank, which needs room for

@@ -462,17 +462,19 @@ static void json(cli_json *json, const void *state) {
 const cli_command cli_command_bench = {
     .name = "bench",
     .summary = "run the benchmarks, draw their results, compare them with older ones",
-    .description = "Runs the benchmark programs bench_NAME. They are beside davit in a build tree, or in the "
-                   "directory that the environment variable DAVIT_BENCH_DIR names; they are not installed. "
-                   "With --json, what each of them measured is an object of \"benchmarks\". A program that "
-                   "fails is named, the others run all the same; the exit code is 4 if it was 4, else 1.\n\n"
-                   "--report writes the results as a page with plots against size, against the peers and "
-                   "against the limit of the machine. It is one file without scripts. --peers adds the "
-                   "peers. --from takes results from files, and runs nothing.\n\n"
-                   "--compare prints the rows that became slower or faster than in an older file, beyond the "
-                   "noise, and exits with 1 if any became slower. Rows are compared if they measured the "
-                   "same, on devices of the same name and size. If there is none, the exit code is 3.\n\n"
-                   "--report, --compare and --from need python3.",
+    .description =
+        "Runs the benchmark programs bench_NAME. They are beside davit in a build tree, or in the "
+        "directory that the environment variable DAVIT_BENCH_DIR names; they are not installed. "
+        "With --json, what each of them measured is an object of \"benchmarks\". If a program "
+        "fails, davit names it and runs the others; the exit code is 4 if the program's was 4, else "
+        "1.\n\n"
+        "--report writes the results as a page with plots against size, against the peers and "
+        "against the limit of the machine. It is one file without scripts. --peers adds the "
+        "peers. --from takes results from files, and runs nothing.\n\n"
+        "--compare prints the rows that became slower or faster than in an older file, beyond the "
+        "noise, and exits with 1 if any became slower. Rows are compared if they measured the "
+        "same, on devices of the same name and size. If there is none, the exit code is 3.\n\n"
+        "--report, --compare and --from need python3.",
     .examples = "davit bench --list\ndavit bench queue --json\n"
                 "davit bench --peers --report bench.html\n"
                 "davit bench scan --compare old.json\n"
@@ -483,22 +485,22 @@ const cli_command cli_command_bench = {
                     .many = true,
                     .words = "",
                     .help = "the benchmarks to run, reduction-ladder for bench_reduction_ladder; none: all "
-                            "but reduction-ladder and those that end in -study, which take minutes"}),
+                            "except reduction-ladder and those that end in -study, which take minutes"}),
     .options = CLI_OPTIONS(
         CLI_OPTION(FLAG, benchmarks, list, "--list", NULL, .excludes = "--json",
                    .help = "print the names of the benchmarks, and run none"),
         CLI_OPTION(FLAG, benchmarks, peers, "--peers", NULL, .excludes = "--from",
-                   .help = "measure what davit is compared with as well"),
+                   .help = "also measure what davit is compared with"),
         CLI_OPTION(OUTPUT, benchmarks, report, "--report", "FILE", .write = write_report,
                    .excludes = "--list", .help = "write the results as a page, FILE.html"),
         CLI_OPTION(TEXT, benchmarks, compare, "--compare", "FILE", .excludes = "--list",
                    .help = "compare with older results: what davit bench --json or a benchmark printed"),
         CLI_OPTION(REAL, benchmarks, noise, "--noise", "PERCENT", .minimum = 0, .maximum = 1000, .value = "5",
                    .needs = "--compare",
-                   .help = "smallest change of a time that counts; more where a row's own times vary more, "
-                           "by its median over its fastest run"),
+                   .help = "smallest change of a time that counts; larger for rows whose own times vary "
+                           "more, by their median over their fastest run"),
         CLI_OPTION(LIST, benchmarks, from, "--from", "FILE ...", .excludes = "--list",
-                   .help = "take the results from files, as for --compare, in place of a run")),
+                   .help = "take the results from files, as for --compare, and run nothing")),
     .common = CLI_COMMON_THREADS | CLI_COMMON_JSON,
     .state = sizeof(benchmarks),
     .read = load,

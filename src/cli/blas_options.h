@@ -18,6 +18,6 @@ static const cli_choice cli_transposes[] = {
 
 #define CLI_TRANSPOSE_OPTION(type, option, matrix)                                                           \
   CLI_OPTION(CHOICE, type, option, "--" #option, "N|T|C", .choices = cli_transposes, .implied = "T",         \
-             .help = "use the transpose of " matrix " (T), its conjugate (C), or neither (N)")
+             .help = "use " matrix " itself (N), its transpose (T) or its conjugate transpose (C)")
 
 #endif

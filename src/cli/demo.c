@@ -213,7 +213,7 @@ const cli_command cli_command_demo = {
     .summary = "a product, a sum and an alignment, with words on what ran where",
     .description =
         "Multiplies two random matrices and sums random numbers on the devices, aligns two sequences, checks "
-        "each result by other means, and says what ran where. Exit 1 if one is wrong.",
+        "each result by other means, and says what ran where. The exit code is 1 if one is wrong.",
     .examples = "davit demo\n"
                 "davit demo --size 500 --seed 7 --json\n",
     .options = CLI_OPTIONS(CLI_OPTION(WHOLE, demo, n, "--size", "N", .minimum = 1, .maximum = 100000,

@@ -192,7 +192,7 @@ const cli_command cli_command_devices = {
         "Lists the host (-1) and every device: kind, name, free and total memory, compute units, CUDA "
         "capability, and how bytes travel from row to column: same (one memory), peer (direct), staged "
         "(through the host). Host-offload devices, in which the CPU stands in "
-        "for GPUs, have one line together. Where there is no GPU, a line on standard error says why.",
+        "for GPUs, share one line. Where there is no GPU, a line on standard error says why.",
     .examples = "davit devices\n"
                 "davit devices --json\n",
     .common = CLI_COMMON_THREADS | CLI_COMMON_JSON | CLI_COMMON_VERBOSE,

@@ -244,8 +244,8 @@ const cli_command cli_command_factor = {
     .description =
         "Computes the lower triangular L with A = L L^H, or with --upper the upper triangular U with A = U^H "
         "U; ^H is the conjugate transpose. Only that half of A is read. With --kind lu or qr A may be any "
-        "matrix, and F is what LAPACK's getrf or geqrf leaves in its place. If A is not positive definite, "
-        "or for LU singular, the exit code is 1. With --check the CPU multiplies the factors out.",
+        "matrix, and F is the result of LAPACK's getrf or geqrf. If A is not positive definite, or for LU "
+        "singular, the exit code is 1. With --check the CPU multiplies the factors out.",
     .examples = "davit factor A.npy -o L.npy\n"
                 "davit factor A.npy -o F.npy --kind lu --pivots p.npy --check\n",
     .operands = CLI_PLACES(CLI_PLACE(factors, a_path, "A",
@@ -258,8 +258,8 @@ const cli_command cli_command_factor = {
         CLI_OPTION(FLAG, factors, upper, "--upper", NULL,
                    .help = "Cholesky: read the upper half of A, and compute U"),
         CLI_OPTION(OUTPUT, factors, pivots_output, "--pivots", "FILE", .array = offsetof(factors, pivots),
-                   .help = "LU: write the row, from 0 on, that each row was exchanged with; F and it are "
-                           "what scipy.linalg.lu_solve takes"),
+                   .help = "LU: write the row, from 0 on, with which each row was exchanged; "
+                           "scipy.linalg.lu_solve takes F and this file"),
         CLI_OPTION(OUTPUT, factors, tau_output, "--tau", "FILE", .array = offsetof(factors, tau),
                    .help = "QR: write the factors tau of the reflectors")),
     .common = CLI_COMMON_ARRAYS,

@@ -204,8 +204,8 @@ static void print(const void *state) {
 static const cli_choice arithmetics[] = {
     {"native", DAVIT_ARITHMETIC_NATIVE, "that of the element type"},
     {"exact", DAVIT_ARITHMETIC_EXACT,
-     "by exact sums of integers: the same bits on all devices and any number of ranks, and on many GPUs "
-     "faster"},
+     "by exact sums of integers: the same bits on all devices and any number of ranks, and faster on many "
+     "GPUs"},
     {0}};
 
 static const cli_choice tiles[] = {{"auto", 0, NULL}, {0}};
@@ -213,8 +213,8 @@ static const cli_choice tiles[] = {{"auto", 0, NULL}, {0}};
 const cli_command cli_command_gemm = {
     .name = "gemm",
     .summary = "matrix product, C = alpha op(A) op(B) + beta C0",
-    .description = "Computes C = alpha op(A) op(B) + beta C0 on several devices, op(A) being A, its "
-                   "transpose or the conjugate of that.",
+    .description = "Computes C = alpha op(A) op(B) + beta C0 on several devices, where op(A) is A, its "
+                   "transpose or its conjugate transpose.",
     .examples = "davit gemm A.npy B.npy -o C.npy\n"
                 "davit gemm A.npy B.npy --transa --alpha 2 --c0 C.npy --beta -1 -o D.npy --check -v\n",
     .operands =

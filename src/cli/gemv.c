@@ -39,7 +39,7 @@ const cli_command cli_command_gemv = {
     .name = "gemv",
     .summary = "matrix-vector product, y = alpha op(A) x + beta y0",
     .description =
-        "Computes y = alpha op(A) x + beta y0, op(A) being A, its transpose or the conjugate of that.",
+        "Computes y = alpha op(A) x + beta y0, where op(A) is A, its transpose or its conjugate transpose.",
     .examples = "davit gemv A.npy x.npy -o y.npy\n"
                 "davit gemv A.npy x.npy --trans --y0 y.npy --beta -1 -o y.npy\n",
     .operands =

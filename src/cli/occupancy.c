@@ -274,7 +274,7 @@ const cli_command cli_command_occupancy = {
                            "H100, H200, B200, RTX 5090, MI210, MI300X (letters and digits count, case does "
                            "not), or a device's number"),
         CLI_OPTION(CHOICE, calculation, over, "--sweep", "WHAT", .choices = sweeps,
-                   .help = "print a table over all values of it")),
+                   .help = "print a table over all values of one parameter")),
     .common = CLI_COMMON_JSON,
     .state = sizeof(calculation),
     .read = load,

@@ -311,18 +311,18 @@ const cli_command cli_command_reduce = {
     .summary = "sum, product, minimum, maximum, mean, variance, deviation, norm of all elements or along a "
                "dimension",
     .description =
-        "Prints one value from all elements of X, or with --axis one for each place in the other dimensions, "
-        "the last of them along a line. Whole numbers are added and multiplied in 32 or 64 bits with a sign, "
-        "unsigned ones too, and wrap around; mean, var and norm are computed in float64. The minimum or "
-        "maximum of floats is NaN as soon as one of them is, and the place is then that of the first NaN. "
-        "Complex numbers have neither; their product is computed on the host. No elements have the sum 0, "
-        "the product 1 and the norm 0, as in NumPy, and are refused for the other operators.",
+        "Prints one value for all elements of X, or with --axis one for each place in the other dimensions, "
+        "the last of these along a line. Whole numbers, including unsigned ones, are added and multiplied in "
+        "signed 32 or 64 bits, and wrap around; mean, var and norm are computed in float64. The minimum or "
+        "maximum of floats is NaN if one of them is, and the place is then that of the first NaN. Complex "
+        "numbers have no minimum or maximum; their product is computed on the host. Without elements the sum "
+        "is 0, the product 1 and the norm 0, as in NumPy; the other operators refuse an empty array.",
     .examples = "davit reduce x.npy\n"
                 "davit reduce A.npy --op max\n"
                 "davit reduce A.npy --op mean --axis 0 -o means.npy\n",
     .operands = CLI_PLACES(CLI_PLACE(reduction, x_path, "X",
                                      "an array of any shape; float32, float64, complex64, complex128, int32 "
-                                     "and int64 stay, other numbers become float32 or int64")),
+                                     "and int64 are kept, other numbers become float32 or int64")),
     .options = CLI_OPTIONS(
         CLI_RESULT_OPTION("Y"),
         CLI_OPTION(CHOICE, reduction, op, "--op", "OP", .choices = operators, .value = "sum",

@@ -232,11 +232,11 @@ const cli_command cli_command_solve = {
     .summary = "systems of linear equations A X = B, and least squares",
     .description =
         "Solves A X = B for a square A, by LU with partial pivoting or with --spd by Cholesky's "
-        "factorisation. For each column b of B an A with more rows than columns gives the x with the least "
-        "||b - A x||, one with fewer rows the shortest x with A x = b; by QR, and A must have full rank. X "
-        "has as many rows as A has columns, and else the shape of B. If A is singular or not positive "
-        "definite, the exit code is 1. With --check the CPU computes the backward error of each column, of "
-        "least squares how far the residual is from orthogonal to the columns of A.",
+        "factorisation. If A has more rows than columns, X has for each column b of B the x with the minimum "
+        "||b - A x||, and if it has fewer, the shortest x with A x = b; both are computed by QR, and A must "
+        "have full rank. X has as many rows as A has columns, and otherwise the shape of B. If A is singular "
+        "or not positive definite, the exit code is 1. With --check the CPU computes the backward error of "
+        "each column, or for least squares how far the residual is from orthogonal to the columns of A.",
     .examples = "davit solve A.npy b.npy -o x.npy\n"
                 "davit solve A.npy B.npy -o X.npy --spd --upper --check\n"
                 "davit solve A.npy b.npy -o x.npy --refine\n",
@@ -252,7 +252,7 @@ const cli_command cli_command_solve = {
                    .help = "read the upper half of A in place of the lower one"),
         CLI_OPTION(FLAG, systems, refine, "--refine", NULL,
                    .help = "factor a square float64 or complex128 A in a shorter type, and refine X until it "
-                           "is as accurate; without that where it does not converge or pay")),
+                           "is as accurate; natively if that does not converge or pay")),
     .common = CLI_COMMON_ARRAYS,
     .small_bytes = 1 << 20,
     .state = sizeof(systems),

@@ -29,11 +29,11 @@ static const struct {
     {CLI_COMMON_RAW,
      CLI_OPTION(TEXT, cli_common, reading.dtype, "--dtype", "T",
                 .words = "f2 f4 f8 c8 c16 i1 i2 i4 i8 u1 u2 u4 u8 b1",
-                .help = "the first operand has no header: elements of this type alone, in C order; f2 f4 f8 "
+                .help = "the first operand has no header, only elements of this type, in C order; f2 f4 f8 "
                         "c8 c16 i1 i2 i4 i8 u1 u2 u4 u8 b1, after > in the other byte order")},
     {CLI_COMMON_RAW,
      CLI_OPTION(TEXT, cli_common, reading.shape, "--shape", "SHAPE", .words = "", .needs = "--dtype",
-                .otherwise = "a vector of all that the file has", .help = "its shape, such as 1000x3")},
+                .otherwise = "a vector of all elements of the file", .help = "its shape, such as 1000x3")},
     {CLI_COMMON_TABLE,
      CLI_OPTION(CHOICE, cli_common, reading.decimal, "--decimal", "MARK", .choices = decimals, .value = ".",
                 .help = "the decimal mark of numbers in CSV; with a comma the fields are separated by "
