@@ -203,6 +203,7 @@ typedef struct worker {
   const dvt_align_targets *targets;
   const query_tables *tables;
   folding folding;
+  int32_t *lanes; /* NULL, or the best score of each lane of the only target */
   void *memory;
   dvt_align_team team; /* opened by the first sweep */
   bool wide;           /* the last batch needed 16 bits, so the next one begins with them */
@@ -362,6 +363,8 @@ static void do_piece(worker *w, int64_t k, int64_t piece) {
     if (best[l] > most)
       best[l] = do_pair(w, dvt_at_most(rows.count, n - begin), target_of(w, k) + begin, true);
     score = best[l] > score ? best[l] : score;
+    if (w->lanes)
+      __atomic_fetch_max(&w->lanes[l], best[l], __ATOMIC_RELAXED);
   }
   __atomic_fetch_max(&w->scores[k], score, __ATOMIC_RELAXED);
 }
@@ -475,4 +478,88 @@ davit_status dvt_align_host(const dvt_site *site, const void *work) {
   const int threads = threads_for(targets, &f, done, site->threads);
   return (threads > 1 ? do_by_team(&like, done, threads) : do_alone(&like, done)) ? DAVIT_SUCCESS
                                                                                   : no_memory(query);
+}
+
+/* ---- one pair ---- */
+
+enum { LONG_TARGET = 1 << 14 }; /* symbols; with fewer of them a sweep takes no time */
+
+/* A long target as the only one of many. */
+typedef struct folded {
+  dvt_align_targets targets;
+  int64_t offsets[2], rows[2];
+} folded;
+
+static void fold_alone(int64_t n, const uint8_t *target, folded *f) {
+  *f = (folded){.offsets = {0, n}, .rows = {0, dvt_divide_up(n, DVT_ALIGN_LANES)}};
+  f->targets = (dvt_align_targets){.count = 1,
+                                   .singles = 1,
+                                   .folds = 1,
+                                   .offsets = f->offsets,
+                                   .symbols = (uint8_t *)(uintptr_t)target,
+                                   .rows = f->rows};
+}
+
+bool dvt_align_is_folded(const dvt_align_query *query, int64_t n) {
+  folded f;
+  fold_alone(n, NULL, &f);
+  return query->m > 0 && n >= LONG_TARGET && folding_of(&f.targets, query, 1).count > 0;
+}
+
+void dvt_align_fold(int64_t n, const uint8_t *target, uint8_t *lanes) {
+  const int64_t height = dvt_divide_up(n, DVT_ALIGN_LANES);
+  for (int64_t row = 0; row < height; row++)
+    for (int64_t l = 0; l < DVT_ALIGN_LANES; l++) {
+      const int64_t at = l * height + row;
+      lanes[row * DVT_ALIGN_LANES + l] = at < n ? target[at] : DVT_ALIGN_PAD;
+    }
+}
+
+/* The first cell in the first lane with an alignment that scores as much, or behind it, within what its alignments may
+ * span. No alignment that begins later ends before those of that lane do, unless it ends there as well. */
+static void find_in_lane(const dvt_align_query *query, const folded *f, const folding *folding,
+                         const int32_t *lanes, dvt_align_team *team, int64_t *h, int64_t *d,
+                         dvt_align_cell *best) {
+  const dvt_align_costs costs = dvt_align_costs_of(query);
+  const int64_t n = f->offsets[1], height = f->rows[1];
+  int32_t score = 0;
+  int64_t lane = 0;
+  for (int64_t l = DVT_ALIGN_LANES - 1; l >= 0; l--)
+    if (lanes[l] >= score) {
+      score = lanes[l];
+      lane = l;
+    }
+  *best = (dvt_align_cell){0};
+  if (score == 0)
+    return;
+  const int64_t begin = lane * height, end = dvt_at_most(n, begin + height + folding->reach - 1);
+  const dvt_align_stretch part = {query->symbols, f->targets.symbols + begin, query->m, end - begin, 1};
+  dvt_align_local_edge(query->m, h, d);
+  *best = dvt_align_best(&costs, &part, 0, score, team, h, d, NULL);
+  best->column += begin;
+}
+
+davit_status dvt_align_best_folded(const dvt_align_query *query, int64_t n, const uint8_t *target,
+                                   int threads, dvt_align_team *team, int64_t *h, int64_t *d,
+                                   dvt_align_cell *best) {
+  int32_t score = 0, lanes[DVT_ALIGN_LANES] = {0};
+  query_tables tables;
+  folded f;
+  fold_alone(n, target, &f);
+  f.targets.lanes = dvt_allocate_aligned((size_t)f.rows[1] * DVT_ALIGN_LANES);
+  if (!f.targets.lanes)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  dvt_align_fold(n, target, f.targets.lanes);
+  make_tables(query, true, &tables);
+  const worker like = {.targets = &f.targets,
+                       .tables = &tables,
+                       .folding = folding_of(&f.targets, query, threads),
+                       .lanes = lanes,
+                       .scores = &score};
+  const int most = threads_for(&f.targets, &like.folding, 1, threads);
+  const bool done = most > 1 ? do_by_team(&like, 1, most) : do_alone(&like, 1);
+  if (done)
+    find_in_lane(query, &f, &like.folding, lanes, team, h, d, best);
+  free(f.targets.lanes);
+  return done ? DAVIT_SUCCESS : no_memory(query);
 }

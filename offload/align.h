@@ -65,6 +65,17 @@ davit_status dvt_align_host(const dvt_site *site, const void *work);
 davit_status dvt_align_stream(const dvt_site *site, const void *work);
 davit_status dvt_align_region(const dvt_site *site, const void *work);
 
+/* A target in DVT_ALIGN_LANES lanes of dvt_divide_up(n, DVT_ALIGN_LANES) rows. */
+void dvt_align_fold(int64_t n, const uint8_t *target, uint8_t *lanes);
+
+/* Whether a target of n symbols is so much longer than the query that dvt_align_best_folded() is the way to take. */
+bool dvt_align_is_folded(const dvt_align_query *query, int64_t n);
+
+/* dvt_align_best() from the edge of a local alignment, by folding the target; team, h and d as there. */
+davit_status dvt_align_best_folded(const dvt_align_query *query, int64_t n, const uint8_t *target,
+                                   int threads, dvt_align_team *team, int64_t *h, int64_t *d,
+                                   dvt_align_cell *best);
+
 /* How many of so many threads the host form has work for. */
 int dvt_align_host_threads(const dvt_align_targets *targets, const dvt_align_query *query, int threads);
 

@@ -135,23 +135,14 @@ static bool is_batch(const dvt_align_targets *t, int64_t first) {
   return 4 * used >= DVT_ALIGN_LANES * length_of(t, first);
 }
 
-/* Symbols in a lane from a row on. */
-static void fill_lane(const dvt_align_targets *t, int64_t row, int64_t lane, int64_t begin, int64_t end) {
-  for (int64_t i = begin; i < end; i++)
-    t->lanes[(row + i - begin) * DVT_ALIGN_LANES + lane] = t->symbols[i];
-}
-
 static void fill_lanes(const dvt_align_targets *t) {
   memset(t->lanes, DVT_ALIGN_PAD, (size_t)t->rows[t->folds + t->batches] * DVT_ALIGN_LANES);
   for (int64_t k = 0; k < t->folds; k++)
-    for (int64_t lane = 0, height = t->rows[k + 1] - t->rows[k]; lane < DVT_ALIGN_LANES; lane++) {
-      const int64_t begin = t->offsets[k] + lane * height;
-      fill_lane(t, t->rows[k], lane, begin, dvt_at_most(begin + height, t->offsets[k + 1]));
-    }
+    dvt_align_fold(length_of(t, k), t->symbols + t->offsets[k], t->lanes + t->rows[k] * DVT_ALIGN_LANES);
   for (int64_t k = t->singles; k < t->count; k++) {
-    const int64_t at = k - t->singles;
-    fill_lane(t, t->rows[t->folds + at / DVT_ALIGN_LANES], at % DVT_ALIGN_LANES, t->offsets[k],
-              t->offsets[k + 1]);
+    const int64_t at = k - t->singles, row = t->rows[t->folds + at / DVT_ALIGN_LANES];
+    for (int64_t i = 0; i < length_of(t, k); i++)
+      t->lanes[(row + i) * DVT_ALIGN_LANES + at % DVT_ALIGN_LANES] = t->symbols[t->offsets[k] + i];
   }
 }
 

@@ -24,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "offload/align.h"
 #include "offload/runtime/device.h"
 #include "src/align_columns.h"
 #include "src/base/allocate.h"
@@ -148,12 +149,46 @@ static const dvt_align_kept *room_for_kept(dvt_trace *t, dvt_align_kept *kept) {
   return kept;
 }
 
+#define FOLDED_RATE 2.5e10 /* cells a second of a thread that has a folded target */
+
+static davit_align_scoring scoring_of(const dvt_trace *t) {
+  return (davit_align_scoring){.symbols = t->costs.symbols,
+                               .matrix = t->costs.matrix,
+                               .gap_open = (int32_t)(t->costs.first + t->costs.extend),
+                               .gap_extend = (int32_t)t->costs.extend};
+}
+
+/* Whether the host folds the target to find where a local alignment ends. */
+static bool is_folded(const dvt_trace *t) {
+  const davit_align_scoring scoring = scoring_of(t);
+  const dvt_align_query query = {&scoring, t->all.m, t->all.query, t->costs.largest};
+  return t->mode == DAVIT_ALIGN_LOCAL && dvt_align_is_folded(&query, t->all.n);
+}
+
+/* Seconds until the host knows where the alignment ends. */
+static double host_seconds(const dvt_trace *t, int threads) {
+  const double cells = (double)t->all.m * (double)t->all.n;
+  return is_folded(t) ? cells / (FOLDED_RATE * threads) : dvt_trace_host_seconds(t->all.m, t->all.n, threads);
+}
+
+/* No column is kept: the way back from a short query's end is short. */
+static davit_status best_folded(dvt_trace *t, dvt_align_cell *best) {
+  const davit_align_scoring scoring = scoring_of(t);
+  const dvt_align_query query = {&scoring, t->all.m, t->all.query, t->costs.largest};
+  t->every = 0;
+  return dvt_align_best_folded(&query, t->all.n, t->all.target, t->threads, &t->team, t->h, t->d, best);
+}
+
 /* The best cell of a local alignment of all, or of those that begin in the corner: where these score `enough`, no
  * cell scores more. */
 static davit_status best_local(dvt_trace *t, const dvt_align_stretch *s, dvt_align_cell *best) {
   dvt_align_kept kept;
-  if (dvt_trace_is_for_device(t, s))
+  const bool folded = is_folded(t);
+  if (t->wavefront &&
+      dvt_align_wavefront_seconds(s->m, s->n) < host_seconds(t, folded ? t->threads : t->team.threads))
     return dvt_align_wavefront_best(t->wavefront, s, true, t->every > 0, best);
+  if (folded)
+    return best_folded(t, best);
   dvt_align_local_edge(s->m, t->h, t->d);
   *best = dvt_align_best(&t->costs, s, 0, INT64_MAX, &t->team, t->h, t->d, room_for_kept(t, &kept));
   return DAVIT_SUCCESS;
@@ -320,7 +355,7 @@ static bool is_long(const dvt_trace *t) {
   const int64_t m = t->all.m, n = t->all.n;
   const double start = dvt_backend_running() ? LANE_SECONDS : START_SECONDS;
   return dvt_align_wavefront_fits(&t->costs, m, n) &&
-         start + dvt_align_wavefront_seconds(m, n) < dvt_trace_host_seconds(m, n, dvt_threads());
+         start + dvt_align_wavefront_seconds(m, n) < host_seconds(t, dvt_threads());
 }
 
 /* The first NVIDIA device of the options for a long pair, else DAVIT_HOST. The devices are started only if

@@ -89,12 +89,16 @@ static void expect_pairs(const problem *p, const wanted *right) {
 
 /* ---- without a band ---- */
 
-static wanted *traces_of(const problem *p) {
+static wanted *traces_by(const problem *p, int threads) {
   wanted *right = kept((size_t)(p->count + 1) * sizeof *right);
   for (int64_t k = 0; k < p->count; k++)
     right[k].cigar = trace(&p->scoring, &p->pairs[k].q, &p->pairs[k].t, p->options.mode,
-                           DVT_ALIGN_TRACE_CELLS, 1, &right[k].result);
+                           DVT_ALIGN_TRACE_CELLS, threads, &right[k].result);
   return right;
+}
+
+static wanted *traces_of(const problem *p) {
+  return traces_by(p, 1);
 }
 
 /* In all modes, by every kind of vectors. */
@@ -169,6 +173,30 @@ CASE(test_unequal_lengths) {
     pairs[k].t = random_sequence(size[1], 4, &random);
   }
   expect_as_traces(&scoring, COUNT(pairs), pairs);
+}
+
+/* Targets that davit_align_trace() folds, with many alignments that score the same: about the places where lanes begin,
+ * and anywhere. */
+CASE(test_folded_targets) {
+  uint64_t random = 38;
+  int8_t matrix[16];
+  fill_diagonal(4, 2, -3, matrix);
+  for (int repeat = 0; repeat < scaled(30); repeat++) {
+    const int64_t n = 16384 + random_below(&random, 15000), height = (n + 63) / 64;
+    const davit_align_scoring scoring = scoring_of(4, matrix, 3 + repeat % 3, 1 + repeat % 2);
+    const int symbols = repeat % 3 ? 4 : 2;
+    pair pairs[12]; /* enough to go side by side */
+    for (int k = 0; k < COUNT(pairs); k++) {
+      const sequence q = random_sequence(20 + random_below(&random, 10), symbols, &random),
+                     t = random_sequence(n, symbols, &random);
+      for (int copies = repeat % 5; copies > 0; copies--)
+        memcpy(t.symbols + height * (1 + random_below(&random, 62)) - random_below(&random, 40), q.symbols,
+               (size_t)q.length);
+      pairs[k] = (pair){q, t};
+    }
+    const problem p = problem_of(&scoring, COUNT(pairs), pairs, DAVIT_ALIGN_LOCAL, 0);
+    expect_pairs(&p, traces_by(&p, 1 + repeat % 3));
+  }
 }
 
 /* Scores and costs about the limits of 16 bits, some beside others that are small. */

@@ -14,6 +14,9 @@
 #define dvt_check_cost_range emulated_check_cost_range
 #define dvt_align_trace emulated_trace
 #define davit_align_trace emulated_davit_trace
+#define dvt_check_sequences emulated_check_sequences
+#define dvt_walk_back emulated_walk_back
+#define dvt_put_columns emulated_put_columns
 #define dvt_trace_columns emulated_trace_columns
 #define dvt_trace_cross emulated_trace_cross
 #include "src/align_trace.c"
