@@ -18,6 +18,7 @@ static const char *member_of_tiles(const davit_level3_options *options) {
          : options->explanation     ? "explanation"
          : options->progress        ? "progress"
          : options->predict_threads ? "predict_threads"
+         : options->processes       ? "processes"
                                     : NULL;
 }
 

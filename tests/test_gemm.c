@@ -436,13 +436,16 @@ CASE(test_bad_arguments) {
           "more than any memory holds");
   REFUSED(davit_dgemm('N', 'N', N, INT64_MAX, N, 1, a, N, b, N, 0, c, N, NULL), "n is 9223372036854775807");
   const davit_level3_options with_progress = {.progress = note_progress}, negative = {.predict_threads = -1},
-                             silent = {.predict_threads = 1};
+                             silent = {.predict_threads = 1},
+                             of_several = {.processes = &(davit_level3_processes){0}};
   davit_queue *queue;
   CHECK(davit_queue_create(devices[0], &queue, NULL));
   REFUSED(davit_queue_dgemm(queue, 'N', 'N', N, N, N, 1, a, N, b, N, 0, c, N, &with_progress),
           "options->progress is set");
   REFUSED(davit_queue_dgemm(queue, 'N', 'N', N, N, N, 1, a, N, b, N, 0, c, N, &silent),
           "options->predict_threads is set");
+  REFUSED(davit_queue_dgemm(queue, 'N', 'N', N, N, N, 1, a, N, b, N, 0, c, N, &of_several),
+          "options->processes is set");
   CHECK(davit_queue_destroy(queue));
   davit_level3_options tile = {.tile = -5};
   REFUSED(davit_dgemm('N', 'N', N, N, N, 1, a, N, b, N, 0, c, N, &tile), "tile");
