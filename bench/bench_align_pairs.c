@@ -4,7 +4,8 @@
  *
  * --pairs pairs of --queries symbols with --targets symbols (two lists of one length): a target is random, its query a
  * stretch of it of which one place in ten has another symbol, one in thirty is left out and one comes twice. Bases (+2,
- * -3, gaps 7 and 2) and residues (BLOSUM62, gaps 11 and 1). --band: that of more rows, without a peer; 0: none.
+ * -3, gaps 7 and 2) and residues (BLOSUM62, gaps 11 and 1). --unrelated 1: random queries as well. --band: that of more
+ * rows, without a peer; 0: none.
  *
  * Rows: "scores" are scores alone, "columns" with the strings, of local alignments; "global" of global ones, with the
  * strings. Cells count once. The peers are parasail's functions for one pair, with words of 16 bits; "sat": with words
@@ -24,6 +25,7 @@ typedef struct problem {
   davit_align_pairs_options options;
   peer_parasail_targets *peer_queries, *peer_targets;
   peer_parasail_way way; /* of the first peer; the second's is the next one */
+  bool related;
   int32_t *scores, *peer_scores;
   davit_align_result *results; /* NULL: scores alone */
 } problem;
@@ -34,9 +36,14 @@ static int below(uint64_t *state, int bound) {
   return (int)((bench_random(state) >> 33) % (uint64_t)bound);
 }
 
-/* A relative of a stretch of the target, which begins anywhere. */
-static void make_query(const uint8_t *target, int64_t n, int symbols, uint64_t *state, int64_t m,
-                       uint8_t *query) {
+/* A relative of a stretch of the target, which begins anywhere; or a random one. */
+static void make_query(bool related, const uint8_t *target, int64_t n, int symbols, uint64_t *state,
+                       int64_t m, uint8_t *query) {
+  if (!related) {
+    for (int64_t i = 0; i < m; i++)
+      query[i] = (uint8_t)below(state, symbols);
+    return;
+  }
   int64_t from = n > m ? below(state, (int)(n - m)) : 0;
   for (int64_t i = 0; i < m; i++) {
     const int chance = below(state, 30);
@@ -71,7 +78,7 @@ static bool make_pairs(problem *p, int64_t count, int64_t m, int64_t n, int symb
   for (int64_t k = 0; k < count; k++) {
     for (int64_t j = 0; j < n; j++)
       target[k * n + j] = (uint8_t)below(&state, symbols);
-    make_query(target + k * n, n, symbols, &state, m, query + k * m);
+    make_query(p->related, target + k * n, n, symbols, &state, m, query + k * m);
   }
   return true;
 }
@@ -154,7 +161,7 @@ static void measure_lengths(problem *p, int symbols, int64_t m, int64_t n) {
     p->peer_queries = peer ? peer_parasail_targets_create(&p->queries, &p->scoring) : NULL;
     p->peer_targets = peer ? peer_parasail_targets_create(&p->targets, &p->scoring) : NULL;
     measure_forms(p, results, 0);
-    if (band > 0)
+    if (band > 0 && p->related)
       measure_forms(p, results, band);
     if (p->peer_queries)
       peer_parasail_targets_destroy(p->peer_queries);
@@ -173,26 +180,35 @@ static void measure_alphabet(problem *p, int symbols) {
       measure_lengths(p, symbols, queries.at[i], targets.at[i]);
 }
 
+static void measure_both(problem *p, int symbols, const char *related, const char *unrelated) {
+  p->variant = related;
+  p->related = true;
+  measure_alphabet(p, symbols);
+  p->variant = unrelated;
+  p->related = false;
+  if (bench_whole("unrelated", 0))
+    measure_alphabet(p, symbols);
+}
+
 /* The host computes pairs, whatever the devices are. */
 static void measure_site(bench_cells *cells, bool several) {
-  problem p = {.cells = cells, .variant = "bases"};
+  problem p = {.cells = cells};
   int8_t matrix[16];
   davit_align_matrix blosum;
   (void)several;
   for (int k = 0; k < 16; k++)
     matrix[k] = k % 4 == k / 4 ? 2 : -3;
   p.scoring = (davit_align_scoring){.symbols = 4, .matrix = matrix, .gap_open = 7, .gap_extend = 2};
-  measure_alphabet(&p, 4);
+  measure_both(&p, 4, "bases", "unrelated bases");
   bench_check(davit_align_matrix_find("BLOSUM62", &blosum), "matrix");
-  p.variant = "residues";
   p.scoring = (davit_align_scoring){
       .symbols = blosum.symbols, .matrix = blosum.scores, .gap_open = 11, .gap_extend = 1};
-  measure_alphabet(&p, 20);
+  measure_both(&p, 20, "residues", "unrelated residues");
 }
 
 static const char usage[] =
     "bench_align_pairs [--pairs 20000] [--queries 150,300,1000] [--targets 300,300,1000] [--band 16]\n"
-    "                  [--avx2 0] [--clock 1.98]\n" BENCH_OPTIONS;
+    "                  [--unrelated 0] [--avx2 0] [--clock 1.98]\n" BENCH_OPTIONS;
 
 int main(int argc, char **argv) {
   return bench_cells_run("align_pairs", usage, argc, argv, PEER_PARASAIL, measure_site);

@@ -500,6 +500,22 @@ static void fold_alone(int64_t n, const uint8_t *target, folded *f) {
                                    .rows = f->rows};
 }
 
+size_t dvt_align_score_bytes(const dvt_align_query *query) {
+  return bytes_of(query);
+}
+
+bool dvt_align_score(const dvt_align_query *query, int64_t n, const uint8_t *target, void *memory,
+                     int32_t *score) {
+  query_tables tables;
+  folded f;
+  fold_alone(n, target, &f);
+  make_tables(query, false, &tables);
+  worker w = {.targets = &f.targets, .tables = &tables, .memory = memory};
+  *score = do_pair(&w, n, target, false);
+  dvt_align_team_close(&w.team);
+  return !w.failed;
+}
+
 bool dvt_align_is_folded(const dvt_align_query *query, int64_t n) {
   folded f;
   fold_alone(n, NULL, &f);

@@ -83,7 +83,7 @@ static size_t lay_out(work *w, char *at) {
   return steps + 6 * rows + columns;
 }
 
-static bool reserve(dvt_pair_memory *memory, size_t wanted) {
+bool dvt_pair_reserve(dvt_pair_memory *memory, size_t wanted) {
   if (wanted <= memory->bytes)
     return true;
   free(memory->at);
@@ -348,7 +348,7 @@ bool dvt_pair_lanes(const dvt_pair_pass *pass, const dvt_pair_part *parts, dvt_p
   measure(&w);
   if (w.m == 0 || w.n == 0)
     return true;
-  if (!reserve(memory, lay_out(&w, NULL)))
+  if (!dvt_pair_reserve(memory, lay_out(&w, NULL)))
     return false;
   lay_out(&w, memory->at);
   w.open = all(pass->scoring->gap_open);

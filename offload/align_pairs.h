@@ -20,6 +20,9 @@ typedef struct dvt_pair_memory {
   size_t bytes;
 } dvt_pair_memory;
 
+/* At least so many bytes. false: there is no memory. */
+bool dvt_pair_reserve(dvt_pair_memory *memory, size_t bytes);
+
 typedef struct dvt_pair_pass {
   const davit_align_scoring *scoring;
   dvt_pair_kind kind;

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "offload/align.h"
 #include "offload/align_pairs.h"
 #include "src/align.h"
 #include "src/align_columns.h"
@@ -29,7 +30,11 @@ enum {
   LARGEST_BLOCK = 4096, /* pairs */
   SMALLEST_BLOCK = 64,
   BLOCKS = 4, /* for each thread */
-  SPARSE = 4  /* pairs as large as the largest that are too few to go side by side */
+  STRIPED =
+      200, /* symbols of both, from which a local score is sooner found by striping the query, if bytes hold it, */
+  ALWAYS = 480, /* and even if they do not */
+  BYTES = 254,  /* the largest score that they hold */
+  SPARSE = 4    /* pairs as large as the largest that are too few to go side by side */
 };
 
 /* The strings of a block, in its order. */
@@ -139,6 +144,7 @@ typedef struct worker {
   place *places; /* of the block */
   char *columns; /* of one alignment */
   int64_t room;  /* for so many */
+  bool related;  /* the last scores did not fit bytes */
   text strings;  /* of the block, as they are found */
 } worker;
 
@@ -390,8 +396,24 @@ static davit_status do_trace(worker *w, place *at) {
   return room ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
 }
 
+/* By the striped form of a search. */
+static davit_status do_score(worker *w, const place *at) {
+  const pairs *p = w->pairs;
+  const dvt_align_query query = {&p->scoring, at->part.m, at->part.query, (int)p->largest};
+  davit_align_result *r = &p->results[at->which];
+  *r = (davit_align_result){0};
+  if (is_empty(&at->part))
+    return DAVIT_SUCCESS;
+  return dvt_pair_reserve(&w->memory, dvt_align_score_bytes(&query)) &&
+                 dvt_align_score(&query, at->part.n, at->part.target, w->memory.at, &r->score)
+             ? DAVIT_SUCCESS
+             : DAVIT_OUT_OF_HOST_MEMORY;
+}
+
 static davit_status do_alone(worker *w, place *at) {
-  return is_cut(&at->part) ? do_passes(w, pass_plain, 1, at) : do_trace(w, at);
+  if (is_cut(&at->part))
+    return do_passes(w, pass_plain, 1, at);
+  return w->pairs->full || w->pairs->mode != DAVIT_ALIGN_LOCAL ? do_trace(w, at) : do_score(w, at);
 }
 
 /* ---- a block ---- */
@@ -434,10 +456,39 @@ static int group_of(const pairs *p, int64_t count, const place *at) {
   return cells < (double)m * (double)n * (double)SPARSE && p->band == 0 ? 0 : group;
 }
 
+/* Whether the pairs' scores come from the striped form, one by one. */
+static bool is_striped(const worker *w, int count, const place *at) {
+  int64_t shortest = INT64_MAX;
+  for (int l = 0; l < count; l++)
+    shortest = dvt_at_most(shortest, dvt_at_most(at[l].part.m, at[l].part.n));
+  return w->pairs->mode == DAVIT_ALIGN_LOCAL && !w->pairs->full && w->pairs->band == 0 &&
+         shortest >= (w->related ? ALWAYS : STRIPED);
+}
+
+/* What the next pairs may be like. */
+static void look_at_scores(worker *w, int count, const place *at) {
+  int large = 0;
+  for (int l = 0; l < count; l++)
+    large += w->pairs->results[at[l].which].score > BYTES;
+  w->related = 4 * large > count;
+}
+
+static davit_status align_group(worker *w, int count, place *at) {
+  davit_status status = DAVIT_SUCCESS;
+  if (!is_striped(w, count, at))
+    status = do_passes(w, pass_lanes, count, at);
+  else
+    for (int l = 0; l < count && status == DAVIT_SUCCESS; l++)
+      status = do_score(w, &at[l]);
+  if (status == DAVIT_SUCCESS)
+    look_at_scores(w, count, at);
+  return status;
+}
+
 static davit_status align_block(worker *w, int64_t count) {
   for (int64_t k = 0; k < count;) {
     const int group = group_of(w->pairs, count - k, &w->places[k]);
-    DVT_TRY(group > 0 ? do_passes(w, pass_lanes, group, &w->places[k]) : do_alone(w, &w->places[k]));
+    DVT_TRY(group > 0 ? align_group(w, group, &w->places[k]) : do_alone(w, &w->places[k]));
     k += dvt_at_least(group, 1);
   }
   return DAVIT_SUCCESS;

@@ -199,6 +199,24 @@ CASE(test_folded_targets) {
   }
 }
 
+/* Lengths whose scores alone are found by striping: unrelated pairs, and after related ones. */
+CASE(test_striped_scores) {
+  uint64_t random = 39;
+  int8_t dna[16];
+  fill_diagonal(4, 2, -3, dna);
+  const davit_align_scoring scoring = scoring_of(4, dna, 7, 2);
+  for (int length = 190; length < 700; length += 97) {
+    pair pairs[70];
+    for (int k = 0; k < COUNT(pairs); k++) {
+      pairs[k].q = random_sequence(length + k % 20, 4, &random);
+      pairs[k].t =
+          k / 20 % 2 ? relative_of(&pairs[k].q, 4, &random) : random_sequence(length + 30, 4, &random);
+    }
+    const problem p = problem_of(&scoring, scaled(COUNT(pairs)), pairs, DAVIT_ALIGN_LOCAL, 0);
+    expect_pairs(&p, traces_of(&p));
+  }
+}
+
 /* Scores and costs about the limits of 16 bits, some beside others that are small. */
 CASE(test_limits_of_words) {
   uint64_t random = 34;
