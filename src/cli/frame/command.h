@@ -67,6 +67,7 @@
   X(features)                                                                                                \
   X(detect)                                                                                                  \
   X(closest)                                                                                                 \
+  X(neighbors)                                                                                               \
   X(points)                                                                                                  \
   X(occupancy)                                                                                               \
   X(tune)                                                                                                    \
