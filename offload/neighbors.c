@@ -45,7 +45,8 @@
   X(LIST_32, list_32, KEEP_LIST, LIST)                                                                       \
   X(HEAP, heap, KEEP_HEAP, 0)                                                                                \
   X(COUNT, count, KEEP_COUNT, 0)                                                                             \
-  X(ROWS, rows, KEEP_ROW, 0)
+  X(ROWS, rows, KEEP_ROW, 0)                                                                                 \
+  X(CHECK, check, KEEP_CHECK, 0)
 #define STEPS_OF_KINDS(X) X(KEYS, keys) X(LEAVES, leaves) X(LEVEL, level) SEARCHES(X)
 #define ENUMERATOR(STEP, ...) STEP,
 typedef enum step { STEPS_OF_KINDS(ENUMERATOR) STEPS } step;
@@ -295,6 +296,17 @@ static davit_status add_up(const run *r) {
   return dvt_scan_here(&r->box, DAVIT_INT64, a->offsets + 1, a->m, r->slots);
 }
 
+/* Before anything is written: whether each row is as long as what is within the radius. */
+static davit_status check_rows(const run *r) {
+  DVT_TRY(run_step(r, CHECK, r->w->a.m, 0, 0));
+  DVT_TRY(copy_work(r, false));
+  return r->w->wrong == INT64_MAX
+             ? DAVIT_SUCCESS
+             : davit_fail(DAVIT_INVALID_ARGUMENT,
+                          "offsets: the row of query %lld is not as long as the radius wants",
+                          (long long)(r->w->a.first + r->w->wrong));
+}
+
 static davit_status search(const run *r) {
   work *w = r->w;
   const dvt_neighbors *a = &w->a;
@@ -305,15 +317,12 @@ static davit_status search(const run *r) {
   if (!w->own_order)
     DVT_TRY(sort(r, queries, a->m, w->word >= 0));
   DVT_TRY(copy_work(r, true));
+  if (a->task == DVT_NEIGHBORS_WITHIN)
+    DVT_TRY(check_rows(r));
   DVT_TRY(run_step(r, search_of(a), a->m, 0, 0));
   if (a->task == DVT_NEIGHBORS_COUNT)
     DVT_TRY(add_up(r));
-  DVT_TRY(copy_work(r, false));
-  return w->wrong == INT64_MAX
-             ? DAVIT_SUCCESS
-             : davit_fail(DAVIT_INVALID_ARGUMENT,
-                          "offsets: the row of query %lld is not as long as the radius wants",
-                          (long long)(a->first + w->wrong));
+  return copy_work(r, false);
 }
 
 davit_status dvt_neighbors_perform(const dvt_neighbors_site *site, const dvt_neighbors *a) {

@@ -185,8 +185,9 @@ INLINE uint32_t take_from(pile *p) {
 
 /* ---- what a query has found ---- */
 
-/* How it is kept: the few nearest in order, more as a heap in their row, a number, or all in a row. */
-typedef enum keeping { KEEP_LIST, KEEP_HEAP, KEEP_COUNT, KEEP_ROW } keeping;
+/* How it is kept: the few nearest in order, more as a heap in their row, a number, all in a row, or to see whether the
+ * row is long enough. */
+typedef enum keeping { KEEP_LIST, KEEP_HEAP, KEEP_COUNT, KEEP_ROW, KEEP_CHECK } keeping;
 
 typedef struct query {
   double x, y, z;
@@ -296,11 +297,8 @@ INLINE void offer(query *q, keeping how, int most, double distance, uint32_t ind
     set_limit(q, q->row_distance[0], (uint32_t)q->row[0]);
     return;
   case KEEP_ROW:
-    if (q->found < q->room) {
-      q->row[q->found] = index;
-      q->row_distance[q->found] = distance;
-    }
-    q->found++;
+    q->row[q->found] = index;
+    q->row_distance[q->found++] = distance;
     return;
   default:
     q->found++;

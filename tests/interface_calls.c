@@ -62,8 +62,6 @@ static void fill_arena(void) {
     a.symbols[i] = i % 3 == 0;
   a.flags[0] = a.flags[3] = 1;
   a.starts[1] = 3;
-  for (int i = 0; i < 9; i++) /* of points (1, 2), (3, 4) …, of which the first and the last are equal */
-    a.rows[i] = i + (i > 0) + (i > 7);
   a.pivots[0] = a.pivots[1] = 2;
   for (int i = 0; i < 2; i++) {
     a.reduce[i] = (davit_reduce_part){.n = 4, .x = a.f + 4 * i};
@@ -466,8 +464,10 @@ BOTH(closest_pairs, TYPE, I(2), N(8), P(a.f), K(4), R(1e30), P(a.out.pairs), P(&
 BOTH(neighbors, TYPE, I(2), N(8), P(a.f), N(8), P(a.g), K(2), P(a.out.rows), P(a.x),
      O(davit_neighbors_options))
 BOTH(radius_count, TYPE, I(2), N(8), P(a.f), N(8), P(a.g), R(0), P(a.out.rows), O(davit_neighbors_options))
-BOTH(radius, TYPE, I(2), N(8), P(a.f), N(8), P(a.g), R(0), P(a.rows), P(a.out.rows), P(a.x),
+/* No point is one of the queries, nor of the other points. */
+BOTH(radius, TYPE, I(2), N(7), P(a.f), N(7), P(a.z), R(0), P(a.rows), P(a.out.rows), P(a.x),
      O(davit_neighbors_options))
+CALL(davit_dbscan, TYPE, I(2), N(8), P(a.f), R(1), K(2), P(a.out.rows), P(&a.count), O(davit_cluster_options))
 BOTH(closest_pairs_count, TYPE, I(2), N(8), P(a.f), R(1e30), P(&a.count), O(davit_closest_pair_options))
 CALL(davit_closest_pair_plan, TYPE, I(2), N(8), P(a.f), P(&a.out), O(davit_closest_pair_options))
 

@@ -126,6 +126,45 @@ def test_sphere():
         refuse((command, save("three.npy", np.zeros((3, 3))), "--sphere"), "three.npy: expected 2 columns")
 
 
+def labels_of(points, eps, least):
+    """By walks from core point to core point."""
+    near = [np.flatnonzero(distances_to(points, p) <= eps) for p in points]
+    labels, clusters = np.full(len(points), -1), 0
+    for i in range(len(points)):
+        if labels[i] >= 0 or len(near[i]) < least:
+            continue
+        ways = [i]
+        labels[i] = clusters
+        while ways:
+            for j in near[ways.pop()]:
+                if labels[j] < 0:
+                    labels[j] = clusters
+                    if len(near[j]) >= least:
+                        ways.append(j)
+        clusters += 1
+    return labels, clusters
+
+
+def test_cluster():
+    random = np.random.default_rng(6)
+    for points in (random.random((300, 2)), random.normal(size=(200, 3)) + 5 * random.integers(0, 3, (200, 1)), np.zeros((20, 2))):
+        path = save("p.npy", points)
+        for eps, least in ((0, 1), (0.05, 3), (0.5, 5), (100, 7)):
+            labels, clusters = labels_of(points, eps, least)
+            for devices in ("all", "cpu"):
+                report = run_json("cluster", path, "--eps", eps, "--min-points", least, "--devices", devices, "--check")
+                expect(report["labels"] == labels.tolist() and report["clusters"] == clusters, f"{devices} {eps} {least}: labels")
+                expect(report["noise"] == int((labels < 0).sum()), f"{devices} {eps} {least}: noise")
+    davit("cluster", path, "--eps", 1, "-o", "l.npy")
+    expect((np.load("l.npy") == 0).all(), "equal points are one cluster")
+    text = davit("cluster", put("p.csv", "0,0\n9,9\n0,1\n"), "--eps", 1, "--min-points", 2).out.decode()
+    expect(text == "point\tlabel\n0\t0\n1\t-1\n2\t0\n", f"labels in text: {text!r}")
+    report = run_json("cluster", put("c.csv", "lat,lon\n52.52,13.405\n53.55,9.99\n-33.87,151.21\n"), "--sphere", "--eps", 300, "--min-points", 2)
+    expect(report["labels"] == [0, 0, -1], f"labels on the sphere: {report}")
+    refuse(("cluster", "p.csv"), "--eps", code=2)
+    refuse(("cluster", "p.csv", "--eps", -1), "--eps takes a number from 0", code=2)
+
+
 def test_refused():
     path = put("p.csv", "0,0\n3,4\n0,1\n")
     refuse(("neighbors", path, "--k", 3), "--k 3: p.csv has 3 points", code=2)

@@ -68,6 +68,7 @@
   X(detect)                                                                                                  \
   X(closest)                                                                                                 \
   X(neighbors)                                                                                               \
+  X(cluster)                                                                                                 \
   X(points)                                                                                                  \
   X(occupancy)                                                                                               \
   X(tune)                                                                                                    \
