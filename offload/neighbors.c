@@ -169,7 +169,7 @@ size_t dvt_neighbors_bytes(const dvt_neighbors_site *site, const dvt_neighbors *
 
 typedef struct run {
   const dvt_neighbors_site *site;
-  dvt_closest_site box;
+  dvt_here here;
   const kind *kind;
   work *w;    /* the host's */
   work *used; /* the one that the steps use: on a GPU its copy */
@@ -218,7 +218,8 @@ static davit_status sort_by_key(const run *r) {
   const int bits = w->a.dim * cell_bits(w->a.dim), step = r->site->gpu ? DIGIT_BITS : DIGIT_BITS_HOST;
   for (int shift = 0; shift < bits; shift += step) {
     if (r->site->gpu)
-      DVT_TRY(sort_digit_there(&r->box, r->used, w->order.count, w->counts, r->slots, w->sorted, shift));
+      DVT_TRY(sort_digit_there(&r->here, r->site->teams, r->used, w->order.count, w->counts, r->slots,
+                               w->sorted, shift));
     else
       sort_digit_here(w, r->site->threads, shift);
     w->sorted = 1 - w->sorted;
@@ -292,8 +293,8 @@ static step search_of(const dvt_neighbors *a) {
 /* Numbers of neighbours become offsets. */
 static davit_status add_up(const run *r) {
   const dvt_neighbors *a = &r->w->a;
-  DVT_TRY(dvt_fill_words(&r->box, (uint32_t *)(void *)a->offsets, 2, 0));
-  return dvt_scan_here(&r->box, DAVIT_INT64, a->offsets + 1, a->m, r->slots);
+  DVT_TRY(dvt_fill_words(&r->here, (uint32_t *)(void *)a->offsets, 2, 0));
+  return dvt_scan_here(&r->here, DAVIT_INT64, a->offsets + 1, a->m, r->slots);
 }
 
 /* Before anything is written: whether each row is as long as what is within the radius. */
@@ -345,7 +346,7 @@ davit_status dvt_neighbors_perform(const dvt_neighbors_site *site, const dvt_nei
   w.tree.leaves = memory + l.leaves;
   w.tree.nodes = memory + l.nodes;
   const run r = {.site = site,
-                 .box = box_site(site, a, a->points, a->n),
+                 .here = {site->device, site->gpu, site->threads, site->stream},
                  .kind = kind_of(a->type, a->dim),
                  .w = &w,
                  .used = site->gpu ? (work *)(void *)(memory + l.work) : &w,

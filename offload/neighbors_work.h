@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "offload/kernel/gpu.h"
-#include "offload/neighbors.h"
+#include "offload/neighbors_state.h"
 #include "ref/closest_pair.h"
 
 #define INLINE static inline __attribute__((always_inline))
@@ -52,7 +52,7 @@ typedef struct tree {
 } tree;
 
 /* The arguments of a step. */
-struct dvt_neighbors_work {
+typedef struct work {
   dvt_neighbors a;
   order order; /* of the points, and then of the queries */
   tree tree;
@@ -63,9 +63,7 @@ struct dvt_neighbors_work {
   bool own_order;   /* the queries are all points, in the order of the tree */
   int64_t crowded;  /* leaves whose points have one key, but not one place */
   int64_t wrong;    /* the first query whose row is too long or too short, INT64_MAX if none */
-};
-
-typedef dvt_neighbors_work work;
+} work;
 
 _Static_assert(sizeof(work) <= DVT_NEIGHBORS_STAGED, "no room for the arguments");
 

@@ -90,7 +90,7 @@ def test_ranges():
 
 # Options whose value is any text; what it has to be is known later.
 TEXTS = ("-o --mean --c0 --y0 --flags --coefficients --effect --matrix --card --devices --labels --plot --dtype --shape --columns "
-         "--trace --report --compare --from --pivots --tau").split()
+         "--trace --report --compare --from --pivots --tau --queries --distances --offsets").split()
 
 
 def bad_values(option, row):
