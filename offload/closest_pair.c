@@ -121,6 +121,10 @@ static const kind *kind_of(const dvt_closest_site *site) {
   return kinds[site->type == DAVIT_DOUBLE][site->dim == 3];
 }
 
+static dvt_here here_of(const dvt_closest_site *site) {
+  return (dvt_here){site->device, site->gpu, site->threads, site->stream};
+}
+
 /* ---- memory ---- */
 
 /* 8 sqrt(n), then 32 sqrt(n). A set of k pairs of which none is in a sample of m points has about n^2 / m^2
@@ -217,10 +221,11 @@ davit_status dvt_closest_fit(dvt_stream *stream, davit_type type, int dim, dvt_k
 enum { PROBED = 1 << 14 };
 
 static davit_status place_records(const dvt_closest_site *site, work w) {
+  const dvt_here here = here_of(site);
   const bool slab = site->parts > 1;
   if (!site->gpu || !is_parted(w.n, kind_of(site)->record_bytes))
     return run_step(site, slab ? PLACE_SLAB : PLACE, w);
-  DVT_TRY(dvt_fill_words(site, parting_of(w.records, w.n, w.n).cursors[0], 2 * PARTS, 0));
+  DVT_TRY(dvt_fill_words(&here, parting_of(w.records, w.n, w.n).cursors[0], 2 * PARTS, 0));
   DVT_TRY(run_step(site, slab ? PART_MEMBERS : PART_POINTS, w));
   DVT_TRY(run_step(site, PART_RECORDS, w));
   return run_step(site, SETTLE, w);
@@ -242,6 +247,7 @@ static davit_status count_points(const dvt_closest_site *site, const work *w) {
  * later kernels do nothing then. There the table is as large as a grid may become: the host does not know the
  * grid. */
 static davit_status search_grid(const dvt_closest_site *site, work w, char *slots, step search) {
+  const dvt_here here = here_of(site);
   const bool hashed = search != SEARCH_DENSE;
   DVT_TRY(run_step(site, hashed ? PLAN_HASHED : PLAN_DENSE, w));
   if (!site->gpu && w.s->stop)
@@ -249,11 +255,11 @@ static davit_status search_grid(const dvt_closest_site *site, work w, char *slot
   const int64_t buckets = site->gpu ? most_buckets(w.n, hashed) : w.s->grid.buckets;
   if (site->parts > 1)
     DVT_TRY(run_step(site, SELECT, w));
-  DVT_TRY(dvt_fill_words(site, w.table, buckets, 0));
+  DVT_TRY(dvt_fill_words(&here, w.table, buckets, 0));
   DVT_TRY(count_points(site, &w));
   if (!site->gpu && dvt_closest_is_crowded(w.s))
     return DAVIT_SUCCESS;
-  DVT_TRY(dvt_scan_here(site, DAVIT_INT32, w.table, buckets, slots));
+  DVT_TRY(dvt_scan_here(&here, DAVIT_INT32, w.table, buckets, slots));
   DVT_TRY(place_records(site, w));
   return run_step(site, search, w);
 }
@@ -275,6 +281,7 @@ static davit_status search_sample(const dvt_closest_site *site, work w, int64_t 
 /* `used` is the state that the steps use: on a GPU its copy. */
 static davit_status search_stage(const dvt_closest_site *site, dvt_closest_stage stage,
                                  const dvt_closest_state *s, dvt_closest_state *used) {
+  const dvt_here here = here_of(site);
   const layout l = layout_of(site, stage);
   char *memory = site->memory;
   work w = {.n = site->n,
@@ -301,7 +308,7 @@ static davit_status search_stage(const dvt_closest_site *site, dvt_closest_stage
     w.partials = site->gpu ? memory + l.pairs : (char *)s->pairs;
     return search_grid(site, w, memory + l.slots, COLLECT);
   default:
-    DVT_TRY(dvt_fill_words(site, w.table, s->slots, 0xff));
+    DVT_TRY(dvt_fill_words(&here, w.table, s->slots, 0xff));
     DVT_TRY(run_step(site, INSERT, w));
     return run_step(site, EQUAL, w);
   }

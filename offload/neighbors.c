@@ -45,7 +45,8 @@
   X(LIST_32, list_32, KEEP_LIST, LIST)                                                                       \
   X(HEAP, heap, KEEP_HEAP, 0)                                                                                \
   X(COUNT, count, KEEP_COUNT, 0)                                                                             \
-  X(ROWS, rows, KEEP_ROW, 0)
+  X(ROWS, rows, KEEP_ROW, 0)                                                                                 \
+  X(CHECK, check, KEEP_CHECK, 0)
 #define STEPS_OF_KINDS(X) X(KEYS, keys) X(LEAVES, leaves) X(LEVEL, level) SEARCHES(X)
 #define ENUMERATOR(STEP, ...) STEP,
 typedef enum step { STEPS_OF_KINDS(ENUMERATOR) STEPS } step;
@@ -168,7 +169,7 @@ size_t dvt_neighbors_bytes(const dvt_neighbors_site *site, const dvt_neighbors *
 
 typedef struct run {
   const dvt_neighbors_site *site;
-  dvt_closest_site box;
+  dvt_here here;
   const kind *kind;
   work *w;    /* the host's */
   work *used; /* the one that the steps use: on a GPU its copy */
@@ -217,7 +218,8 @@ static davit_status sort_by_key(const run *r) {
   const int bits = w->a.dim * cell_bits(w->a.dim), step = r->site->gpu ? DIGIT_BITS : DIGIT_BITS_HOST;
   for (int shift = 0; shift < bits; shift += step) {
     if (r->site->gpu)
-      DVT_TRY(sort_digit_there(&r->box, r->used, w->order.count, w->counts, r->slots, w->sorted, shift));
+      DVT_TRY(sort_digit_there(&r->here, r->site->teams, r->used, w->order.count, w->counts, r->slots,
+                               w->sorted, shift));
     else
       sort_digit_here(w, r->site->threads, shift);
     w->sorted = 1 - w->sorted;
@@ -291,8 +293,19 @@ static step search_of(const dvt_neighbors *a) {
 /* Numbers of neighbours become offsets. */
 static davit_status add_up(const run *r) {
   const dvt_neighbors *a = &r->w->a;
-  DVT_TRY(dvt_fill_words(&r->box, (uint32_t *)(void *)a->offsets, 2, 0));
-  return dvt_scan_here(&r->box, DAVIT_INT64, a->offsets + 1, a->m, r->slots);
+  DVT_TRY(dvt_fill_words(&r->here, (uint32_t *)(void *)a->offsets, 2, 0));
+  return dvt_scan_here(&r->here, DAVIT_INT64, a->offsets + 1, a->m, r->slots);
+}
+
+/* Before anything is written: whether each row is as long as what is within the radius. */
+static davit_status check_rows(const run *r) {
+  DVT_TRY(run_step(r, CHECK, r->w->a.m, 0, 0));
+  DVT_TRY(copy_work(r, false));
+  return r->w->wrong == INT64_MAX
+             ? DAVIT_SUCCESS
+             : davit_fail(DAVIT_INVALID_ARGUMENT,
+                          "offsets: the row of query %lld is not as long as the radius wants",
+                          (long long)(r->w->a.first + r->w->wrong));
 }
 
 static davit_status search(const run *r) {
@@ -305,15 +318,12 @@ static davit_status search(const run *r) {
   if (!w->own_order)
     DVT_TRY(sort(r, queries, a->m, w->word >= 0));
   DVT_TRY(copy_work(r, true));
+  if (a->task == DVT_NEIGHBORS_WITHIN)
+    DVT_TRY(check_rows(r));
   DVT_TRY(run_step(r, search_of(a), a->m, 0, 0));
   if (a->task == DVT_NEIGHBORS_COUNT)
     DVT_TRY(add_up(r));
-  DVT_TRY(copy_work(r, false));
-  return w->wrong == INT64_MAX
-             ? DAVIT_SUCCESS
-             : davit_fail(DAVIT_INVALID_ARGUMENT,
-                          "offsets: the row of query %lld is not as long as the radius wants",
-                          (long long)(a->first + w->wrong));
+  return copy_work(r, false);
 }
 
 davit_status dvt_neighbors_perform(const dvt_neighbors_site *site, const dvt_neighbors *a) {
@@ -336,7 +346,7 @@ davit_status dvt_neighbors_perform(const dvt_neighbors_site *site, const dvt_nei
   w.tree.leaves = memory + l.leaves;
   w.tree.nodes = memory + l.nodes;
   const run r = {.site = site,
-                 .box = box_site(site, a, a->points, a->n),
+                 .here = {site->device, site->gpu, site->threads, site->stream},
                  .kind = kind_of(a->type, a->dim),
                  .w = &w,
                  .used = site->gpu ? (work *)(void *)(memory + l.work) : &w,

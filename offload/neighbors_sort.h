@@ -7,6 +7,7 @@
 #define DAVIT_OFFLOAD_NEIGHBORS_SORT_H
 
 #include "offload/neighbors_work.h"
+#include "offload/runtime/launch.h"
 #include "offload/scan_here.h"
 
 static int64_t tiles_of(int64_t count) {
@@ -163,9 +164,9 @@ DVT_REGION(neighbors_move_digits, move_digits_body, THREADS, (w), (work * w, int
            from, shift)
 
 /* `used` is the GPU's. */
-static davit_status sort_digit_there(const dvt_closest_site *site, work *used, int64_t count,
+static davit_status sort_digit_there(const dvt_here *site, int most, work *used, int64_t count,
                                      uint32_t *counts, char *slots, int64_t from, int64_t shift) {
-  const int teams = (int)dvt_at_most(tiles_of(count), site->teams);
+  const int teams = (int)dvt_at_most(tiles_of(count), most);
   DVT_RUN(site, neighbors_count_digits, teams, THREADS, used, from, shift);
   DVT_TRY(dvt_scan_here(site, DAVIT_INT32, counts, tiles_of(count) * DIGITS, slots));
   DVT_RUN(site, neighbors_move_digits, teams, THREADS, used, from, shift);

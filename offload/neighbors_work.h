@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "offload/kernel/gpu.h"
-#include "offload/neighbors.h"
+#include "offload/neighbors_state.h"
 #include "ref/closest_pair.h"
 
 #define INLINE static inline __attribute__((always_inline))
@@ -52,7 +52,7 @@ typedef struct tree {
 } tree;
 
 /* The arguments of a step. */
-struct dvt_neighbors_work {
+typedef struct work {
   dvt_neighbors a;
   order order; /* of the points, and then of the queries */
   tree tree;
@@ -63,9 +63,7 @@ struct dvt_neighbors_work {
   bool own_order;   /* the queries are all points, in the order of the tree */
   int64_t crowded;  /* leaves whose points have one key, but not one place */
   int64_t wrong;    /* the first query whose row is too long or too short, INT64_MAX if none */
-};
-
-typedef dvt_neighbors_work work;
+} work;
 
 _Static_assert(sizeof(work) <= DVT_NEIGHBORS_STAGED, "no room for the arguments");
 
@@ -185,8 +183,9 @@ INLINE uint32_t take_from(pile *p) {
 
 /* ---- what a query has found ---- */
 
-/* How it is kept: the few nearest in order, more as a heap in their row, a number, or all in a row. */
-typedef enum keeping { KEEP_LIST, KEEP_HEAP, KEEP_COUNT, KEEP_ROW } keeping;
+/* How it is kept: the few nearest in order, more as a heap in their row, a number, all in a row, or to see whether the
+ * row is long enough. */
+typedef enum keeping { KEEP_LIST, KEEP_HEAP, KEEP_COUNT, KEEP_ROW, KEEP_CHECK } keeping;
 
 typedef struct query {
   double x, y, z;
@@ -296,11 +295,8 @@ INLINE void offer(query *q, keeping how, int most, double distance, uint32_t ind
     set_limit(q, q->row_distance[0], (uint32_t)q->row[0]);
     return;
   case KEEP_ROW:
-    if (q->found < q->room) {
-      q->row[q->found] = index;
-      q->row_distance[q->found] = distance;
-    }
-    q->found++;
+    q->row[q->found] = index;
+    q->row_distance[q->found++] = distance;
     return;
   default:
     q->found++;

@@ -14,7 +14,7 @@ static struct arena {
   uint8_t flags[64], symbols[64];
   uint16_t order[64];
   int32_t scores[8];
-  int64_t starts[8], count;
+  int64_t starts[8], rows[9], count;
   int counted, device, pivots[2];
   size_t bytes[2];
   char text[64];
@@ -28,6 +28,7 @@ static struct arena {
     davit_occupancy_card cards[32];
     davit_occupancy_result occupancy;
     davit_closest_pair_result pair, pairs[4];
+    int64_t rows[32];
     davit_tuning_entry entries[64];
     davit_tuning_parameter parameters[128];
     davit_tuning_shape shape;
@@ -460,6 +461,13 @@ ROW(davit_covariance_packed_index) {
 BOTH(closest_pair, TYPE, I(2), N(8), P(a.f), P(&a.out), O(davit_closest_pair_options))
 BOTH(closest_pairs, TYPE, I(2), N(8), P(a.f), K(4), R(1e30), P(a.out.pairs), P(&a.count),
      O(davit_closest_pair_options))
+BOTH(neighbors, TYPE, I(2), N(8), P(a.f), N(8), P(a.g), K(2), P(a.out.rows), P(a.x),
+     O(davit_neighbors_options))
+BOTH(radius_count, TYPE, I(2), N(8), P(a.f), N(8), P(a.g), R(0), P(a.out.rows), O(davit_neighbors_options))
+/* No point is one of the queries, nor of the other points. */
+BOTH(radius, TYPE, I(2), N(7), P(a.f), N(7), P(a.z), R(0), P(a.rows), P(a.out.rows), P(a.x),
+     O(davit_neighbors_options))
+CALL(davit_dbscan, TYPE, I(2), N(8), P(a.f), R(1), K(2), P(a.out.rows), P(&a.count), O(davit_cluster_options))
 BOTH(closest_pairs_count, TYPE, I(2), N(8), P(a.f), R(1e30), P(&a.count), O(davit_closest_pair_options))
 CALL(davit_closest_pair_plan, TYPE, I(2), N(8), P(a.f), P(&a.out), O(davit_closest_pair_options))
 

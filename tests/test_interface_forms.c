@@ -68,7 +68,7 @@ CASE(test_queue_forms_take_no_devices) {
       fail_msg("%s on the host: \"%s\"", r->name, davit_last_error());
     forms += is_queue_form(r);
   }
-  assert_int_equal(forms, 119);
+  assert_int_equal(forms, 122);
 }
 
 /* {0} is the default. */

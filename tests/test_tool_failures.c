@@ -67,6 +67,9 @@ static const command commands[] = {
     {.words =
          "detect ../in/s.wav --effect ../in/e.wav --permutations 20 -o o.tsv --plot p.svg --check --quiet"},
     {.words = "closest ../in/p.csv --json --check --quiet"},
+    {.words = "neighbors ../in/p.csv --k 3 -o o.npy --distances p.npy --check --quiet"},
+    {.words = "neighbors ../in/p.csv --queries ../in/p.csv --radius 1 --offsets o.csv --json"},
+    {.words = "cluster ../in/p.csv --eps 1 --min-points 2 -o o.npy --check --quiet"},
     {.words = "points -n 200 -o o.csv --dim 3"},
     {.words = "occupancy --threads 256 --card A100 --sweep shared"},
     {.words = "tune stencil --size 500 --budget 0 --repeat 1 --devices host -o o.tsv", .varies = true},

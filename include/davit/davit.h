@@ -7,6 +7,7 @@
 #include <davit/atax.h>
 #include <davit/axpy.h>
 #include <davit/closest_pair.h>
+#include <davit/cluster.h>
 #include <davit/complex.h>
 #include <davit/covariance.h>
 #include <davit/detect.h>

@@ -55,8 +55,8 @@ DAVIT_API davit_status davit_queue_neighbors(davit_queue *queue, davit_type type
  *     int64_t *indices = malloc((size_t)offsets[n] * sizeof *indices);
  *     davit_radius(DAVIT_FLOAT, 2, n, points, n, NULL, 0.5, offsets, indices, NULL, NULL);
  *
- * offsets of other points or of another radius are DAVIT_INVALID_ARGUMENT; nothing is written beyond the rows that they
- * describe. Cost: O(log n) a query, and what is found. */
+ * offsets of other points or of another radius are DAVIT_INVALID_ARGUMENT, and nothing is written but rows of other
+ * devices: each device counts its rows once more. Cost: O(log n) a query, and what is found. */
 DAVIT_API davit_status davit_radius_count(davit_type type, int dim, int64_t n, const void *points, int64_t m,
                                           const void *queries, double radius, int64_t *offsets,
                                           const davit_neighbors_options *options);

@@ -7,9 +7,7 @@
 
 #include "ref/closest_pair.h"
 #include "ref/ref.h"
-#include "src/cli/formats/array_file.h"
-#include "src/cli/formats/names.h"
-#include "src/cli/frame/job.h"
+#include "src/cli/coordinates.h"
 
 enum { ROOM = 1024 };
 
@@ -26,60 +24,24 @@ typedef struct search {
   davit_closest_pair_result *pairs; /* wanted */
   davit_closest_pair_result *room;  /* the reference's, ROOM more than twice as many */
   void *scratch;                    /* of the reference */
-  cli_columns columns;
-  cli_array points; /* point after point */
+  cli_coordinates coordinates;
 } search;
 
 /* ---- points ---- */
 
-static int check_finite(const char *path, const search *s) {
-  for (int64_t i = 0; i < s->n * s->dim; i++)
-    if (!isfinite(cli_number(&s->points, i)))
-      return cli_fail(CLI_INPUT, "%s: point %" PRId64 ": expected finite coordinates, found %Lg", path,
-                      i / s->dim, cli_number(&s->points, i));
-  return CLI_OK;
-}
-
-/* Where there are other columns, what the coordinates were is worth a line. */
-static void say_what_was_taken(const search *s) {
-  const cli_columns *c = &s->columns;
-  if (!(c->left_out || c->guessed || c->on_sphere) || c->wanted || s->job.common.quiet)
-    return;
-  fprintf(stderr, "davit closest: coordinates are the columns");
-  for (int k = 0; k < c->count; k++) {
-    fprintf(stderr, "%s ", k == 0 ? "" : k + 1 == c->count ? " and" : ",");
-    if (*c->name[k]) {
-      putc('\'', stderr);
-      cli_write_plain(stderr, c->name[k]);
-      putc('\'', stderr);
-    } else {
-      fprintf(stderr, "%d", c->column[k]);
-    }
-  }
-  fprintf(stderr, "; --columns takes others%s\n",
-          c->on_sphere ? "; distances are those in the plane, not on the sphere" : "");
-}
-
 static int read_points(search *s) {
-  cli_array *a = &s->points;
-  CLI_TRY(cli_points_read(s->path, &s->job.common.reading, s->job.memory, &s->columns, a));
-  CLI_TRY(cli_array_to_floating(s->path, CLI_F8, a));
-  CLI_TRY(cli_check_floating(s->path, a));
-  if (a->ndim != 2 || a->shape[1] < 2 || a->shape[1] > 3)
-    return cli_shape_fail(s->path, a, "a matrix of n x 2 or n x 3");
-  if (a->shape[0] < 2)
-    return cli_shape_fail(s->path, a, "at least 2 points");
-  say_what_was_taken(s);
-  s->n = a->shape[0];
-  s->dim = (int)a->shape[1];
-  CLI_TRY(cli_array_to_c(a));
-  return check_finite(s->path, s);
+  CLI_TRY(cli_coordinates_read(&s->job, s->path, &s->coordinates));
+  if (s->coordinates.n < 2)
+    return cli_shape_fail(s->path, &s->coordinates.points, "at least 2 points");
+  s->n = s->coordinates.n;
+  s->dim = s->coordinates.dim;
+  return CLI_OK;
 }
 
 /* ---- work ---- */
 
 static davit_type type_of(const search *s) {
-  return cli_number_type(s->points.type);
+  return cli_number_type(s->coordinates.points.type);
 }
 
 static davit_closest_pair_options options_of(const search *s) {
@@ -89,18 +51,19 @@ static davit_closest_pair_options options_of(const search *s) {
 /* All pairs, or a sweep; *list has the limit, and what is kept. */
 static void offer_all(const search *s, dvt_pair_list *list) {
   if (s->algorithm == DAVIT_CLOSEST_PAIR_BRUTE)
-    dvt_ref_pairs_brute(type_of(s), s->dim, s->n, s->points.data, list);
+    dvt_ref_pairs_brute(type_of(s), s->dim, s->n, s->coordinates.points.data, list);
   else
-    dvt_ref_pairs_sweep(type_of(s), s->dim, s->n, s->points.data, dvt_threads(), s->scratch, list);
+    dvt_ref_pairs_sweep(type_of(s), s->dim, s->n, s->coordinates.points.data, dvt_threads(), s->scratch,
+                        list);
 }
 
 /* The pairs in order, at the beginning of s->room; how many. */
 static int64_t by_reference(const search *s) {
   if (!s->several) {
-    *s->room =
-        s->algorithm == DAVIT_CLOSEST_PAIR_BRUTE
-            ? dvt_ref_closest_brute(type_of(s), s->dim, s->n, s->points.data)
-            : dvt_ref_closest_divide(type_of(s), s->dim, s->n, s->points.data, dvt_threads(), s->scratch);
+    *s->room = s->algorithm == DAVIT_CLOSEST_PAIR_BRUTE
+                   ? dvt_ref_closest_brute(type_of(s), s->dim, s->n, s->coordinates.points.data)
+                   : dvt_ref_closest_divide(type_of(s), s->dim, s->n, s->coordinates.points.data,
+                                            dvt_threads(), s->scratch);
     return 1;
   }
   dvt_pair_list list = {.limit = {INT64_MAX, INT64_MAX, s->radius},
@@ -117,7 +80,8 @@ static davit_status count_within(const search *s, int64_t *count) {
   const davit_closest_pair_options options = options_of(s);
   dvt_pair_list list = {.limit = {INT64_MAX, INT64_MAX, s->radius}};
   if (!s->job.devices.reference)
-    return davit_closest_pairs_count(type_of(s), s->dim, s->n, s->points.data, s->radius, count, &options);
+    return davit_closest_pairs_count(type_of(s), s->dim, s->n, s->coordinates.points.data, s->radius, count,
+                                     &options);
   offer_all(s, &list);
   *count = list.count;
   return DAVIT_SUCCESS;
@@ -132,17 +96,19 @@ static davit_status work(void *state, cli_array *unused, bool reference) {
     memcpy(s->pairs, s->room, (size_t)s->count * sizeof *s->pairs);
     return DAVIT_SUCCESS;
   }
-  return s->several ? davit_closest_pairs(type_of(s), s->dim, s->n, s->points.data, s->wanted, s->radius,
-                                          s->pairs, &s->count, &options)
-                    : davit_closest_pair(type_of(s), s->dim, s->n, s->points.data, s->pairs, &options);
+  return s->several
+             ? davit_closest_pairs(type_of(s), s->dim, s->n, s->coordinates.points.data, s->wanted, s->radius,
+                                   s->pairs, &s->count, &options)
+             : davit_closest_pair(type_of(s), s->dim, s->n, s->coordinates.points.data, s->pairs, &options);
 }
 
 static int choose_algorithm(search *s) {
   const davit_closest_pair_options options = options_of(s);
   s->taken = s->algorithm == DAVIT_CLOSEST_PAIR_BRUTE ? DAVIT_CLOSEST_PAIR_BRUTE : DAVIT_CLOSEST_PAIR_DIVIDE;
-  return s->job.devices.reference ? CLI_OK
-                                  : cli_status(davit_closest_pair_plan(type_of(s), s->dim, s->n,
-                                                                       s->points.data, &s->taken, &options));
+  return s->job.devices.reference
+             ? CLI_OK
+             : cli_status(davit_closest_pair_plan(type_of(s), s->dim, s->n, s->coordinates.points.data,
+                                                  &s->taken, &options));
 }
 
 /* How many pairs are wanted, and memory for them. */
@@ -170,6 +136,7 @@ static int load(void *state) {
   s->several = s->k || cli_job_given(&s->job, "--radius");
   if (!cli_job_given(&s->job, "--radius"))
     s->radius = INFINITY;
+  s->radius = cli_coordinates_reach(&s->coordinates, s->radius);
   CLI_TRY(make_room(s, reference));
   return choose_algorithm(s);
 }
@@ -204,26 +171,27 @@ static void print(const void *state) {
   const search *s = state;
   printf("i\tj\tdistance\n");
   for (const davit_closest_pair_result *p = s->pairs; p < s->pairs + s->count; p++)
-    printf("%" PRId64 "\t%" PRId64 "\t%.17g\n", p->i, p->j, p->distance);
+    printf("%" PRId64 "\t%" PRId64 "\t%.17g\n", p->i, p->j,
+           cli_coordinates_distance(&s->coordinates, p->distance));
 }
 
-static void json_pair(cli_json *json, const davit_closest_pair_result *pair) {
+static void json_pair(cli_json *json, const search *s, const davit_closest_pair_result *pair) {
   cli_json_integer(json, "i", pair->i);
   cli_json_integer(json, "j", pair->j);
-  cli_json_real(json, "distance", pair->distance);
+  cli_json_real(json, "distance", cli_coordinates_distance(&s->coordinates, pair->distance));
 }
 
 static void json(cli_json *json, const void *state) {
   const search *s = state;
   if (!s->several) {
-    json_pair(json, s->pairs);
+    json_pair(json, s, s->pairs);
     return;
   }
   cli_json_integer(json, "count", s->count);
   cli_json_open_array(json, "pairs");
   for (int64_t p = 0; p < s->count; p++) {
     cli_json_open_object(json, NULL);
-    json_pair(json, &s->pairs[p]);
+    json_pair(json, s, &s->pairs[p]);
     cli_json_close_object(json);
   }
   cli_json_close_array(json);
@@ -246,14 +214,9 @@ const cli_command cli_command_closest = {
                 "davit closest points.csv --columns 0,1 --k 3\n"
                 "davit closest points.csv --radius 0.5\n"
                 "davit points -n 1e4 -o - | davit closest - --json\n",
-    .operands =
-        CLI_PLACES(CLI_PLACE(search, path, "POINTS",
-                             "an n x 2 or n x 3 matrix of float64 or float32, or a CSV file: a point a line, "
-                             "with commas, semicolons, tabs or blanks between the numbers; lines that begin "
-                             "with # are skipped, and the first line may hold names. A first column that is "
-                             "called id, index, name or label, or counts the lines, is no coordinate")),
+    .operands = CLI_PLACES(CLI_PLACE(search, path, "POINTS", CLI_COORDINATES_HELP)),
     .options =
-        CLI_OPTIONS(CLI_OPTION(TEXT, search, columns.wanted, "--columns", "LIST", .words = "",
+        CLI_OPTIONS(CLI_OPTION(TEXT, search, coordinates.columns.wanted, "--columns", "LIST", .words = "",
                                .otherwise = "x, y and z, or all that can be coordinates",
                                .help = "the 2 or 3 columns that are coordinates, such as x,y: names of a CSV "
                                        "file, or numbers, counted from 0"),
@@ -263,11 +226,12 @@ const cli_command cli_command_closest = {
                     CLI_OPTION(REAL, search, radius, "--radius", "R", .minimum = 0, .maximum = 1e308,
                                .otherwise = "none", .help = "leave out pairs that are farther apart than R"),
                     CLI_OPTION(CHOICE, search, algorithm, "--algorithm", "A", .choices = algorithms,
-                               .value = "auto", .help = "how to search; the answer is the same")),
+                               .value = "auto", .help = "how to search; the answer is the same"),
+                    CLI_SPHERE_OPTION(search, coordinates)),
     .common = CLI_COMMON_RAW | CLI_COMMON_TABLE | CLI_COMMON_COMPUTE,
     .small_bytes = 1 << 20,
     .state = sizeof(search),
-    .arrays = CLI_ARRAYS(CLI_FREED(search, points)),
+    .arrays = CLI_ARRAYS(CLI_FREED(search, coordinates.points)),
     .read = load,
     .work = work,
     .check = check,

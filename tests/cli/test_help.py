@@ -26,10 +26,11 @@ OPTIONS = {
     "align": "-o --mode --format --dna --protein --matrix --match --mismatch --gap-open --gap-extend --strand --min-score --evalue "
              "--top --cigar --pairs --band", "features": "-o --rate --frame --binning",
     "detect": "-o --effect --window --hop --threshold --gap-penalty --round --permutations --block --alpha --coverage --rate "
-              "--frame --binning --seed --null --fdr --any-dependence --floor --effect-floor --labels --plot", "closest": "--algorithm --columns", "points": "-n -o --kind --sigma --dim --type --seed",
+              "--frame --binning --seed --null --fdr --any-dependence --floor --effect-floor --labels --plot", "closest": "--algorithm --columns --sphere",
+    "cluster": "-o --eps --min-points --columns --sphere", "neighbors": "-o --queries --columns --k --radius --distances --offsets --sphere", "points": "-n -o --kind --sigma --dim --type --seed",
     "occupancy": "--threads --registers --shared --thread-shared --card --sweep", "tune": "-o --size --budget --repeat --show", "bench": "--list --peers --report --compare --noise --from",
     "demo": "--size --devices --seed", "devices": "", "dot": "", "version": "-v"}
-COMPUTING = "gemm gemv axpy dot reduce scan stencil atax covariance solve factor align detect closest".split()
+COMPUTING = "gemm gemv axpy dot reduce scan stencil atax covariance solve factor align detect closest neighbors cluster".split()
 
 
 def help_of(name):
@@ -89,7 +90,7 @@ def test_ranges():
 
 # Options whose value is any text; what it has to be is known later.
 TEXTS = ("-o --mean --c0 --y0 --flags --coefficients --effect --matrix --card --devices --labels --plot --dtype --shape --columns "
-         "--trace --report --compare --from --pivots --tau").split()
+         "--trace --report --compare --from --pivots --tau --queries --distances --offsets").split()
 
 
 def bad_values(option, row):

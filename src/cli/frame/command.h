@@ -67,6 +67,8 @@
   X(features)                                                                                                \
   X(detect)                                                                                                  \
   X(closest)                                                                                                 \
+  X(neighbors)                                                                                               \
+  X(cluster)                                                                                                 \
   X(points)                                                                                                  \
   X(occupancy)                                                                                               \
   X(tune)                                                                                                    \

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Clusters of points in two or three dimensions, by density: DBSCAN.
+ *
+ * Point i has the coordinates points[dim i] … points[dim i + dim - 1]. It is a core point if at least min_points points,
+ * itself among them, are no farther from it than eps. Core points that are no farther from each other than eps are in one
+ * cluster. A point that is no core point belongs to the first cluster that has a core point within eps of it, and where
+ * there is none it is noise. Clusters are numbered from 0 in the order of their first core points; the label of noise is
+ * -1. So the labels are unique, the same on every device, and those of scikit-learn's DBSCAN. Distances are those of
+ * <davit/neighbors.h>.
+ *
+ * type is DAVIT_FLOAT or DAVIT_DOUBLE, dim 2 or 3, n at least 1 and below 2^32 - 1, eps 0 or above, INFINITY allowed,
+ * min_points at least 1. Coordinates must be finite: DAVIT_INVALID_ARGUMENT names the point that is not. Points may lie
+ * anywhere; labels, which has room for n, and clusters, which gets their number, are host memory.
+ *
+ * The devices find the pairs within eps (davit_radius()), one thread of the host joins them. Memory: 8 bytes for each of
+ * these pairs in each direction on the host, and 16 on the devices. Cost: that of davit_radius(), and of the pairs.
+ * Source: Ester, Kriegel, Sander, Xu, A Density-based Algorithm for Discovering Clusters (1996). Thread safety: any
+ * thread. */
+#ifndef DAVIT_CLUSTER_H
+#define DAVIT_CLUSTER_H
+
+#include <davit/operator.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct davit_cluster_options {
+  const int *devices;   /* device numbers, DAVIT_HOST allowed; NULL: davit_device_defaults() */
+  int device_count;     /* 0 with devices = NULL */
+  uint64_t reserved[4]; /* 0 */
+} davit_cluster_options;
+
+DAVIT_API davit_status davit_dbscan(davit_type type, int dim, int64_t n, const void *points, double eps,
+                                    int64_t min_points, int64_t *labels, int64_t *clusters,
+                                    const davit_cluster_options *options);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Points that commands read: in the plane, in space, or on the sphere. */
+#ifndef DAVIT_SRC_CLI_COORDINATES_H
+#define DAVIT_SRC_CLI_COORDINATES_H
+
+#include "src/cli/formats/array_file.h"
+#include "src/cli/frame/job.h"
+
+/* Places on the sphere become points in space at distance 1 from the origin, so that the straight line between two is
+ * a chord of the great circle through them; the longer the chord, the longer the way along the circle. */
+typedef struct cli_coordinates {
+  cli_columns columns;
+  bool sphere; /* degrees are given, and distances are kilometres along great circles */
+  int dim;
+  int64_t n;
+  cli_array points; /* point after point */
+} cli_coordinates;
+
+#define CLI_COORDINATES_HELP                                                                                 \
+  "an n x 2 or n x 3 matrix of float64 or float32, or a CSV file: a point a line, "                          \
+  "with commas, semicolons, tabs or blanks between the numbers; lines that begin "                           \
+  "with # are skipped, and the first line may hold names. A first column that is "                           \
+  "called id, index, name or label, or counts the lines, is no coordinate"
+
+#define CLI_SPHERE_OPTION(type, member)                                                                      \
+  CLI_OPTION(FLAG, type, member.sphere, "--sphere", NULL,                                                    \
+             .help =                                                                                         \
+                 "the points are latitudes and longitudes in degrees, in the order that the names of the "   \
+                 "columns say, else latitude first; distances are kilometres along great circles of a "      \
+                 "sphere of radius 6371.0088 km")
+
+/* Reads the points, which have to be finite, and says what was taken for coordinates where that is worth a line. */
+int cli_coordinates_read(cli_job *job, const char *path, cli_coordinates *c);
+
+/* A distance between points as the user has it, and the distance within which points are that the user wants within
+ * `radius`. */
+double cli_coordinates_distance(const cli_coordinates *c, double distance);
+double cli_coordinates_reach(const cli_coordinates *c, double radius);
+
+#endif

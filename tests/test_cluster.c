@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* DBSCAN against a walk from core point to core point, as its authors describe it, over all distances. */
+#include <davit/cluster.h>
+
+#include "ref/closest_pair.h"
+#include "tests/points.h"
+
+static double between(const cloud *c, int64_t i, int64_t j) {
+  return dvt_pair_distance(get(c, i, 0) - get(c, j, 0), get(c, i, 1) - get(c, j, 1),
+                           get(c, i, 2) - get(c, j, 2));
+}
+
+static bool is_core(const cloud *c, int64_t i, double eps, int64_t least) {
+  int64_t near = 0;
+  for (int64_t j = 0; j < c->n; j++)
+    near += between(c, i, j) <= eps;
+  return near >= least;
+}
+
+/* Takes all that is reached from core point i into the cluster; points that have one already stay in theirs. */
+static void walk(const cloud *c, double eps, const bool *core, int64_t from, int64_t cluster,
+                 int64_t *labels) {
+  int64_t *ways = kept((size_t)c->n * sizeof *ways), count = 0;
+  labels[from] = cluster;
+  ways[count++] = from;
+  while (count > 0) {
+    const int64_t i = ways[--count];
+    for (int64_t j = 0; core[i] && j < c->n; j++)
+      if (labels[j] == -1 && between(c, i, j) <= eps) {
+        labels[j] = cluster;
+        ways[count++] = j;
+      }
+  }
+}
+
+static int64_t by_walks(const cloud *c, double eps, int64_t least, int64_t *labels) {
+  bool *core = kept((size_t)c->n);
+  int64_t clusters = 0;
+  for (int64_t i = 0; i < c->n; i++) {
+    core[i] = is_core(c, i, eps, least);
+    labels[i] = -1;
+  }
+  for (int64_t i = 0; i < c->n; i++)
+    if (core[i] && labels[i] == -1)
+      walk(c, eps, core, i, clusters++, labels);
+  return clusters;
+}
+
+static void expect_labels(const cloud *c, double eps, int64_t least, const davit_cluster_options *o) {
+  SCOPE;
+  int64_t *right = kept((size_t)c->n * sizeof *right), *is = kept((size_t)c->n * sizeof *is), clusters = -1;
+  const int64_t wanted = by_walks(c, eps, least, right);
+  zone labels = zone_of(is, (size_t)c->n * sizeof *is, DAVIT_PAGEABLE, 8);
+  CHECK(davit_dbscan(c->type, c->dim, c->n, c->points, eps, least, zone_data(&labels), &clusters, o));
+  zone_take(&labels, is);
+  for (int64_t i = 0; i < c->n; i++)
+    if (is[i] != right[i])
+      fail_msg("%s, dim %d, n %lld, eps %g, min_points %lld: point %lld has label %lld, not %lld", c->name,
+               c->dim, (long long)c->n, eps, (long long)least, (long long)i, (long long)is[i],
+               (long long)right[i]);
+  assert_int_equal(clusters, wanted);
+}
+
+CASE(test_all_data) {
+  static const int64_t sizes[] = {2, 40, 150};
+  static const int64_t least[] = {1, 2, 4, 9};
+  for (int s = 0; s < COUNT(sizes); s++)
+    for (int g = 0; g < GENERATORS; g++) {
+      SCOPE;
+      cloud c = any_cloud_of(g, g + s, sizes[s]);
+      double far = 0;
+      for (int64_t i = 1; i < c.n; i++)
+        far = fmax(far, between(&c, 0, i));
+      expect_labels(&c, far / 8, least[(g + s) % COUNT(least)], NULL);
+      expect_labels(&c, g % 2 ? 0 : far / 20, least[g % COUNT(least)], NULL);
+    }
+}
+
+/* One cluster after another in the plane, with border points between them that two would take. */
+CASE(test_borders) {
+  cloud c = cloud_new(DAVIT_DOUBLE, 2, 11);
+  const double x[] = {11, 10, 9, 8, 7, 4.5, 0, 1, 2, 3, 20};
+  c.name = "borders";
+  for (int i = 0; i < 11; i++)
+    put(&c, i, x[i], 0, 0);
+  for (int least = 1; least <= 4; least++) {
+    expect_labels(&c, 1, least, NULL);
+    expect_labels(&c, 2.5, least, NULL);
+  }
+  expect_labels(&c, INFINITY, 11, NULL);
+  expect_labels(&c, INFINITY, 12, NULL);
+}
+
+CASE(test_several_devices) {
+  int devices[MAX_PLACES], count = plain_devices(devices);
+  dvt_split_always(true);
+  for (int used = 1; used <= count; used++) {
+    SCOPE;
+    cloud c = any_cloud_of(generator_named("clusters"), used, 200);
+    const davit_cluster_options o = {.devices = devices, .device_count = used};
+    expect_labels(&c, 1e-6, 5, &o);
+  }
+  dvt_split_always(false);
+}
+
+CASE(test_bad_arguments) {
+  const davit_type d = DAVIT_DOUBLE;
+  double points[8] = {0, 1, 2, 3};
+  int64_t labels[4] = {7}, clusters = 7;
+  const davit_cluster_options reserved = {.reserved = {1}};
+  REFUSED(davit_dbscan(DAVIT_INT32, 2, 4, points, 1, 2, labels, &clusters, NULL), "type");
+  REFUSED(davit_dbscan(d, 4, 4, points, 1, 2, labels, &clusters, NULL), "dim is 4");
+  REFUSED(davit_dbscan(d, 2, 0, points, 1, 2, labels, &clusters, NULL), "n is 0");
+  REFUSED(davit_dbscan(d, 2, 4, NULL, 1, 2, labels, &clusters, NULL), "points is NULL");
+  REFUSED(davit_dbscan(d, 2, 4, points, NAN, 2, labels, &clusters, NULL), "eps is nan");
+  REFUSED(davit_dbscan(d, 2, 4, points, -1, 2, labels, &clusters, NULL), "eps is -1");
+  REFUSED(davit_dbscan(d, 2, 4, points, 1, 0, labels, &clusters, NULL), "min_points is 0");
+  REFUSED(davit_dbscan(d, 2, 4, points, 1, 2, NULL, &clusters, NULL), "labels is NULL");
+  REFUSED(davit_dbscan(d, 2, 4, points, 1, 2, labels, NULL, NULL), "clusters is NULL");
+  REFUSED(davit_dbscan(d, 2, 4, points, 1, 2, labels, &clusters, &reserved), "reserved");
+  CHECK_FAILS(davit_dbscan(d, 2, INT64_C(1) << 32, points, 1, 2, labels, &clusters, NULL), DAVIT_UNSUPPORTED,
+              "n is ");
+  points[3] = NAN;
+  REFUSED(davit_dbscan(d, 2, 4, points, 1, 2, labels, &clusters, NULL), "point 1 ");
+  assert_int_equal(labels[0], 7);
+  assert_int_equal(clusters, 7);
+}
+
+static davit_status cluster_all(void *argument) {
+  const cloud *c = argument;
+  int64_t labels[300], clusters;
+  return davit_dbscan(c->type, c->dim, c->n, c->points, 0.05, 3, labels, &clusters, NULL);
+}
+
+CASE(test_failures) {
+  cloud c = cloud_of(0, DAVIT_FLOAT, 2, 300);
+  fail_everywhere(cluster_all, &c);
+}
