@@ -121,8 +121,7 @@ static int make_block(detect_search *s) {
 /* Reads one frame more than a block has, to know whether the block is the last. */
 static int read_block(detect_search *s) {
   int64_t got = 0;
-  const int code =
-      cli_frames_read(&s->stream, s->capacity - s->held, s->frames + s->held * s->stream.width, &got);
+  const int code = detect_copies_read(s, s->capacity - s->held, s->frames + s->held * s->stream.width, &got);
   s->held += got;
   s->count = s->held < s->capacity ? s->held : s->part;
   return code;
@@ -199,6 +198,7 @@ static int begin_turn(detect_search *s, const detect_group *g, bool *mine) {
 static int search_windows(detect_search *s, const detect_group *g) {
   CLI_TRY(detect_search_block(s));
   CLI_TRY(check_block(s));
+  CLI_TRY(detect_copies_find(s));
   return take_rows(s, g);
 }
 
@@ -237,6 +237,7 @@ static int search_block(detect_search *s) {
 /* The stream in frames of one length. */
 static int search_stream(detect_search *s) {
   s->held = s->first = 0;
+  CLI_TRY(detect_copies_restart(s));
   CLI_TRY(search_block(s));
   while (!is_last(s)) {
     detect_forget(s, s->moved);
@@ -462,6 +463,7 @@ static void set_defaults(void *state) {
   s->options.null = stream.null;
   s->options.window = 0;
   s->options.permutations = 999;
+  s->copies.wanted = true;
 }
 
 static double or_zero(double given) {
@@ -537,7 +539,8 @@ static int load(void *state) {
     return detect_live_begin(s);
   }
   CLI_TRY(detect_rows_open(&s->rows));
-  return make_block(s);
+  CLI_TRY(make_block(s));
+  return detect_copies_begin(s);
 }
 
 static void release(void *state) {
@@ -548,6 +551,7 @@ static void release(void *state) {
   for (int g = 0; g < s->group_count; g++)
     davit_detector_destroy(s->groups[g].detector);
   detect_rows_close(&s->rows);
+  detect_copies_release(s);
   free(s->turns);
 }
 

@@ -76,6 +76,8 @@ static int read_effect(detect_search *s, int e, bool *is_sound) {
   if (code == CLI_OK && s->frame[e] == 0 && file.sound)
     code = cli_frames_set_frame(&file, cli_frames_suited(&file));
   file.options.binning = detect_binning(s, file.options.frame);
+  file.take = detect_take_samples;
+  file.taker = &s->copies.effects[e];
   if (code == CLI_OK)
     code = read_features(s, e, &file);
   s->frame[e] = file.options.frame;
@@ -98,6 +100,7 @@ static int count_sounding(detect_search *s, int e, int64_t *count) {
     *count = dvt_detect_gate(width, effect->frames, &levels, dvt_detect_resolved(&s->options).effect_floor_db,
                              units, &begin, &end);
     s->span[e] = end - begin;
+    s->copies.first[e] = begin;
   }
   free(units);
   free(levels.level);
@@ -107,6 +110,7 @@ static int count_sounding(detect_search *s, int e, int64_t *count) {
 static void drop_effect(detect_search *s, int e, int64_t frame) {
   cli_array_free(&s->features[e]);
   s->features[e] = (cli_array){0};
+  s->copies.effects[e].count = 0;
   s->frame[e] = frame;
 }
 
@@ -144,6 +148,8 @@ int detect_load_effects(detect_search *s) {
   CLI_ROOM(&s->job, s->patterns, count);
   CLI_ROOM(&s->job, s->frame, count);
   CLI_ROOM(&s->job, s->span, count);
+  CLI_ROOM(&s->job, s->copies.effects, count);
+  CLI_ROOM(&s->job, s->copies.first, count);
   CLI_ROOM(&s->job, s->groups, count);
   for (int e = 0; e < s->paths.count; e++) {
     s->frame[e] = s->stream.sound ? s->sound.frame : s->stream.options.frame;

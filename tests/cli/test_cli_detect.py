@@ -23,7 +23,7 @@ from support import (DAVIT, EACH, davit, expect, expect_keys, header_of, main, n
 
 RATE = 22050
 FRAME = 1024
-COLUMNS = "effect window onset_s offset_s score null_mean null_sd z p_value decision level_db note".split()
+COLUMNS = "effect window onset_s offset_s score null_mean null_sd z p_value decision level_db note correlation".split()
 EDGES = np.minimum(np.concatenate([[0], 62.5 * 2 ** (np.arange(30) / 4), [11025]]), 11025)
 
 
@@ -98,7 +98,7 @@ def rows_of(text):
     rows = [dict(zip(COLUMNS, line.split("\t"))) for line in lines[1:]]
     for row in rows:
         row["window"] = int(row["window"])
-        for key in COLUMNS[2:9] + ["level_db"]:
+        for key in COLUMNS[2:9] + ["level_db", "correlation"]:
             row[key] = float(row[key])
     return rows
 

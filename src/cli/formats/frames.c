@@ -159,6 +159,8 @@ static int read_sound(cli_frames *f, int64_t count, float *features, int64_t *go
   CLI_TRY(analyse(f, frames));
   *got = f->ended ? frames : count;
   f->kept = f->ended ? 0 : frame;
+  if (f->take)
+    CLI_TRY(f->take(f->taker, *got * frame, f->samples));
   memcpy(features, f->block, (size_t)*got * DAVIT_FEATURES_WIDTH * sizeof *features);
   memmove(f->samples, f->samples + *got * frame, (size_t)f->kept * sizeof *f->samples);
   return CLI_OK;

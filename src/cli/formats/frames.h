@@ -28,6 +28,9 @@ typedef struct cli_frames {
   double seconds; /* spent on computing features */
   bool check;     /* compare with the reference; the result: */
   double error;   /* the largest difference, divided by the power of the frame and the next */
+  /* Of sound, if not NULL: takes the samples of frames that are given. */
+  int (*take)(void *taker, int64_t count, const float *samples);
+  void *taker;
 } cli_frames;
 
 /* cli_frames_close() must be called whatever is returned. Sound opened with a frame of 0 needs

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Correlation of effects with a stream, place by place.
+ *
+ * The stream is cut into blocks of 2^k samples that overlap by the longest clip. X is a block's spectrum, C a clip's,
+ * P the mean of |X|^2 in each of BANDS equal bands, and no less than `least_power` of the mean of all. In the white
+ * block, X / sqrt(P), a clip has the energy sum |C|^2 / P; about half of it lies below one of the bands' edges. On
+ * either side the RANGE neighbouring bands with the most of it are compared: the transform of X conj(C) / P in the range,
+ * moved to zero frequency, is short, and its absolute value, divided by the clip's energy in the range, says how much
+ * of the clip is in the stream from each place on. The value of a place is the smaller of both, times the root of the
+ * clip's energy, over the root of the energy of as many samples of the white block. Places are as far apart as a quarter of
+ * the period of the highest frequency in a range.
+ *
+ * Blocks are computed by as many threads, each with memory of its own: about 25 bytes for each sample of a block. Each
+ * clip's spectrum takes 4. */
+#include <davit/detect.h>
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/allocate.h"
+#include "src/base/arithmetic.h"
+#include "src/base/check.h"
+#include "src/base/error.h"
+#include "src/base/team.h"
+#include "src/fftw.h"
+
+enum {
+  BANDS = 512,
+  RANGES = 2,
+  RANGE = 64, /* bands */
+  PLACES = 2, /* for each line of a range */
+  BLOCK = 1 << 18,
+  CLIPS = 4 /* lengths of the longest clip in a block, at least */
+};
+static const double least_power = 1e-3;
+static const double least_energy = 1e-7; /* of the block's mean: below it there is only rounding */
+static const float most = 0x1p31F;       /* a sample */
+
+typedef struct clip_spectrum {
+  int64_t count;
+  fftwf_complex *lines; /* NULL: it has no samples */
+  double energy[BANDS];
+} clip_spectrum;
+
+typedef struct correlation {
+  const dvt_fftw *fftw;
+  fftwf_plan forward, backward, range;
+  int64_t frame, count, block, step; /* step: places of a block, whole frames */
+  const float *stream;
+  int clip_count;
+  clip_spectrum *clips;
+  float *peaks;
+  int threads;
+} correlation;
+
+/* Memory of a thread. */
+typedef struct bench {
+  float *samples; /* block */
+  fftwf_complex *spectrum, *product;
+  fftwf_complex *places; /* of a range */
+  float *least;          /* of all ranges, at each place */
+  double *energy;        /* of the white samples before each, block + 1 */
+  double weight[BANDS];
+} bench;
+
+/* ---- memory and plans ---- */
+
+static int64_t lines_of(const correlation *c) {
+  return c->block / 2 + 1;
+}
+
+/* The band of lines [first, end) number `band`. The last line belongs to none: it is no more than any other. */
+static int64_t first_line(const correlation *c, int band) {
+  return c->block / 2 * band / BANDS;
+}
+
+/* Places of a block, and samples from one to the next. */
+static int64_t places_of(const correlation *c) {
+  return c->block / 2 / BANDS * RANGE * PLACES;
+}
+
+static int64_t spacing_of(const correlation *c) {
+  return c->block / places_of(c);
+}
+
+static bool reserve(const correlation *c, bench *b) {
+  const size_t samples = (size_t)c->block * sizeof(float),
+               lines = (size_t)lines_of(c) * sizeof(fftwf_complex),
+               places = (size_t)places_of(c) * sizeof(fftwf_complex);
+  *b = (bench){.samples = dvt_allocate_aligned(samples),
+               .places = dvt_allocate_aligned(places),
+               .least = dvt_allocate_aligned(places / 2),
+               .spectrum = dvt_allocate_aligned(lines),
+               .product = dvt_allocate_aligned(lines),
+               .energy = dvt_allocate_raw((size_t)(c->block + 1) * sizeof *b->energy)};
+  return b->samples && b->places && b->least && b->spectrum && b->product && b->energy;
+}
+
+static void release_bench(bench *b) {
+  free(b->samples);
+  free(b->places);
+  free(b->least);
+  free(b->spectrum);
+  free(b->product);
+  free(b->energy);
+}
+
+/* FFTW_ESTIMATE: the same plans, and so the same bits, each time. */
+static davit_status make_plans(correlation *c, const bench *b) {
+  pthread_mutex_lock(&dvt_fftw_planner);
+  const davit_status status = dvt_fftw_load(&c->fftw);
+  if (status == DAVIT_SUCCESS) {
+    const int n = (int)c->block;
+    c->forward = c->fftw->plan_dft_r2c_1d(n, b->samples, b->spectrum, FFTW_ESTIMATE);
+    c->backward = c->fftw->plan_dft_c2r_1d(n, b->product, b->samples, FFTW_ESTIMATE | FFTW_DESTROY_INPUT);
+    c->range = c->fftw->plan_dft_1d((int)places_of(c), b->places, b->places, FFTW_BACKWARD, FFTW_ESTIMATE);
+  }
+  pthread_mutex_unlock(&dvt_fftw_planner);
+  if (status == DAVIT_SUCCESS && (!c->forward || !c->backward || !c->range))
+    return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no host memory for a transform of %lld samples",
+                      (long long)c->block);
+  return status;
+}
+
+static void release(correlation *c) {
+  pthread_mutex_lock(&dvt_fftw_planner);
+  if (c->forward)
+    c->fftw->destroy_plan(c->forward);
+  if (c->backward)
+    c->fftw->destroy_plan(c->backward);
+  if (c->range)
+    c->fftw->destroy_plan(c->range);
+  pthread_mutex_unlock(&dvt_fftw_planner);
+  for (int k = 0; c->clips && k < c->clip_count; k++)
+    free(c->clips[k].lines);
+  free(c->clips);
+}
+
+/* ---- spectra ---- */
+
+static double power_of(const fftwf_complex line) {
+  const double re = line[0], im = line[1];
+  return re * re + im * im;
+}
+
+static void sum_bands(const correlation *c, fftwf_complex *lines, double *sums) {
+  for (int band = 0; band < BANDS; band++) {
+    double sum = 0;
+    for (int64_t i = first_line(c, band); i < first_line(c, band + 1); i++)
+      sum += power_of(lines[i]);
+    sums[band] = sum;
+  }
+}
+
+static bool transform_clip(const correlation *c, const davit_detect_clip *clip, bench *b,
+                           clip_spectrum *made) {
+  made->count = clip->count;
+  if (clip->count == 0)
+    return true;
+  made->lines = dvt_allocate_aligned((size_t)lines_of(c) * sizeof *made->lines);
+  if (!made->lines)
+    return false;
+  memcpy(b->samples, clip->samples, (size_t)clip->count * sizeof *b->samples);
+  memset(b->samples + clip->count, 0, (size_t)(c->block - clip->count) * sizeof *b->samples);
+  c->fftw->execute_dft_r2c(c->forward, b->samples, made->lines);
+  sum_bands(c, made->lines, made->energy);
+  return true;
+}
+
+/* The block's spectrum X, and in b->weight 1 / P; false if the block is silent. */
+static bool transform_block(const correlation *c, const float *samples, int64_t count, bench *b) {
+  double all = 0;
+  memcpy(b->samples, samples, (size_t)count * sizeof *b->samples);
+  memset(b->samples + count, 0, (size_t)(c->block - count) * sizeof *b->samples);
+  c->fftw->execute_dft_r2c(c->forward, b->samples, b->spectrum);
+  sum_bands(c, b->spectrum, b->weight);
+  for (int band = 0; band < BANDS; band++)
+    all += b->weight[band];
+  for (int band = 0; band < BANDS && all > 0; band++)
+    b->weight[band] = 1 / (b->weight[band] + least_power * all / (double)BANDS);
+  return all > 0;
+}
+
+/* Energies of the white stream, from its beginning on. */
+static void sum_energies(const correlation *c, bench *b) {
+  for (int band = 0; band < BANDS; band++) {
+    const float root = (float)sqrt(b->weight[band]);
+    for (int64_t i = first_line(c, band); i < first_line(c, band + 1); i++) {
+      b->product[i][0] = b->spectrum[i][0] * root;
+      b->product[i][1] = b->spectrum[i][1] * root;
+    }
+  }
+  b->product[lines_of(c) - 1][0] = b->product[lines_of(c) - 1][1] = 0;
+  c->fftw->execute_dft_c2r(c->backward, b->product, b->samples);
+  b->energy[0] = 0;
+  for (int64_t i = 0; i < c->block; i++)
+    b->energy[i + 1] = b->energy[i] + (double)b->samples[i] * (double)b->samples[i];
+}
+
+/* ---- places ---- */
+
+/* Bands [begin, begin + RANGE), and the clip's energy there. */
+typedef struct range {
+  int begin;
+  double energy;
+} range;
+
+/* The range in bands [begin, end) with the most energy, or all of them if they are fewer: the rest has weight 0. */
+static range choose_range(const double *energy, int begin, int end) {
+  double sum = 0;
+  range best = {.begin = begin};
+  for (int k = begin; k < end; k++) {
+    sum += energy[k] - (k - begin >= RANGE ? energy[k - RANGE] : 0);
+    if (sum > best.energy)
+      best = (range){k - begin >= RANGE ? k - RANGE + 1 : begin, sum};
+  }
+  best.begin = (int)dvt_at_most(best.begin, BANDS - RANGE);
+  return best;
+}
+
+/* Ranges of the bands that have equal parts of the clip's energy, or nearly; returns the energy of all, 0 if a range has
+ * none. */
+static double choose_ranges(const clip_spectrum *clip, const double *weight, range *ranges) {
+  double energy[BANDS], all = 0, sum = 0;
+  bool empty = false;
+  for (int k = 0; k < BANDS; k++)
+    all += energy[k] = clip->energy[k] * weight[k];
+  for (int j = 0, begin = 0, end = 0; j < RANGES; j++, begin = end) {
+    while (end < BANDS && (j == RANGES - 1 || sum + energy[end] / 2 <= all * (j + 1) / (double)RANGES))
+      sum += energy[end++];
+    ranges[j] = choose_range(energy, begin, end);
+    empty |= !(ranges[j].energy > 0);
+  }
+  return empty ? 0 : all;
+}
+
+/* The transform of X conj(C) / P in a range. */
+static void correlate_range(const correlation *c, const clip_spectrum *clip, const bench *b, range of) {
+  const int64_t first = first_line(c, of.begin), count = first_line(c, of.begin + RANGE) - first;
+  for (int k = 0; k < RANGE; k++) {
+    const float weight = (float)b->weight[of.begin + k];
+    for (int64_t i = first_line(c, of.begin + k); i < first_line(c, of.begin + k + 1); i++) {
+      const float *x = b->spectrum[i], *y = clip->lines[i];
+      b->places[i - first][0] = (x[0] * y[0] + x[1] * y[1]) * weight;
+      b->places[i - first][1] = (x[1] * y[0] - x[0] * y[1]) * weight;
+    }
+  }
+  memset(b->places + count, 0, (size_t)(places_of(c) - count) * sizeof *b->places);
+  c->fftw->execute_dft(c->range, b->places, b->places);
+}
+
+static void take_least(int64_t count, const fftwf_complex *places, float scale, bool first, float *least) {
+  for (int64_t i = 0; i < count; i++) {
+    const float square = (places[i][0] * places[i][0] + places[i][1] * places[i][1]) * scale;
+    least[i] = first || square < least[i] ? square : least[i];
+  }
+}
+
+/* The peaks of the frames of a block. The transform gives the sum over the lines of a range, which is half of the energy
+ * of the real sound there, and the energy of white samples is in units of block^2. */
+static void find_peaks(const correlation *c, const clip_spectrum *clip, bench *b, int64_t frames,
+                       float *peaks) {
+  range ranges[RANGES];
+  const double all = clip->lines ? choose_ranges(clip, b->weight, ranges) : 0,
+               scale = 2 * (double)c->block * all,
+               least = least_energy * b->energy[c->block] / (double)c->block * (double)clip->count;
+  const int64_t spacing = spacing_of(c), count = dvt_divide_up(frames * c->frame, spacing);
+  memset(peaks, 0, (size_t)frames * sizeof *peaks);
+  if (!(all > 0))
+    return;
+  for (int j = 0; j < RANGES; j++) {
+    correlate_range(c, clip, b, ranges[j]);
+    take_least(count, (const fftwf_complex *)b->places,
+               (float)(scale / (ranges[j].energy * ranges[j].energy)), j == 0, b->least);
+  }
+  for (int64_t i = 0; i < count; i++)
+    b->least[i] /= (float)(b->energy[i * spacing + clip->count] - b->energy[i * spacing] + least);
+  for (int64_t i = 0; i < count; i++) {
+    float *peak = &peaks[i * spacing / c->frame];
+    *peak = b->least[i] > *peak ? b->least[i] : *peak;
+  }
+  for (int64_t f = 0; f < frames; f++)
+    peaks[f] = fminf(sqrtf(peaks[f]), 1);
+}
+
+static void correlate_block(const correlation *c, int64_t number, bench *b) {
+  const int64_t first = number * c->step, all = c->count / c->frame, first_frame = first / c->frame,
+                frames = dvt_at_most(c->step / c->frame, all - first_frame);
+  const bool sounds = transform_block(c, c->stream + first, dvt_at_most(c->block, c->count - first), b);
+  if (sounds)
+    sum_energies(c, b);
+  for (int k = 0; k < c->clip_count; k++) {
+    float *peaks = c->peaks + k * all + first_frame;
+    if (sounds)
+      find_peaks(c, &c->clips[k], b, frames, peaks);
+    else
+      memset(peaks, 0, (size_t)frames * sizeof *peaks);
+  }
+}
+
+/* ---- the call ---- */
+
+static davit_status check_samples(const char *name, int clip, int64_t count, const float *samples) {
+  for (int64_t i = 0; i < count; i++)
+    if (!(fabsf(samples[i]) <= most))
+      return clip < 0 ? davit_fail(DAVIT_INVALID_ARGUMENT, "%s[%lld] is %g", name, (long long)i,
+                                   (double)samples[i])
+                      : davit_fail(DAVIT_INVALID_ARGUMENT, "%s[%d].samples[%lld] is %g", name, clip,
+                                   (long long)i, (double)samples[i]);
+  return DAVIT_SUCCESS;
+}
+
+static davit_status check(int64_t frame, int64_t count, const float *stream, int clip_count,
+                          const davit_detect_clip *clips, const float *peaks, int64_t *longest) {
+  *longest = 1;
+  if (frame < 1 || frame > DAVIT_DETECT_CLIP_MAXIMUM)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "frame is %lld, not 1 to %d", (long long)frame,
+                      DAVIT_DETECT_CLIP_MAXIMUM);
+  DVT_TRY(dvt_check_length("count", count));
+  DVT_TRY(dvt_check_length("clip_count", clip_count));
+  if (count == 0 || clip_count == 0)
+    return DAVIT_SUCCESS;
+  DVT_TRY(dvt_check_pointer("stream", stream));
+  DVT_TRY(dvt_check_pointer("clips", clips));
+  DVT_TRY(dvt_check_pointer("peaks", peaks));
+  DVT_TRY(check_samples("stream", -1, count, stream));
+  for (int k = 0; k < clip_count; k++) {
+    if (clips[k].count < 0 || clips[k].count > DAVIT_DETECT_CLIP_MAXIMUM)
+      return davit_fail(DAVIT_INVALID_ARGUMENT, "clips[%d].count is %lld, not 0 to %d", k,
+                        (long long)clips[k].count, DAVIT_DETECT_CLIP_MAXIMUM);
+    if (clips[k].count > 0 && !clips[k].samples)
+      return davit_fail(DAVIT_INVALID_ARGUMENT, "clips[%d].samples is NULL", k);
+    DVT_TRY(check_samples("clips", k, clips[k].count, clips[k].samples));
+    *longest = dvt_at_least(*longest, clips[k].count);
+  }
+  return DAVIT_SUCCESS;
+}
+
+/* A block that holds the whole of a short stream is shorter. */
+static void choose_block(correlation *c, int64_t longest) {
+  const int64_t needed = c->frame + longest, wanted = dvt_at_least(CLIPS * longest, needed);
+  c->block = 2 * BANDS;
+  while (c->block < needed || (c->block < c->count + longest && (c->block < BLOCK || c->block < wanted)))
+    c->block *= 2;
+  c->step = (c->block - longest + 1) / c->frame * c->frame;
+}
+
+static davit_status prepare(correlation *c, const davit_detect_clip *clips, bench *b) {
+  c->clips = dvt_allocate((size_t)c->clip_count, sizeof *c->clips);
+  bool reserved = c->clips != NULL;
+  for (int t = 0; t < c->threads; t++)
+    reserved = reserve(c, &b[t]) && reserved;
+  if (!reserved)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  DVT_TRY(make_plans(c, b));
+  for (int k = 0; k < c->clip_count; k++)
+    if (!transform_clip(c, &clips[k], b, &c->clips[k]))
+      return DAVIT_OUT_OF_HOST_MEMORY;
+  return DAVIT_SUCCESS;
+}
+
+static davit_status run(correlation *c, const davit_detect_clip *clips, int64_t blocks) {
+  bench *benches = dvt_allocate((size_t)c->threads, sizeof *benches);
+  if (!benches)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  const davit_status status = prepare(c, clips, benches);
+  if (status == DAVIT_SUCCESS) {
+#pragma omp parallel for num_threads(c->threads) schedule(dynamic)
+    for (int64_t i = 0; i < blocks; i++)
+      correlate_block(c, i, &benches[omp_get_thread_num()]);
+  }
+  for (int t = 0; t < c->threads; t++)
+    release_bench(&benches[t]);
+  free(benches);
+  release(c);
+  return status;
+}
+
+davit_status davit_detect_correlate(int64_t frame, int64_t count, const float *stream, int clip_count,
+                                    const davit_detect_clip *clips, float *peaks) {
+  int64_t longest;
+  DVT_TRY(check(frame, count, stream, clip_count, clips, peaks, &longest));
+  if (count < frame || clip_count == 0)
+    return DAVIT_SUCCESS;
+  correlation c = {
+      .frame = frame, .count = count, .stream = stream, .clip_count = clip_count, .peaks = peaks};
+  choose_block(&c, longest);
+  const int64_t blocks = dvt_divide_up(count / frame * frame, c.step);
+  const dvt_team team = dvt_team_begin((int)dvt_at_most(blocks, dvt_threads()));
+  c.threads = team.threads;
+  const davit_status status = run(&c, clips, blocks);
+  dvt_team_end(&team);
+  return status;
+}
