@@ -3,8 +3,9 @@
  *
  * The peaks of segments of one length of the effect have, without copies, about the distribution of maxima: with the
  * correlation c, y = -ln(1 - c^2) is exponential in its tail, so its maxima are Gumbel's, of a scale that the quartiles
- * give. Of K segments one exceeds the median by `beyond` scales more than ln K with a probability of exp(-beyond).
- * Sound is less regular, and quartiles of few segments are uncertain: docs/notes/detect.md has the experiment. */
+ * give. Of K segments one exceeds the median by `beyond` scales more than ln K with a probability of exp(-beyond). Sound is
+ * less regular than that: the less of it there is, the more of it may be alike by chance, and below `least` it often is.
+ * docs/notes/detect.md has the experiment. */
 #include <davit/detect.h>
 #include <math.h>
 #include <stdlib.h>
@@ -16,12 +17,12 @@
 #include "src/base/check.h"
 #include "src/base/error.h"
 
-enum { FEWEST = 8 };                           /* segments that sound, for quartiles to mean something */
-static const double beyond = 9, uncertain = 4; /* of a scale; of the root of the number of segments */
+enum { FEWEST = 8 }; /* segments that sound, for quartiles to mean something */
+static const double beyond = 7;
 static const double lower_scale = 0.693,
-                    upper_scale = 0.879; /* quartiles to median of Gumbel's distribution */
-static const double alike =
-    0.5; /* correlation that is a copy where there is next to nothing to compare with */
+                    upper_scale = 0.879;          /* quartiles to median of Gumbel's distribution */
+static const double least = 0.1, least_root = 15; /* a copy's correlation; times the root of its samples */
+static const double alike = 0.5; /* the same where there is next to nothing to compare with */
 
 static double height_of(double correlation) {
   return -log1p(-fmin(correlation * correlation, 1 - 1e-12));
@@ -48,7 +49,8 @@ static double copies_from(int64_t frames, const davit_detect_peaks *peaks, doubl
   const double quartile = sorted[(count - 1) / 4], median = sorted[(count - 1) / 2],
                upper = sorted[3 * (count - 1) / 4], n = (double)count,
                scale = fmax((median - quartile) / lower_scale, (upper - median) / upper_scale);
-  return median + scale * (1 + uncertain / sqrt(n)) * (log(n) + beyond);
+  return fmax(median + scale * (log(n) + beyond),
+              height_of(fmax(least, least_root / sqrt((double)peaks->samples))));
 }
 
 /* The frame in which a window's best copy begins, or -1. */
@@ -104,6 +106,9 @@ static davit_status check_peaks(int count, const davit_detect_peaks *peaks) {
     if (peaks[e].frames < 0)
       return davit_fail(DAVIT_INVALID_ARGUMENT, "peaks[%d].frames is %lld, less than 0", e,
                         (long long)peaks[e].frames);
+    if (peaks[e].frames > 0 && peaks[e].samples < 1)
+      return davit_fail(DAVIT_INVALID_ARGUMENT, "peaks[%d].samples is %lld, less than 1", e,
+                        (long long)peaks[e].samples);
     if (peaks[e].frames > 0 && !peaks[e].peaks)
       return davit_fail(DAVIT_INVALID_ARGUMENT, "peaks[%d].peaks is NULL", e);
   }

@@ -3,12 +3,12 @@
  *
  * The stream is cut into blocks of 2^k samples that overlap by the longest clip. X is a block's spectrum, C a clip's,
  * P the mean of |X|^2 in each of BANDS equal bands, and no less than `least_power` of the mean of all. In the white
- * block, X / sqrt(P), a clip has the energy sum |C|^2 / P; about half of it lies below one of the bands' edges. On
- * either side the RANGE neighbouring bands with the most of it are compared: the transform of X conj(C) / P in the range,
- * moved to zero frequency, is short, and its absolute value, divided by the clip's energy in the range, says how much
- * of the clip is in the stream from each place on. The value of a place is the smaller of both, times the root of the
- * clip's energy, over the root of the energy of as many samples of the white block. Places are as far apart as a quarter of
- * the period of the highest frequency in a range.
+ * block, X / sqrt(P), a clip has the energy sum |C|^2 / P. The lines are cut into RANGES parts with as much of it each,
+ * and in each part the neighbouring lines of RANGE bands with the most of it are compared: the transform of X conj(C) / P
+ * in these, moved to zero frequency, is short, and its absolute value, divided by the clip's energy there, says how much of
+ * the clip is in the stream from each place on. The value of a place is the smallest of all parts', times the root of
+ * the clip's energy, over the root of the energy of as many samples of the white block. So a tone that both sounds have in
+ * common is not enough. Places are 8 samples apart, two for each sample that a range's width needs.
  *
  * Blocks are computed by as many threads, each with memory of its own: about 25 bytes for each sample of a block. Each
  * clip's spectrum takes 4. */
@@ -27,20 +27,20 @@
 
 enum {
   BANDS = 512,
-  RANGES = 2,
-  RANGE = 64, /* bands */
+  RANGES = 4,
+  RANGE = 32, /* bands */
   PLACES = 2, /* for each line of a range */
   BLOCK = 1 << 18,
   CLIPS = 4 /* lengths of the longest clip in a block, at least */
 };
 static const double least_power = 1e-3;
 static const double least_energy = 1e-7; /* of the block's mean: below it there is only rounding */
-static const float most = 0x1p31F;       /* a sample */
+static const float loudest = 0x1p31F;    /* sample */
 
 typedef struct clip_spectrum {
   int64_t count;
   fftwf_complex *lines; /* NULL: it has no samples */
-  double energy[BANDS];
+  double *sums;         /* of |C|^2 over the lines before each */
 } clip_spectrum;
 
 typedef struct correlation {
@@ -132,8 +132,10 @@ static void release(correlation *c) {
   if (c->range)
     c->fftw->destroy_plan(c->range);
   pthread_mutex_unlock(&dvt_fftw_planner);
-  for (int k = 0; c->clips && k < c->clip_count; k++)
+  for (int k = 0; c->clips && k < c->clip_count; k++) {
     free(c->clips[k].lines);
+    free(c->clips[k].sums);
+  }
   free(c->clips);
 }
 
@@ -159,12 +161,15 @@ static bool transform_clip(const correlation *c, const davit_detect_clip *clip, 
   if (clip->count == 0)
     return true;
   made->lines = dvt_allocate_aligned((size_t)lines_of(c) * sizeof *made->lines);
-  if (!made->lines)
+  made->sums = dvt_allocate_raw((size_t)lines_of(c) * sizeof *made->sums);
+  if (!made->lines || !made->sums)
     return false;
   memcpy(b->samples, clip->samples, (size_t)clip->count * sizeof *b->samples);
   memset(b->samples + clip->count, 0, (size_t)(c->block - clip->count) * sizeof *b->samples);
   c->fftw->execute_dft_r2c(c->forward, b->samples, made->lines);
-  sum_bands(c, made->lines, made->energy);
+  made->sums[0] = 0;
+  for (int64_t i = 1; i < lines_of(c); i++)
+    made->sums[i] = made->sums[i - 1] + power_of(made->lines[i - 1]);
   return true;
 }
 
@@ -200,50 +205,84 @@ static void sum_energies(const correlation *c, bench *b) {
 
 /* ---- places ---- */
 
-/* Bands [begin, begin + RANGE), and the clip's energy there. */
+/* Lines [begin, end), at most range_lines(), and the clip's energy in them. */
 typedef struct range {
-  int begin;
+  int64_t begin, end;
   double energy;
 } range;
 
-/* The range in bands [begin, end) with the most energy, or all of them if they are fewer: the rest has weight 0. */
-static range choose_range(const double *energy, int begin, int end) {
-  double sum = 0;
-  range best = {.begin = begin};
-  for (int k = begin; k < end; k++) {
-    sum += energy[k] - (k - begin >= RANGE ? energy[k - RANGE] : 0);
-    if (sum > best.energy)
-      best = (range){k - begin >= RANGE ? k - RANGE + 1 : begin, sum};
+/* A clip in a block: sums[k] is the clip's white energy in the bands before number k. */
+typedef struct white_clip {
+  const correlation *c;
+  const clip_spectrum *clip;
+  const double *weight;
+  double sums[BANDS + 1];
+} white_clip;
+
+static int64_t range_lines(const correlation *c) {
+  return c->block / 2 / BANDS * RANGE;
+}
+
+/* Energy of the lines before number `line`. */
+static double energy_before(const white_clip *w, int64_t line) {
+  const int64_t each = w->c->block / 2 / BANDS, band = dvt_at_most(line / each, BANDS - 1);
+  return w->sums[band] + w->weight[band] * (w->clip->sums[line] - w->clip->sums[band * each]);
+}
+
+/* The first line with an energy of at least `energy` before it. */
+static int64_t line_of(const white_clip *w, double energy) {
+  int64_t low = 0, high = w->c->block / 2;
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (energy_before(w, middle) < energy)
+      low = middle + 1;
+    else
+      high = middle;
   }
-  best.begin = (int)dvt_at_most(best.begin, BANDS - RANGE);
+  return low;
+}
+
+/* Of the ranges in the lines [begin, end), one that begins with them or with a band and has the most energy. */
+static range best_range(const white_clip *w, int64_t begin, int64_t end) {
+  const int64_t each = w->c->block / 2 / BANDS, most = range_lines(w->c);
+  range best = {begin, dvt_at_most(begin + most, end), 0};
+  best.energy = energy_before(w, best.end) - energy_before(w, begin);
+  for (int64_t at = (begin / each + 1) * each; at + most <= end; at += each) {
+    const double energy = energy_before(w, at + most) - energy_before(w, at);
+    if (energy > best.energy)
+      best = (range){at, at + most, energy};
+  }
   return best;
 }
 
-/* Ranges of the bands that have equal parts of the clip's energy, or nearly; returns the energy of all, 0 if a range has
- * none. */
-static double choose_ranges(const clip_spectrum *clip, const double *weight, range *ranges) {
-  double energy[BANDS], all = 0, sum = 0;
-  bool empty = false;
+/* Ranges of lines that have equal parts of the clip's energy; returns the energy of all, 0 if a range has none. */
+static double choose_ranges(const correlation *c, const clip_spectrum *clip, const double *weight,
+                            range *ranges) {
+  const int64_t each = c->block / 2 / BANDS;
+  white_clip w = {.c = c, .clip = clip, .weight = weight};
   for (int k = 0; k < BANDS; k++)
-    all += energy[k] = clip->energy[k] * weight[k];
-  for (int j = 0, begin = 0, end = 0; j < RANGES; j++, begin = end) {
-    while (end < BANDS && (j == RANGES - 1 || sum + energy[end] / 2 <= all * (j + 1) / (double)RANGES))
-      sum += energy[end++];
-    ranges[j] = choose_range(energy, begin, end);
-    empty |= !(ranges[j].energy > 0);
+    w.sums[k + 1] = w.sums[k] + weight[k] * (clip->sums[(k + 1) * each] - clip->sums[k * each]);
+  double all = w.sums[BANDS];
+  int64_t begin = 0;
+  for (int j = 0; j < RANGES; j++) {
+    const int64_t end = j + 1 < RANGES ? line_of(&w, w.sums[BANDS] * (j + 1) / (double)RANGES) : c->block / 2;
+    ranges[j] = best_range(&w, begin, end);
+    all = ranges[j].energy > 0 ? all : 0;
+    begin = end;
   }
-  return empty ? 0 : all;
+  return all;
 }
 
 /* The transform of X conj(C) / P in a range. */
 static void correlate_range(const correlation *c, const clip_spectrum *clip, const bench *b, range of) {
-  const int64_t first = first_line(c, of.begin), count = first_line(c, of.begin + RANGE) - first;
-  for (int k = 0; k < RANGE; k++) {
-    const float weight = (float)b->weight[of.begin + k];
-    for (int64_t i = first_line(c, of.begin + k); i < first_line(c, of.begin + k + 1); i++) {
+  const int64_t each = c->block / 2 / BANDS, count = of.end - of.begin;
+  for (int64_t at = of.begin, next; at < of.end; at = next) {
+    const float weight = (float)b->weight[at / each];
+    next = dvt_at_most((at / each + 1) * each, of.end);
+    for (int64_t i = at; i < next; i++) {
       const float *x = b->spectrum[i], *y = clip->lines[i];
-      b->places[i - first][0] = (x[0] * y[0] + x[1] * y[1]) * weight;
-      b->places[i - first][1] = (x[1] * y[0] - x[0] * y[1]) * weight;
+      b->places[i - of.begin][0] = (x[0] * y[0] + x[1] * y[1]) * weight;
+      b->places[i - of.begin][1] = (x[1] * y[0] - x[0] * y[1]) * weight;
     }
   }
   memset(b->places + count, 0, (size_t)(places_of(c) - count) * sizeof *b->places);
@@ -262,7 +301,7 @@ static void take_least(int64_t count, const fftwf_complex *places, float scale, 
 static void find_peaks(const correlation *c, const clip_spectrum *clip, bench *b, int64_t frames,
                        float *peaks) {
   range ranges[RANGES];
-  const double all = clip->lines ? choose_ranges(clip, b->weight, ranges) : 0,
+  const double all = clip->lines ? choose_ranges(c, clip, b->weight, ranges) : 0,
                scale = 2 * (double)c->block * all,
                least = least_energy * b->energy[c->block] / (double)c->block * (double)clip->count;
   const int64_t spacing = spacing_of(c), count = dvt_divide_up(frames * c->frame, spacing);
@@ -303,7 +342,7 @@ static void correlate_block(const correlation *c, int64_t number, bench *b) {
 
 static davit_status check_samples(const char *name, int clip, int64_t count, const float *samples) {
   for (int64_t i = 0; i < count; i++)
-    if (!(fabsf(samples[i]) <= most))
+    if (!(fabsf(samples[i]) <= loudest))
       return clip < 0 ? davit_fail(DAVIT_INVALID_ARGUMENT, "%s[%lld] is %g", name, (long long)i,
                                    (double)samples[i])
                       : davit_fail(DAVIT_INVALID_ARGUMENT, "%s[%d].samples[%lld] is %g", name, clip,

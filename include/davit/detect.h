@@ -134,9 +134,9 @@ typedef struct davit_detect_clip {
  * the stream at which the clip begins, and there is silence behind the stream.
  *
  * The value is the normalized cross-correlation of both sounds, whitened in blocks by the stream's spectrum, as the
- * smaller one of those of two frequency ranges with half of the clip's energy each: a tone that is in both sounds is
- * no copy. Host memory; runs on the host's threads, by FFTW in single precision. Cost: a transform of at least 2^18
- * samples, twice for each clip, for about as many samples of the stream. A sample that is not finite, or above 2^31,
+ * smallest one of those of four frequency ranges with equal parts of the clip's energy: a tone that is in both sounds is
+ * no copy. Host memory; runs on the host's threads, by FFTW in single precision. Cost: for each
+ * clip, four transforms of an eighth of the length, for about as many samples of the stream. A sample that is not finite, or above 2^31,
  * is DAVIT_INVALID_ARGUMENT. */
 DAVIT_API davit_status davit_detect_correlate(int64_t frame, int64_t count, const float *stream,
                                               int clip_count, const davit_detect_clip *clips, float *peaks);
@@ -144,6 +144,7 @@ DAVIT_API davit_status davit_detect_correlate(int64_t frame, int64_t count, cons
 /* What davit_detect_correlate() gave for an effect. */
 typedef struct davit_detect_peaks {
   int64_t frames;     /* of the clip, 1 and more; 0: the effect is not compared */
+  int64_t samples;    /* of the clip, 1 and more */
   const float *peaks; /* one for each frame of the stream */
 } davit_detect_peaks;
 

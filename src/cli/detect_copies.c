@@ -156,7 +156,7 @@ int detect_copies_find(detect_search *s) {
     return CLI_OK;
   for (int k = 0; k < s->at->count; k++) {
     const int e = s->at->first + k;
-    c->found[k] = (davit_detect_peaks){length_of(s, e), c->peaks + e * c->room};
+    c->found[k] = (davit_detect_peaks){length_of(s, e), c->clips[e].count, c->peaks + e * c->room};
   }
   const davit_detect_options o = detect_options_of(s, s->at);
   return cli_status(
