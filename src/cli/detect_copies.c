@@ -49,7 +49,7 @@ static int64_t longest_of(const detect_search *s) {
 
 int detect_copies_begin(detect_search *s) {
   detect_copies *c = &s->copies;
-  c->on = c->wanted && s->stream.sound && !s->live && s->options.null == DAVIT_DETECT_NULL_STREAM;
+  c->on = !c->off && s->stream.sound && !s->live && s->options.null == DAVIT_DETECT_NULL_STREAM;
   if (!c->on)
     return CLI_OK;
   c->room = s->capacity;

@@ -141,6 +141,37 @@ static int share_frame(detect_search *s) {
   return CLI_OK;
 }
 
+/* The rate that the effect's file has, or 0: of a pipe, which can be read only once, and of feature vectors. */
+static int find_rate(const detect_search *s, int e, double *rate) {
+  cli_frames file = {0};
+  *rate = 0;
+  if (!strcmp(s->paths.values[e], "-"))
+    return CLI_OK;
+  const int code = cli_frames_open(s->paths.values[e], &s->sound, false, &file);
+  if (code == CLI_OK && file.sound)
+    *rate = cli_sound_stored_rate(file.sound);
+  cli_frames_close(&file);
+  return code;
+}
+
+int detect_choose_rate(detect_search *s) {
+  double lowest = s->sound.rate, rate = s->stream.sound ? cli_sound_stored_rate(s->stream.sound) : lowest;
+  const char *of = s->stream.name;
+  for (int e = -1; e < s->paths.count && s->stream.sound; e++) {
+    if (e >= 0)
+      CLI_TRY(find_rate(s, e, &rate));
+    if (rate > 0 && rate < lowest) {
+      lowest = rate;
+      of = e < 0 ? s->stream.name : s->paths.values[e];
+    }
+  }
+  if (!(lowest < s->sound.rate))
+    return CLI_OK;
+  cli_remark("searching at %g samples a second, as '%s' has no more (--rate is for other rates)", lowest, of);
+  s->sound.rate = lowest;
+  return cli_frames_set_rate(&s->stream, lowest);
+}
+
 int detect_load_effects(detect_search *s) {
   const size_t count = (size_t)s->paths.count;
   CLI_ROOM(&s->job, s->effects, count);

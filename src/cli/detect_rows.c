@@ -247,6 +247,8 @@ bool detect_rows_head(FILE *file) {
 bool detect_rows_row(FILE *file, const detect_rows *rows, const davit_detect_hit *d,
                      detect_decision decision) {
   const detect_label *e = &rows->effects[d->effect];
+  if (!rows->all && decision != DETECT_FOUND)
+    return true;
   return fprintf(file, "%s\t%" PRId64 "\t%.3f\t%.3f\t%.6g\t%.6g\t%.6g\t%.6g\t%.6g\t%s\t%.2f\t%s\t%.3g\n",
                  e->name, d->window, (double)d->onset * e->frame_s, (double)d->offset * e->frame_s, d->score,
                  d->null_mean, d->null_sd, d->z, d->p_value, detect_decision_name(decision), d->level_db,

@@ -41,6 +41,7 @@ typedef struct detect_rows {
   double alpha;
   double fdr; /* 0: alpha decides */
   bool any_dependence;
+  bool all; /* rows of all windows are written, not only hits */
   int64_t permutations;
 
   FILE *file; /* davit_detect_hit, one after the other */
@@ -85,7 +86,7 @@ double detect_rows_chance(const detect_rows *rows);
 /* After the decision: how many hits are to be expected by chance, at most. */
 double detect_rows_by_chance(const detect_rows *rows);
 
-/* The table's first line, and a row of it: false on a write error. */
+/* The table's first line, and a row of it if that is a hit or all are written: false on a write error. */
 bool detect_rows_head(FILE *file);
 bool detect_rows_row(FILE *file, const detect_rows *rows, const davit_detect_hit *hit,
                      detect_decision decision);

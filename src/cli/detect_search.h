@@ -25,7 +25,7 @@ typedef struct detect_samples {
 
 /* Copies of effects in the stream, by the correlation of samples (detect_copies.c). */
 typedef struct detect_copies {
-  bool wanted, on;
+  bool off, on;
   detect_samples *effects;  /* of each effect, */
   int64_t *first;           /* its first frame that sounds, */
   davit_detect_clip *clips; /* and what is compared: nothing of effects in frames of another length */
@@ -126,6 +126,9 @@ bool detect_may_be_live(const detect_search *s);
 /* The memory and the search of a live stream. */
 int detect_live_begin(detect_search *s);
 int detect_live_run(detect_search *s);
+
+/* Lowers s->sound.rate to the lowest one that is stored in the files of the stream and of the effects. */
+int detect_choose_rate(detect_search *s);
 
 /* Reads the effects of s->paths, in frames of s->sound.frame samples, of the stream's for feature vectors,
  * or of as many as suit them. */

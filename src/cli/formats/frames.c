@@ -86,6 +86,11 @@ int cli_frames_set_frame(cli_frames *f, int64_t frame) {
   return f->sound ? make_blocks(f) : CLI_OK;
 }
 
+int cli_frames_set_rate(cli_frames *f, double rate) {
+  f->options.rate = rate;
+  return cli_sound_set_rate(f->sound, rate);
+}
+
 void cli_frames_close(cli_frames *f) {
   cli_sound_close(f->sound);
   cli_array_free(&f->array);

@@ -45,6 +45,9 @@ enum { CLI_FRAMES_SUITED = 8, CLI_FRAMES_SHORTEST = 64 };
 int64_t cli_frames_suited(const cli_frames *frames);
 int cli_frames_set_frame(cli_frames *frames, int64_t frame);
 
+/* Another rate than that of cli_frames_open(), for sound of which nothing is read. */
+int cli_frames_set_rate(cli_frames *frames, double rate);
+
 /* The next `count` frames; *got is less than that at the end only. A stream without any is malformed. */
 int cli_frames_read(cli_frames *frames, int64_t count, float *features, int64_t *got);
 
