@@ -296,10 +296,15 @@ static void take_least(int64_t count, const fftwf_complex *places, float scale, 
   }
 }
 
-/* The peaks of the frames of a block. The transform gives the sum over the lines of a range, which is half of the energy
+/* The part of a clip that lies in the stream, of which `left` samples are left: little of a clip may be alike by chance. */
+static float part_of(int64_t count, int64_t left) {
+  return left < count ? (float)left / (float)count : 1;
+}
+
+/* The peaks of the frames of a block, where `left` samples of the stream are left. The transform gives the sum over the lines of a range, which is half of the energy
  * of the real sound there, and the energy of white samples is in units of block^2. */
 static void find_peaks(const correlation *c, const clip_spectrum *clip, bench *b, int64_t frames,
-                       float *peaks) {
+                       int64_t left, float *peaks) {
   range ranges[RANGES];
   const double all = clip->lines ? choose_ranges(c, clip, b->weight, ranges) : 0,
                scale = 2 * (double)c->block * all,
@@ -320,7 +325,7 @@ static void find_peaks(const correlation *c, const clip_spectrum *clip, bench *b
     *peak = b->least[i] > *peak ? b->least[i] : *peak;
   }
   for (int64_t f = 0; f < frames; f++)
-    peaks[f] = fminf(sqrtf(peaks[f]), 1);
+    peaks[f] = fminf(sqrtf(peaks[f] * part_of(clip->count, left - f * c->frame)), 1);
 }
 
 static void correlate_block(const correlation *c, int64_t number, bench *b) {
@@ -332,7 +337,7 @@ static void correlate_block(const correlation *c, int64_t number, bench *b) {
   for (int k = 0; k < c->clip_count; k++) {
     float *peaks = c->peaks + k * all + first_frame;
     if (sounds)
-      find_peaks(c, &c->clips[k], b, frames, peaks);
+      find_peaks(c, &c->clips[k], b, frames, c->count - first, peaks);
     else
       memset(peaks, 0, (size_t)frames * sizeof *peaks);
   }

@@ -131,7 +131,8 @@ typedef struct davit_detect_clip {
 /* Compares the samples of a stream with those of effects, at each place of the stream: 0 is not alike at all, 1 is
  * an exact copy, louder or quieter or inverted. peaks[clip_count * frames], one clip after the other, get the
  * highest value of the places in each frame of `frame` samples; frames = count / frame. A place is the sample of
- * the stream at which the clip begins, and there is silence behind the stream.
+ * the stream at which the clip begins. Where the stream ends before the clip, the value is multiplied by the root of the
+ * part that is in the stream.
  *
  * The value is the normalized cross-correlation of both sounds, whitened in blocks by the stream's spectrum, as the
  * smallest one of those of four frequency ranges with equal parts of the clip's energy: a tone that is in both sounds is

@@ -462,6 +462,7 @@ static void set_defaults(void *state) {
   s->sound.frame = 0;
   (void)davit_detect_defaults(&s->options);
   s->rows.alpha = s->options.alpha;
+  s->rows.speeds = 1;
   s->options.null = stream.null;
   s->options.window = 0;
   s->options.permutations = 999;
@@ -530,6 +531,7 @@ static int load(void *state) {
   CLI_TRY(choose_bands(s));
   if (!cli_job_given(&s->job, "--rate"))
     CLI_TRY(detect_choose_rate(s));
+  CLI_TRY(detect_stretch(s));
   CLI_TRY(detect_load_effects(s));
   s->rows.effects = s->effects;
   s->rows.effect_count = s->paths.count;
@@ -601,6 +603,9 @@ const cli_command cli_command_detect = {
                    .help = "write the rows of all windows, not only of those that are detected"),
         CLI_OPTION(FLAG, detect_search, copies.off, "--no-copies", NULL,
                    .help = "do not correlate samples to find exact copies that the alignment misses"),
+        CLI_OPTION(REAL, detect_search, stretch, "--stretch", "P", .maximum = 20,
+                   .help = "look for effects that are up to P percent slower and faster, too: they are named "
+                           "NAME@SPEED"),
         CLI_OPTION(OUTPUT, detect_search, labels, "--labels", "FILE", .write = write_labels,
                    .help = "write the hits as labels that Audacity reads"),
         CLI_OPTION(OUTPUT, detect_search, picture, "--plot", "FILE", .write = write_picture,

@@ -5,6 +5,7 @@
  * frame stays as long as its frame. Whether an effect begins in a frame shows when the stream went on for as long as
  * the effect: the frames from s->copies.ready on have no peaks yet. All frames of a block have, because what is held
  * behind the block is longer than a window. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,7 +99,8 @@ void detect_copies_forget(detect_search *s, int64_t frames) {
   c->ready -= frames;
 }
 
-/* Peaks of the frames [ready, upto), of which those before the stream count as its first one's. */
+/* Peaks of the frames [ready, upto). Those before the stream count as its first one's, less as less of the effect lies in
+ * the stream. */
 static int compare(detect_search *s, int64_t upto) {
   detect_copies *c = &s->copies;
   const int64_t frames = c->stream.count / frame_of(s), done = upto - c->ready;
@@ -115,13 +117,14 @@ static int compare(detect_search *s, int64_t upto) {
   for (int e = 0; e < s->paths.count; e++) {
     float *peaks = c->peaks + e * c->room;
     const float *made = c->made + e * frames;
-    if (c->ready < 0)
-      peaks[0] = 0;
-    for (int64_t f = c->ready; f < upto; f++)
-      if (f <= 0)
-        peaks[0] = made[f - c->ready] > peaks[0] ? made[f - c->ready] : peaks[0];
-      else
-        peaks[f] = made[f - c->ready];
+    const int64_t length = length_of(s, e);
+    float begin = 0;
+    for (int64_t f = c->ready; f < 0 && length > 0; f++) {
+      const float peak = made[f - c->ready] * sqrtf((float)dvt_at_least(length + f, 0) / (float)length);
+      begin = peak > begin ? peak : begin;
+    }
+    for (int64_t f = dvt_at_least(c->ready, 0); f < upto; f++)
+      peaks[f] = f == 0 && begin > made[f - c->ready] ? begin : made[f - c->ready];
   }
   c->stream.count -= done * frame_of(s);
   memmove(c->stream.values, c->stream.values + done * frame_of(s),

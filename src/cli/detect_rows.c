@@ -28,6 +28,11 @@ void detect_rows_close(detect_rows *r) {
   free(r->found);
 }
 
+/* A sound at several speeds is found by chance as often as one at one (Bonferroni's rule). */
+static double of_all_speeds(const detect_rows *r, double p_value) {
+  return fmin(p_value * r->speeds, 1);
+}
+
 static int64_t rank_of(const detect_rows *r, const davit_detect_hit *hit) {
   return llrint(hit->p_value * (double)(r->permutations + 1));
 }
@@ -43,8 +48,10 @@ static int append(detect_rows *r, int64_t count, const davit_detect_hit *hits) {
 }
 
 int detect_rows_add(detect_rows *r, const davit_detect_hit *hit) {
+  davit_detect_hit corrected = *hit;
+  corrected.p_value = of_all_speeds(r, hit->p_value);
   r->count++;
-  return append(r, 1, hit);
+  return append(r, 1, &corrected);
 }
 
 static bool seek(const detect_rows *r, int64_t row) {
@@ -120,10 +127,17 @@ static int keep(detect_rows *r, const davit_detect_hit *hit, int64_t row) {
   return CLI_OK;
 }
 
+/* The rows whose hits are sorted: qsort() takes no state. */
+static const detect_rows *sorted_rows;
+
+static int sound_of(const detect_found *f) {
+  return sorted_rows->effects[f->hit.effect].sound;
+}
+
 static int by_place(const void *a, const void *b) {
   const detect_found *x = a, *y = b;
-  if (x->hit.effect != y->hit.effect)
-    return x->hit.effect < y->hit.effect ? -1 : 1;
+  if (sound_of(x) != sound_of(y))
+    return sound_of(x) < sound_of(y) ? -1 : 1;
   if (x->hit.onset != y->hit.onset)
     return x->hit.onset < y->hit.onset ? -1 : 1;
   return (x->row > y->row) - (x->row < y->row);
@@ -147,7 +161,7 @@ static int by_merit(const void *a, const void *b) {
 }
 
 static bool are_apart(const detect_found *before, const detect_found *behind, int64_t frames) {
-  return before->hit.effect != behind->hit.effect || before->hit.onset + frames <= behind->hit.onset;
+  return sound_of(before) != sound_of(behind) || before->hit.onset + frames <= behind->hit.onset;
 }
 
 /* Those that overlap a hit that is detected; no hit has more than `longest` frames. */
@@ -167,6 +181,7 @@ static int merge(detect_rows *r) {
   detect_found **hits = dvt_allocate(count + 1, sizeof *hits);
   if (!hits)
     return cli_fail(CLI_DEVICE, "not enough memory for %" PRId64 " hits", r->found_count);
+  sorted_rows = r;
   qsort(r->found, count, sizeof *r->found, by_place);
   for (size_t i = 0; i < count; i++) {
     const int64_t length = r->found[i].hit.offset - r->found[i].hit.onset;
@@ -213,7 +228,7 @@ int detect_rows_decide(detect_rows *r) {
 
 double detect_rows_chance(const detect_rows *r) {
   const double all = (double)(r->permutations + 1);
-  return fmin(floor(r->alpha * all * (1 + 1e-12)) / all, 1);
+  return fmin(floor(r->alpha / r->speeds * all * (1 + 1e-12)) / all, 1);
 }
 
 double detect_rows_by_chance(const detect_rows *r) {

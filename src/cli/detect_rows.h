@@ -21,6 +21,7 @@ typedef enum detect_note {
 
 typedef struct detect_label {
   char *name;
+  int sound;      /* effects that are one sound at several speeds have the same number */
   double frame_s; /* seconds of a frame */
   unsigned notes; /* bits of detect_note */
 } detect_label;
@@ -43,6 +44,7 @@ typedef struct detect_rows {
   bool any_dependence;
   bool all; /* rows of all windows are written, not only hits */
   int64_t permutations;
+  int speeds; /* of a sound */
 
   FILE *file; /* davit_detect_hit, one after the other */
   int64_t count;

@@ -41,7 +41,8 @@ typedef struct detect_copies {
 typedef struct detect_search {
   cli_job job;
   const char *path;
-  cli_list paths; /* of the effects */
+  cli_list paths; /* of the effects, each at s->rows.speeds speeds */
+  double stretch; /* of speed, in percent: the most that is looked for */
   cli_output labels, picture;
   davit_features_options sound; /* frame 0: by the effects */
   bool any_binning;             /* none is asked for */
@@ -129,6 +130,9 @@ int detect_live_run(detect_search *s);
 
 /* Lowers s->sound.rate to the lowest one that is stored in the files of the stream and of the effects. */
 int detect_choose_rate(detect_search *s);
+
+/* Makes each effect one for each speed: effect e is number e % s->rows.speeds of its sound. */
+int detect_stretch(detect_search *s);
 
 /* Reads the effects of s->paths, in frames of s->sound.frame samples, of the stream's for feature vectors,
  * or of as many as suit them. */
