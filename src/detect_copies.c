@@ -21,7 +21,7 @@ enum { FEWEST = 8 }; /* segments that sound, for quartiles to mean something */
 static const double beyond = 7;
 static const double lower_scale = 0.693,
                     upper_scale = 0.879;          /* quartiles to median of Gumbel's distribution */
-static const double least = 0.1, least_root = 15; /* a copy's correlation; times the root of its samples */
+static const double least = 0.1, least_root = 20; /* a copy's correlation; times the root of its samples */
 static const double alike = 0.5; /* the same where there is next to nothing to compare with */
 
 static double height_of(double correlation) {
@@ -76,16 +76,19 @@ typedef struct judging {
 
 static void judge(const judging *j, const davit_detect_peaks *peaks, davit_detect_hit *hits) {
   const davit_detect_options *o = j->options;
-  const double bound = copies_from(j->frames, peaks, j->sorted);
+  const double bound = copies_from(j->frames, peaks, j->sorted), lowest = 1 / (double)(o->permutations + 1);
   for (int64_t w = 0; w < dvt_detect_windows(j->frames, o); w++) {
     davit_detect_hit *hit = &hits[w * j->effect_count];
     const int64_t onset = best_of(j->frames, o, w, peaks, bound);
-    if (onset < 0)
+    if (onset < 0) {
+      hit->p_value = fmin(hit->p_value + lowest, 1);
+      hit->detected = hit->detected && hit->p_value <= o->alpha;
       continue;
+    }
     hit->onset = onset;
     hit->offset = dvt_at_most(onset + peaks->frames, j->frames);
     hit->correlation = (double)peaks->peaks[onset];
-    hit->p_value = 1 / (double)(o->permutations + 1);
+    hit->p_value = lowest;
     hit->detected = hit->p_value <= o->alpha;
     hit->level_db = dvt_detect_level_db(&j->levels, hit->onset, hit->offset);
   }

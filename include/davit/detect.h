@@ -153,7 +153,8 @@ typedef struct davit_detect_peaks {
  * of the frames in which an effect can begin and end in the window; in the last window those up to the end of the
  * stream. Where it stands out from the peaks of the rest of the stream (docs/detect.md has the rule), the effect is
  * there: onset, offset, level_db and correlation become those of the copy, p_value 1 / (permutations + 1), and
- * `detected` says whether that is at most alpha. Other detections stay as they are. */
+ * `detected` says whether that is at most alpha. As this is a second test, the p_value of other windows grows by as much,
+ * and they are no longer detected if it passes alpha. */
 DAVIT_API davit_status davit_detect_copies(int width, int64_t frames, const float *stream, int effect_count,
                                            const davit_detect_peaks *peaks, davit_detect_hit *detections,
                                            const davit_detect_options *options);
