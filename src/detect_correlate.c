@@ -8,7 +8,7 @@
  * in these, moved to zero frequency, is short, and its absolute value, divided by the clip's energy there, says how much of
  * the clip is in the stream from each place on. The value of a place is the smallest of all parts', times the root of
  * the clip's energy, over the root of the energy of as many samples of the white block. So a tone that both sounds have in
- * common is not enough. Places are 8 samples apart, two for each sample that a range's width needs.
+ * common is not enough. Places are 16 samples apart, two for each sample that a range's width needs.
  *
  * Blocks are computed by as many threads, each with memory of its own: about 25 bytes for each sample of a block. Each
  * clip's spectrum takes 4. */

@@ -26,7 +26,7 @@ OPTIONS = {
     "align": "-o --mode --format --dna --protein --matrix --match --mismatch --gap-open --gap-extend --strand --min-score --evalue "
              "--top --cigar", "features": "-o --rate --frame --binning",
     "detect": "-o --effect --window --hop --threshold --gap-penalty --round --permutations --block --alpha --coverage --rate "
-              "--frame --binning --seed --null --fdr --any-dependence --floor --effect-floor --labels --plot", "closest": "--algorithm --columns", "points": "-n -o --kind --sigma --dim --type --seed",
+              "--frame --binning --seed --null --fdr --any-dependence --floor --effect-floor --labels --plot --all --no-copies --stretch", "closest": "--algorithm --columns", "points": "-n -o --kind --sigma --dim --type --seed",
     "occupancy": "--threads --registers --shared --thread-shared --card --sweep", "tune": "-o --size --budget --repeat --show", "bench": "--list --peers --report --compare --noise --from",
     "demo": "--size --devices --seed", "devices": "", "dot": "", "version": "-v"}
 COMPUTING = "gemm gemv axpy dot reduce scan stencil atax covariance solve factor align detect closest".split()
