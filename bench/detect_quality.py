@@ -111,7 +111,7 @@ class Tool:
         sounds.write("stream.wav", 0.9 * stream / abs(stream).max())
         start = time.time()
         report = subprocess.run([self.davit, "detect", "stream.wav", "--effect", *(name + ".wav" for name in effects), "--json",
-                                 "-o", "rows.tsv", "--quiet", *self.options], check=True, capture_output=True).stdout
+                                 "-o", "rows.tsv", "--quiet", "--all", *self.options], check=True, capture_output=True).stdout
         with open("rows.tsv", newline="") as file:
             rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
         return json.loads(report)["hits"], rows, time.time() - start

@@ -11,27 +11,17 @@
 #include <davit/features.h>
 #include <math.h>
 #include <omp.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "ref/bands.h"
 #include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
 #include "src/base/error.h"
-#include "src/base/fork.h"
 #include "src/base/team.h"
 #include "src/fftw.h"
 #include "src/runtime/operation.h"
 
 enum { THREAD_SAMPLES = 1 << 16, ALIGNMENT = 64 };
-
-/* FFTW's planner is not thread safe, its plans are. */
-static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
-
-__attribute__((constructor)) static void hold_at_fork(void) {
-  static const dvt_fork_part part = {.lock = &planner};
-  dvt_on_fork(DVT_FORK_PLANNER, &part);
-}
 
 /* The power of one line in one band. */
 typedef struct overlap {
@@ -135,12 +125,12 @@ static fftwf_complex *spectrum_of(const analysis *a, int thread) {
 
 /* FFTW_ESTIMATE: the same plan, and so the same bits, each time. */
 static davit_status make_plan(analysis *a) {
-  pthread_mutex_lock(&planner);
+  pthread_mutex_lock(&dvt_fftw_planner);
   const davit_status status = dvt_fftw_load(&a->fftw);
   if (status == DAVIT_SUCCESS)
     a->plan =
         a->fftw->plan_dft_r2c_1d((int)a->options.frame, samples_of(a, 0), spectrum_of(a, 0), FFTW_ESTIMATE);
-  pthread_mutex_unlock(&planner);
+  pthread_mutex_unlock(&dvt_fftw_planner);
   if (status == DAVIT_SUCCESS && !a->plan)
     return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no host memory for a transform of %lld samples",
                       (long long)a->options.frame);
@@ -162,9 +152,9 @@ static davit_status prepare(analysis *a) {
 
 static void release(analysis *a) {
   if (a->plan) {
-    pthread_mutex_lock(&planner);
+    pthread_mutex_lock(&dvt_fftw_planner);
     a->fftw->destroy_plan(a->plan);
-    pthread_mutex_unlock(&planner);
+    pthread_mutex_unlock(&dvt_fftw_planner);
   }
   free(a->window);
   free(a->overlaps);

@@ -3,7 +3,15 @@
 
 #include <stdbool.h>
 
+#include "src/base/fork.h"
 #include "src/base/library.h"
+
+pthread_mutex_t dvt_fftw_planner = PTHREAD_MUTEX_INITIALIZER;
+
+__attribute__((constructor)) static void hold_at_fork(void) {
+  static const dvt_fork_part part = {.lock = &dvt_fftw_planner};
+  dvt_on_fork(DVT_FORK_PLANNER, &part);
+}
 
 davit_status dvt_fftw_load(const dvt_fftw **fftw) {
 #define NAME(name) "fftwf_" #name,

@@ -5,10 +5,15 @@
 
 #include <davit/status.h>
 #include <fftw3.h>
+#include <pthread.h>
 
 #define DVT_FFTW_FUNCTIONS(X)                                                                                \
   X(plan_dft_r2c_1d)                                                                                         \
   X(execute_dft_r2c)                                                                                         \
+  X(plan_dft_c2r_1d)                                                                                         \
+  X(execute_dft_c2r)                                                                                         \
+  X(plan_dft_1d)                                                                                             \
+  X(execute_dft)                                                                                             \
   X(destroy_plan)
 
 #define DVT_FFTW_MEMBER(name) __typeof__(&fftwf_##name) name;
@@ -16,6 +21,9 @@ typedef struct dvt_fftw {
   DVT_FFTW_FUNCTIONS(DVT_FFTW_MEMBER)
 } dvt_fftw;
 #undef DVT_FFTW_MEMBER
+
+/* FFTW's planner is not thread safe, its plans are: the lock of the planner. */
+extern pthread_mutex_t dvt_fftw_planner;
 
 /* Sets `fftw` to FFTW's functions; DAVIT_UNSUPPORTED if the library cannot be loaded, and then the next call
  * tries again. The caller holds the lock of the planner. The library stays loaded. */

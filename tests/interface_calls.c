@@ -51,6 +51,8 @@ static const int8_t matrix[4] = {1, -1, -1, 1};
 static davit_align_scoring scoring = {.symbols = 2, .matrix = matrix, .gap_open = 2, .gap_extend = 1};
 static float sound[300 * 4 + 2048];
 static davit_detect_effect effects[1] = {{.frames = 20, .features = sound}};
+static davit_detect_clip clip = {.count = 100, .samples = sound};
+static davit_detect_peaks peaks = {.frames = 20, .samples = 100, .peaks = sound};
 static const int64_t offsets[3] = {0, 3, 8};
 static davit_align_sequences targets = {.count = 2, .offsets = offsets, .symbols = a.symbols};
 
@@ -499,6 +501,9 @@ CALL(davit_features, N(2048), P(sound), P(a.features), O_ALONE(davit_features_op
 MADE(davit_detector, davit_detector_create, davit_detector_destroy, C(4), C(1), P(effects), P(&made),
      O(davit_detect_options))
 CALL(davit_detect, P(detector), N(300), P(sound), P(a.out.detections))
+CALL(davit_detect_correlate, N(10), N(1000), P(sound), C(1), P(&clip), P(a.features))
+CALL(davit_detect_copies, C(4), N(300), P(sound), C(1), P(&peaks), P(a.out.detections),
+     O(davit_detect_options))
 CALL(davit_detect_windows, N(300), P(&a.count), O(davit_detect_options))
 CALL(davit_detect_defaults, P(&a.out))
 CALL(davit_detect_permutation, U(1), N(1), N(16), N(3), P(a.order))

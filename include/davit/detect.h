@@ -29,6 +29,9 @@
  * whitened by their mean powers over the stream, and a frame of the effect weighs as much as it stands out from
  * the stream's usual sound, at most 1. An effect's score against itself is 100 times the sum of these weights.
  *
+ * Copies: where samples are at hand, davit_detect_correlate() compares these, and davit_detect_copies() adds to
+ * what davit_detect() has found the exact copies of effects, which may be quieter than what is around them.
+ *
  * The same inputs give the same bits on every device. Source: docs/detect.md; affine gaps after O. Gotoh
  * (1982), p-values after B. Phipson and G. Smyth, Permutation P-values Should Never Be Zero (2010). Cost:
  * windows x effects x (permutations + 1) x window x frames of the effect cells. Thread safety: any thread,
@@ -54,7 +57,8 @@ typedef enum davit_detect_null {
 enum {
   DAVIT_DETECT_WINDOW_MAXIMUM = 65535, /* frames */
   DAVIT_DETECT_PERMUTATIONS_MAXIMUM = 1000000,
-  DAVIT_DETECT_GAP_PENALTY_MAXIMUM = 10000
+  DAVIT_DETECT_GAP_PENALTY_MAXIMUM = 10000,
+  DAVIT_DETECT_CLIP_MAXIMUM = 1 << 24 /* samples */
 };
 
 typedef struct davit_detect_options {
@@ -97,7 +101,8 @@ typedef struct davit_detect_hit {
   double null_mean, null_sd; /* of the permutations' scores; sd with divisor permutations - 1, 0 for one */
   double z;                  /* (score - null_mean) / null_sd; 0 if both are 0, infinite if only null_sd is */
   double p_value;
-  double level_db; /* mean level of the frames [onset, offset) over the stream's; 0 if there are none */
+  double level_db;    /* mean level of the frames [onset, offset) over the stream's; 0 if there are none */
+  double correlation; /* of a copy, from davit_detect_copies(), above 0; else 0 */
   bool detected;
 } davit_detect_hit;
 
@@ -116,6 +121,43 @@ DAVIT_API davit_status davit_detector_destroy(davit_detector *detector);
  * devices: detections[windows * effect_count], window after window. */
 DAVIT_API davit_status davit_detect(const davit_detector *detector, int64_t frames, const float *stream,
                                     davit_detect_hit *detections);
+
+/* An effect's samples, or, with count 0, an effect that is not compared. */
+typedef struct davit_detect_clip {
+  int64_t count; /* at most DAVIT_DETECT_CLIP_MAXIMUM */
+  const float *samples;
+} davit_detect_clip;
+
+/* Compares the samples of a stream with those of effects, at each place of the stream: 0 is not alike at all, 1 is
+ * an exact copy, louder or quieter or inverted. peaks[clip_count * frames], one clip after the other, get the
+ * highest value of the places in each frame of `frame` samples; frames = count / frame. A place is the sample of
+ * the stream at which the clip begins. Where the stream ends before the clip, the value is multiplied by the root of the
+ * part that is in the stream.
+ *
+ * The value is the normalized cross-correlation of both sounds, whitened in blocks by the stream's spectrum, as the
+ * smallest one of those of four frequency ranges with equal parts of the clip's energy: a tone that is in both sounds is
+ * no copy. Host memory; runs on the host's threads, by FFTW in single precision. Cost: for each
+ * clip, four transforms of an eighth of the length, for about as many samples of the stream. A sample that is not finite, or above 2^31,
+ * is DAVIT_INVALID_ARGUMENT. */
+DAVIT_API davit_status davit_detect_correlate(int64_t frame, int64_t count, const float *stream,
+                                              int clip_count, const davit_detect_clip *clips, float *peaks);
+
+/* What davit_detect_correlate() gave for an effect. */
+typedef struct davit_detect_peaks {
+  int64_t frames;     /* of the clip, 1 and more; 0: the effect is not compared */
+  int64_t samples;    /* of the clip, 1 and more */
+  const float *peaks; /* one for each frame of the stream */
+} davit_detect_peaks;
+
+/* Finds copies: after davit_detect() with the same stream and options, and peaks[effect_count]. A window's peak is that
+ * of the frames in which an effect can begin and end in the window; in the last window those up to the end of the
+ * stream. Where it stands out from the peaks of the rest of the stream (docs/detect.md has the rule), the effect is
+ * there: onset, offset, level_db and correlation become those of the copy, p_value 1 / (permutations + 1), and
+ * `detected` says whether that is at most alpha. As this is a second test, the p_value of other windows grows by as much,
+ * and they are no longer detected if it passes alpha. */
+DAVIT_API davit_status davit_detect_copies(int width, int64_t frames, const float *stream, int effect_count,
+                                           const davit_detect_peaks *peaks, davit_detect_hit *detections,
+                                           const davit_detect_options *options);
 
 /* Number of windows of a stream of `frames` frames. */
 DAVIT_API davit_status davit_detect_windows(int64_t frames, int64_t *windows,

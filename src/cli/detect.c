@@ -121,8 +121,7 @@ static int make_block(detect_search *s) {
 /* Reads one frame more than a block has, to know whether the block is the last. */
 static int read_block(detect_search *s) {
   int64_t got = 0;
-  const int code =
-      cli_frames_read(&s->stream, s->capacity - s->held, s->frames + s->held * s->stream.width, &got);
+  const int code = detect_copies_read(s, s->capacity - s->held, s->frames + s->held * s->stream.width, &got);
   s->held += got;
   s->count = s->held < s->capacity ? s->held : s->part;
   return code;
@@ -199,6 +198,7 @@ static int begin_turn(detect_search *s, const detect_group *g, bool *mine) {
 static int search_windows(detect_search *s, const detect_group *g) {
   CLI_TRY(detect_search_block(s));
   CLI_TRY(check_block(s));
+  CLI_TRY(detect_copies_find(s));
   return take_rows(s, g);
 }
 
@@ -237,6 +237,7 @@ static int search_block(detect_search *s) {
 /* The stream in frames of one length. */
 static int search_stream(detect_search *s) {
   s->held = s->first = 0;
+  CLI_TRY(detect_copies_restart(s));
   CLI_TRY(search_block(s));
   while (!is_last(s)) {
     detect_forget(s, s->moved);
@@ -414,6 +415,8 @@ static int finish(void *state) {
 static void report(cli_json *json, const void *state) {
   const detect_search *s = state;
   cli_json_real(json, "seconds_features", s->stream_seconds + s->stream.seconds + s->effect_seconds);
+  cli_json_real(json, "seconds_copies", s->copies.seconds);
+  cli_json_real(json, "rate", s->sound.rate);
   cli_json_integer(json, "frames", s->all_frames);
   cli_json_integer(json, "windows", s->all_windows);
   cli_json_integer(json, "decisions", s->rows.count);
@@ -459,6 +462,7 @@ static void set_defaults(void *state) {
   s->sound.frame = 0;
   (void)davit_detect_defaults(&s->options);
   s->rows.alpha = s->options.alpha;
+  s->rows.speeds = 1;
   s->options.null = stream.null;
   s->options.window = 0;
   s->options.permutations = 999;
@@ -525,6 +529,9 @@ static int load(void *state) {
   CLI_TRY(cli_frames_open(s->path, &s->sound, detect_may_be_live(s), &s->stream));
   s->live = s->stream.sound && cli_sound_is_live(s->stream.sound);
   CLI_TRY(choose_bands(s));
+  if (!cli_job_given(&s->job, "--rate"))
+    CLI_TRY(detect_choose_rate(s));
+  CLI_TRY(detect_stretch(s));
   CLI_TRY(detect_load_effects(s));
   s->rows.effects = s->effects;
   s->rows.effect_count = s->paths.count;
@@ -537,7 +544,8 @@ static int load(void *state) {
     return detect_live_begin(s);
   }
   CLI_TRY(detect_rows_open(&s->rows));
-  return make_block(s);
+  CLI_TRY(make_block(s));
+  return detect_copies_begin(s);
 }
 
 static void release(void *state) {
@@ -548,6 +556,7 @@ static void release(void *state) {
   for (int g = 0; g < s->group_count; g++)
     davit_detector_destroy(s->groups[g].detector);
   detect_rows_close(&s->rows);
+  detect_copies_release(s);
   free(s->turns);
 }
 
@@ -561,17 +570,23 @@ const cli_command cli_command_detect = {
     .summary = "effects in a stream of sound",
     .description =
         "Searches each effect in STREAM; both are sound or both feature vectors. Prints a row for each "
-        "window and effect: effect, window, onset_s, offset_s, score, null_mean, null_sd, z, p_value, "
-        "decision, level_db, note. The decision is 'detected' once for each occurrence, 'repeated' for other "
-        "windows that show the same one. A p-value of 0.01 is met by about one in a hundred windows that "
-        "have no effect; a line says how many hits are to be expected so. The note says why an "
+        "occurrence, with --all for each window and effect: effect, window, onset_s, offset_s, score, "
+        "null_mean, "
+        "null_sd, z, p_value, decision, level_db, note, correlation. The decision is 'detected' once for "
+        "each "
+        "occurrence, 'repeated' for other windows that show the same one. A p-value of 0.01 is met by about "
+        "one in "
+        "a hundred windows that have no effect; a line says how many hits are to be expected so, and --fdr "
+        "limits "
+        "their share. A correlation above 0 is that of an exact copy. The note says why an "
         "effect can hardly be found (short, alpha, stream), or that it is too short for its hits to be "
         "certain "
         "(brief: more than 5 a minute are to be expected by chance).\n\nOf a pipe of sound (WAV, AU) that is "
         "STREAM, rows are printed as soon as they are certain, and scores are compared with the last two "
         "minutes; not with -o, --json, --labels, --plot, --fdr, --check or --null window, which need the "
-        "whole.\n\nSTREAM stands before --effect. For feature vectors --rate and --frame only say how long a "
-        "frame lasts.",
+        "whole.\n\nSTREAM stands before --effect. Sound is compared at the lowest rate of the files, at most "
+        "22050, unless --rate is given. For feature vectors --rate and --frame only say how long a frame "
+        "lasts.",
     .examples = "davit detect stream.wav --effect door.wav shot.wav --labels hits.txt --plot hits.svg\n"
                 "davit detect stream.wav --effect door.wav --fdr 0.05 --json -o rows.tsv\n"
                 "davit detect stream.wav --effect door.wav --null window --window 50 --hop 25\n",
@@ -584,6 +599,13 @@ const cli_command cli_command_detect = {
         CLI_OPTION(OUTPUT, detect_search, job.output, "-o", "FILE", .value = "-",
                    .otherwise = "standard output",
                    .help = "write the rows there; with --json, rows are written only to a file"),
+        CLI_OPTION(FLAG, detect_search, rows.all, "--all", NULL,
+                   .help = "write the rows of all windows, not only of those that are detected"),
+        CLI_OPTION(FLAG, detect_search, copies.off, "--no-copies", NULL,
+                   .help = "do not correlate samples to find exact copies that the alignment misses"),
+        CLI_OPTION(REAL, detect_search, stretch, "--stretch", "P", .maximum = 20,
+                   .help = "look for effects that are up to P percent slower and faster, too: they are named "
+                           "NAME@SPEED"),
         CLI_OPTION(OUTPUT, detect_search, labels, "--labels", "FILE", .write = write_labels,
                    .help = "write the hits as labels that Audacity reads"),
         CLI_OPTION(OUTPUT, detect_search, picture, "--plot", "FILE", .write = write_picture,

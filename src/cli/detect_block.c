@@ -8,7 +8,7 @@
 #include "src/base/error.h"
 #include "src/cli/detect_search.h"
 
-static davit_detect_options options_of(const detect_search *s, const detect_group *g) {
+davit_detect_options detect_options_of(const detect_search *s, const detect_group *g) {
   davit_detect_options o = s->options;
   o.window = g->window;
   o.hop = g->hop;
@@ -19,7 +19,7 @@ static davit_detect_options options_of(const detect_search *s, const detect_grou
 }
 
 davit_status detect_by_reference(const detect_search *s, davit_detect_hit *detections) {
-  const davit_detect_options o = options_of(s, s->at);
+  const davit_detect_options o = detect_options_of(s, s->at);
   return dvt_ref_detect(s->stream.width, s->count, s->block, s->at->count, s->patterns + s->at->first, &o,
                         detections);
 }
@@ -32,7 +32,7 @@ davit_status detect_work(void *state, cli_array *unused, bool reference) {
   if (reference)
     return detect_by_reference(s, s->found);
   if (!g->detector) {
-    const davit_detect_options o = options_of(s, g);
+    const davit_detect_options o = detect_options_of(s, g);
     DVT_TRY(davit_detector_create(s->stream.width, g->count, s->patterns + g->first, &g->detector, &o));
   }
   return davit_detect(g->detector, s->count, s->block, s->found);
@@ -46,6 +46,7 @@ int64_t detect_longest_window(const detect_search *s) {
 }
 
 void detect_forget(detect_search *s, int64_t frames) {
+  detect_copies_forget(s, frames);
   s->held -= frames;
   s->first += frames;
   memmove(s->frames, s->frames + frames * s->stream.width,
@@ -68,7 +69,7 @@ static void count_cells(detect_search *s) {
 }
 
 void detect_count_block(detect_search *s, const detect_group *g) {
-  const davit_detect_options o = options_of(s, g);
+  const davit_detect_options o = detect_options_of(s, g);
   s->at = g;
   s->windows = dvt_detect_windows(s->count, &o);
 }

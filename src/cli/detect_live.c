@@ -23,7 +23,7 @@ enum {
 bool detect_may_be_live(const detect_search *s) {
   const cli_common *common = &s->job.common;
   return !strcmp(s->path, "-") && s->job.output.path && !strcmp(s->job.output.path, "-") && !s->labels.path &&
-         !s->picture.path && !common->json && !common->check && s->rows.fdr <= 0 &&
+         !s->picture.path && !common->json && !common->check && s->rows.fdr <= 0 && s->stretch <= 0 &&
          s->options.null == DAVIT_DETECT_NULL_STREAM && !cli_ranks_several();
 }
 

@@ -28,6 +28,11 @@ void detect_rows_close(detect_rows *r) {
   free(r->found);
 }
 
+/* A sound at several speeds is found by chance as often as one at one (Bonferroni's rule). */
+static double of_all_speeds(const detect_rows *r, double p_value) {
+  return fmin(p_value * r->speeds, 1);
+}
+
 static int64_t rank_of(const detect_rows *r, const davit_detect_hit *hit) {
   return llrint(hit->p_value * (double)(r->permutations + 1));
 }
@@ -43,8 +48,10 @@ static int append(detect_rows *r, int64_t count, const davit_detect_hit *hits) {
 }
 
 int detect_rows_add(detect_rows *r, const davit_detect_hit *hit) {
+  davit_detect_hit corrected = *hit;
+  corrected.p_value = of_all_speeds(r, hit->p_value);
   r->count++;
-  return append(r, 1, hit);
+  return append(r, 1, &corrected);
 }
 
 static bool seek(const detect_rows *r, int64_t row) {
@@ -120,10 +127,17 @@ static int keep(detect_rows *r, const davit_detect_hit *hit, int64_t row) {
   return CLI_OK;
 }
 
+/* The rows whose hits are sorted: qsort() takes no state. */
+static const detect_rows *sorted_rows;
+
+static int sound_of(const detect_found *f) {
+  return sorted_rows->effects[f->hit.effect].sound;
+}
+
 static int by_place(const void *a, const void *b) {
   const detect_found *x = a, *y = b;
-  if (x->hit.effect != y->hit.effect)
-    return x->hit.effect < y->hit.effect ? -1 : 1;
+  if (sound_of(x) != sound_of(y))
+    return sound_of(x) < sound_of(y) ? -1 : 1;
   if (x->hit.onset != y->hit.onset)
     return x->hit.onset < y->hit.onset ? -1 : 1;
   return (x->row > y->row) - (x->row < y->row);
@@ -134,23 +148,53 @@ static int by_row(const void *a, const void *b) {
   return (x->row > y->row) - (x->row < y->row);
 }
 
-/* From left to right: of a hit and the best one before it that overlaps, the lower score is a repetition. */
-static void merge(detect_rows *r) {
-  if (r->found_count == 0)
-    return;
-  qsort(r->found, (size_t)r->found_count, sizeof *r->found, by_place);
-  detect_found *best = r->found;
-  for (detect_found *f = r->found + 1; f < r->found + r->found_count; f++) {
-    const bool overlaps = f->hit.effect == best->hit.effect && f->hit.onset < best->hit.offset;
-    if (overlaps && f->hit.score <= best->hit.score) {
-      f->decision = DETECT_REPEATED;
-      continue;
-    }
-    if (overlaps)
-      best->decision = DETECT_REPEATED;
-    best = f;
+static int compare_reals(double a, double b) {
+  return (a > b) - (a < b);
+}
+
+/* Pointers to hits, better ones first: copies, then those of higher scores. */
+static int by_merit(const void *a, const void *b) {
+  const detect_found *x = *(detect_found *const *)a, *y = *(detect_found *const *)b;
+  const int copies = compare_reals(y->hit.correlation, x->hit.correlation),
+            scores = compare_reals(y->hit.score, x->hit.score);
+  return copies ? copies : scores ? scores : by_place(x, y);
+}
+
+static bool are_apart(const detect_found *before, const detect_found *behind, int64_t frames) {
+  return sound_of(before) != sound_of(behind) || before->hit.onset + frames <= behind->hit.onset;
+}
+
+/* Those that overlap a hit that is detected; no hit has more than `longest` frames. */
+static void repeat_neighbours(detect_rows *r, detect_found *hit, int64_t longest) {
+  const int64_t length = hit->hit.offset - hit->hit.onset;
+  for (detect_found *f = hit + 1; f < r->found + r->found_count && !are_apart(hit, f, length); f++)
+    f->decision = DETECT_REPEATED;
+  for (detect_found *f = hit; f > r->found && !are_apart(f - 1, hit, longest); f--)
+    if (f[-1].hit.offset > hit->hit.onset)
+      f[-1].decision = DETECT_REPEATED;
+}
+
+/* The best hit is detected, then the best of those that do not overlap it, and so on. */
+static int merge(detect_rows *r) {
+  const size_t count = (size_t)r->found_count;
+  int64_t longest = 0;
+  detect_found **hits = dvt_allocate(count + 1, sizeof *hits);
+  if (!hits)
+    return cli_fail(CLI_DEVICE, "not enough memory for %" PRId64 " hits", r->found_count);
+  sorted_rows = r;
+  qsort(r->found, count, sizeof *r->found, by_place);
+  for (size_t i = 0; i < count; i++) {
+    const int64_t length = r->found[i].hit.offset - r->found[i].hit.onset;
+    longest = length > longest ? length : longest;
+    hits[i] = &r->found[i];
   }
-  qsort(r->found, (size_t)r->found_count, sizeof *r->found, by_row);
+  qsort(hits, count, sizeof *hits, by_merit);
+  for (size_t i = 0; i < count; i++)
+    if (hits[i]->decision == DETECT_FOUND)
+      repeat_neighbours(r, hits[i], longest);
+  free(hits);
+  qsort(r->found, count, sizeof *r->found, by_row);
+  return CLI_OK;
 }
 
 /* Calls `take` for each row; false: the file cannot be read, or `take` returned false. */
@@ -173,7 +217,8 @@ int detect_rows_decide(detect_rows *r) {
   r->p_value = r->fdr > 0 ? discovery_bound(r) : r->alpha;
   if (fflush(r->file) || !each_row(r, decide_row, r))
     return cli_fail(CLI_FAILED, "the temporary file of the rows cannot be read, or holds too many hits");
-  merge(r);
+  if (r->found_count > 0)
+    CLI_TRY(merge(r));
   for (int64_t i = 0; i < r->found_count; i++)
     r->hits += r->found[i].decision == DETECT_FOUND;
   return CLI_OK;
@@ -183,7 +228,7 @@ int detect_rows_decide(detect_rows *r) {
 
 double detect_rows_chance(const detect_rows *r) {
   const double all = (double)(r->permutations + 1);
-  return fmin(floor(r->alpha * all * (1 + 1e-12)) / all, 1);
+  return fmin(floor(r->alpha / r->speeds * all * (1 + 1e-12)) / all, 1);
 }
 
 double detect_rows_by_chance(const detect_rows *r) {
@@ -210,17 +255,19 @@ const char *detect_notes(unsigned notes) {
 
 bool detect_rows_head(FILE *file) {
   return fputs("effect\twindow\tonset_s\toffset_s\tscore\tnull_mean\tnull_sd\tz\tp_value\tdecision\t"
-               "level_db\tnote\n",
+               "level_db\tnote\tcorrelation\n",
                file) >= 0;
 }
 
 bool detect_rows_row(FILE *file, const detect_rows *rows, const davit_detect_hit *d,
                      detect_decision decision) {
   const detect_label *e = &rows->effects[d->effect];
-  return fprintf(file, "%s\t%" PRId64 "\t%.3f\t%.3f\t%.6g\t%.6g\t%.6g\t%.6g\t%.6g\t%s\t%.2f\t%s\n", e->name,
-                 d->window, (double)d->onset * e->frame_s, (double)d->offset * e->frame_s, d->score,
+  if (!rows->all && decision != DETECT_FOUND)
+    return true;
+  return fprintf(file, "%s\t%" PRId64 "\t%.3f\t%.3f\t%.6g\t%.6g\t%.6g\t%.6g\t%.6g\t%s\t%.2f\t%s\t%.3g\n",
+                 e->name, d->window, (double)d->onset * e->frame_s, (double)d->offset * e->frame_s, d->score,
                  d->null_mean, d->null_sd, d->z, d->p_value, detect_decision_name(decision), d->level_db,
-                 detect_notes(e->notes)) > 0;
+                 detect_notes(e->notes), d->correlation) > 0;
 }
 
 typedef struct writing {
@@ -271,6 +318,7 @@ static void print_hit(cli_json *json, const detect_rows *rows, const detect_foun
   cli_json_string(json, "decision", detect_decision_name(found->decision));
   cli_json_real(json, "level_db", d->level_db);
   cli_json_string(json, "note", detect_notes(e->notes));
+  cli_json_real(json, "correlation", d->correlation);
   cli_json_close_object(json);
 }
 

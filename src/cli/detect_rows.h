@@ -21,6 +21,7 @@ typedef enum detect_note {
 
 typedef struct detect_label {
   char *name;
+  int sound;      /* effects that are one sound at several speeds have the same number */
   double frame_s; /* seconds of a frame */
   unsigned notes; /* bits of detect_note */
 } detect_label;
@@ -41,7 +42,9 @@ typedef struct detect_rows {
   double alpha;
   double fdr; /* 0: alpha decides */
   bool any_dependence;
+  bool all; /* rows of all windows are written, not only hits */
   int64_t permutations;
+  int speeds; /* of a sound */
 
   FILE *file; /* davit_detect_hit, one after the other */
   int64_t count;
@@ -85,7 +88,7 @@ double detect_rows_chance(const detect_rows *rows);
 /* After the decision: how many hits are to be expected by chance, at most. */
 double detect_rows_by_chance(const detect_rows *rows);
 
-/* The table's first line, and a row of it: false on a write error. */
+/* The table's first line, and a row of it if that is a hit or all are written: false on a write error. */
 bool detect_rows_head(FILE *file);
 bool detect_rows_row(FILE *file, const detect_rows *rows, const davit_detect_hit *hit,
                      detect_decision decision);

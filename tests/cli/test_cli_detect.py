@@ -23,7 +23,7 @@ from support import (DAVIT, EACH, davit, expect, expect_keys, header_of, main, n
 
 RATE = 22050
 FRAME = 1024
-COLUMNS = "effect window onset_s offset_s score null_mean null_sd z p_value decision level_db note".split()
+COLUMNS = "effect window onset_s offset_s score null_mean null_sd z p_value decision level_db note correlation".split()
 EDGES = np.minimum(np.concatenate([[0], 62.5 * 2 ** (np.arange(30) / 4), [11025]]), 11025)
 
 
@@ -98,13 +98,13 @@ def rows_of(text):
     rows = [dict(zip(COLUMNS, line.split("\t"))) for line in lines[1:]]
     for row in rows:
         row["window"] = int(row["window"])
-        for key in COLUMNS[2:9] + ["level_db"]:
+        for key in COLUMNS[2:9] + ["level_db", "correlation"]:
             row[key] = float(row[key])
     return rows
 
 
 def detect(*arguments):
-    return rows_of(davit("detect", *arguments).out)
+    return rows_of(davit("detect", "--all", *arguments).out)
 
 
 # ---- features ----
@@ -296,7 +296,7 @@ def test_detect():
             expect(r["p_value"] <= 0.01 and r["z"] > 3 and r["score"] > r["null_mean"], f"{r}")
     for r in hits:
         expect(any(r["effect"] == f"e{e}" and abs(r["onset_s"] - at) < 1.6 for e, at in places), f"false alarm {r}")
-    report = run_json(*("detect", *common), "--check", "-o", "rows.tsv")
+    report = run_json(*("detect", "--all", *common), "--check", "-o", "rows.tsv")
     expect_keys(report, "seconds_features", "frames", "windows", "effects", "gcups", "hits", "check", "error", "bound")
     expect(report["seconds_features"] > 0, "the features took their time")
     expect(report["error"] == 0 and report["windows"] == windows and report["frames"] == frames, f"{report}")
@@ -314,18 +314,18 @@ def test_features_as_input():
     stream, effects, _ = scene(np.random.default_rng(5))
     sound("stream.wav", stream)
     sound("e.wav", effects[0])
-    wanted = detect("stream.wav", "--effect", "e.wav", "--window", 120)
+    wanted = detect("stream.wav", "--effect", "e.wav", "--window", 120, "--no-copies")
     for name in ("stream", "e"):
         davit("features", name + ".wav", "-o", name + ".npy")
     expect(detect("stream.npy", "--effect", "e.npy", "--window", 120) == wanted, ".npy")
     expect(detect("stream.npy", "--effect", "e.wav", "--window", 120) == wanted, ".npy and sound")
     save("e.npy", np.load("e.npy").astype("f8"), "F")
-    expect(detect("stream.wav", "--effect", "e.npy", "--window", 120) == wanted, "float64, Fortran order")
+    expect(detect("stream.wav", "--effect", "e.npy", "--window", 120, "--no-copies") == wanted, "float64, Fortran order")
     whole = np.load("stream.npy")
     for stream in (whole, whole.astype("f8"), np.asfortranarray(whole), np.asfortranarray(whole, "f8")):
         for data in (None, npy_bytes(stream)):
             np.save("s.npy", stream)
-            out = davit("detect", "s.npy" if data is None else "-", "--effect", "e.npy", "--window", 120, data=data).out
+            out = davit("detect", "--all", "s.npy" if data is None else "-", "--effect", "e.npy", "--window", 120, data=data).out
             expect(rows_of(out) == wanted, f"{stream.dtype}, {stream.flags.f_contiguous}, pipe: {data is not None}")
     refuse(("detect", "-", "--effect", "e.npy"), "standard input", "more bytes of elements", data=npy_bytes(whole)[:-7])
 
@@ -397,7 +397,7 @@ def test_stream_null():
     expect(report["error"] == 0 and report["decisions"] == report["windows"], f"{report}")
     shared = detect("s.npy", "--effect", "e.npy", "--window", 100)
     expect([r["window"] for r in shared] == list(range(1 + -(-(few - 100) // 100))), "--window")
-    expect(detect("s.npy", "--effect", "e.npy") == rows_of(davit("detect", "-", "--effect", "e.npy", data=npy_bytes(stream[:few])).out),
+    expect(detect("s.npy", "--effect", "e.npy") == rows_of(davit("detect", "--all", "-", "--effect", "e.npy", data=npy_bytes(stream[:few])).out),
            "a pipe")
     refuse(("detect", "s.npy", "--effect", "e.npy", "--block", 5), "--block", "--null window", code=2)
     refuse(("detect", "s.npy", "--effect", "e.npy", "--any-dependence"), "--any-dependence", "--fdr", code=2)
@@ -434,7 +434,7 @@ def test_coarse_discovery():
     save("e.npy", effect)
     common = ("s.npy", "--effect", "e.npy", "--coverage", 0)
     for q, r, more in ((0.001, 999, ()), (0.05, 999, ()), (0.05, 999, ("--any-dependence",)), (0.05, 999, ("--quiet",))):
-        result = davit("detect", *common, "--fdr", q, "--permutations", r, *more)
+        result = davit("detect", "--all", *common, "--fdr", q, "--permutations", r, *more)
         rows = rows_of(result.out)
         harmonic = sum(1 / k for k in range(1, len(rows) + 1)) if "--any-dependence" in more else 1
         needed, lowest = int(np.ceil(len(rows) * harmonic / (q * (r + 1)) - 1e-9)), sum(x["p_value"] * (r + 1) < 1.5 for x in rows)
@@ -443,7 +443,7 @@ def test_coarse_discovery():
                 f"lowest p-value that there can be, 1 / (--permutations + 1), and {needed} would have to\n")
         expect(result.err == ("" if "--quiet" in more else line), f"{q} {r} {more}: {result.err} instead of {line}")
     for more in (("--fdr", 0.05, "--permutations", 19999), ("--alpha", 0.001)):
-        result = davit("detect", *common, *more)
+        result = davit("detect", "--all", *common, *more)
         rows = rows_of(result.out)
         expect("davit detect: 1 hit" in result.err and result.err.count("\n") == 1, f"{more}: {result.err}")
         expect(any(x["decision"] == "detected" for x in rows), f"{more}: {rows[:2]}")
@@ -460,7 +460,7 @@ def test_notes():
     for more, notes in (((), ["short", "stream", "-"]), (("--quiet",), ["short", "stream", "-"]),
                         (("--alpha", 1e-4), ["short alpha", "alpha stream", "alpha"]),
                         (("--null", "window"), ["short", "-", "-"])):
-        result = davit("detect", "s.npy", *effects, *more)
+        result = davit("detect", "--all", "s.npy", *effects, *more)
         rows = rows_of(result.out)
         expect([next(r["note"] for r in rows if r["effect"] == e) for e in ("short", "long", "good")] == notes, f"{more}: {rows[:3]}")
         lines = 0 if "--quiet" in more else sum(len(n.split()) for n in notes if n != "-")
@@ -481,7 +481,7 @@ def test_chance():
     save("e.npy", rng.random((20, 4), "f4"))
     for options, alpha, chance in (((), 0.01, 0.01), (("--alpha", 0.05), 0.05, 0.05), (("--permutations", 149), 0.01, 1 / 150)):
         for effects in (("long",), ("short",), ("long", "short"))[:1 if options else 3]:
-            result = davit("detect", "s.wav", "--effect", *(f"{e}.wav" for e in effects), *options, "--devices", "cpu")
+            result = davit("detect", "--all", "s.wav", "--effect", *(f"{e}.wav" for e in effects), *options, "--devices", "cpu")
             rows = rows_of(result.out)
             hits = sum(r["decision"] == "detected" for r in rows)
             expect(hits >= 2, f"{effects} {options}: {hits}")
@@ -498,14 +498,14 @@ def test_chance():
     expect({hit["note"] for hit in report["hits"] if hit["effect"] == "short"} == {"brief"}, f"{report['hits'][:3]}")
     report = run_json("detect", "s.wav", "--effect", "short.wav", "--fdr", 0.2, "--permutations", 4999, "--devices", "cpu")
     expect(report["notes"] == ["-"] and report["hits"] and abs(report["expected_by_chance"] - 0.2 * len(report["hits"])) < 1e-9, f"--fdr: {report}")
-    result = davit("detect", "s.wav", "--effect", "long.wav", "--fdr", 0.1, "--devices", "cpu")
+    result = davit("detect", "--all", "s.wav", "--effect", "long.wav", "--fdr", 0.1, "--devices", "cpu")
     hits = sum(r["decision"] == "detected" for r in rows_of(result.out))
     expect(result.err == f"davit detect: {hits} hits, of which up to about {0.1 * hits:.3g} are to be expected by chance (--fdr 0.1)\n", result.err)
-    expect(davit("detect", "s.wav", "--effect", "short.wav", "--quiet", "--devices", "cpu").err == "", "--quiet")
-    result = davit("detect", "s.npy", "--effect", "e.npy", "--devices", "cpu")
+    expect(davit("detect", "--all", "s.wav", "--effect", "short.wav", "--quiet", "--devices", "cpu").err == "", "--quiet")
+    result = davit("detect", "--all", "s.npy", "--effect", "e.npy", "--devices", "cpu")
     if not any(r["decision"] == "detected" for r in rows_of(result.out)):
         expect("chance" not in result.err, f"without a hit there is nothing to say: {result.err}")
-    live = davit("detect", "-", "--effect", "short.wav", "--devices", "cpu", data=open("s.wav", "rb").read())
+    live = davit("detect", "--all", "-", "--effect", "short.wav", "--devices", "cpu", data=open("s.wav", "rb").read())
     hits = sum(r["decision"] == "detected" for r in rows_of(live.out))
     expect(hits > 0 and f"davit detect: {hits} hits; up to about " in live.err, live.err)
     expect({r["note"] for r in rows_of(live.out)} <= {"brief", "stream brief"}, live.err)
@@ -523,7 +523,7 @@ def test_names_from_elsewhere():
         with open(name, "wb") as file:
             file.write(npy_bytes(effect))
         path = os.fsdecode(name)
-        common = ("detect", "s.npy", "--effect", path, "--coverage", 0, "--alpha", 0.1, "--devices", "cpu", "--labels", "l.txt", "--plot", "p.svg")
+        common = ("detect", "s.npy", "--all", "--effect", path, "--coverage", 0, "--alpha", 0.1, "--devices", "cpu", "--labels", "l.txt", "--plot", "p.svg")
         report = json.loads((result := davit(*common, "--json", "-o", "o.tsv")).out.decode())
         expect(report["effects"] == [clean] and report["hits"][0]["effect"] == clean, f"{name}: {report}")
         expect({line.split("\t")[0] for line in open("o.tsv", encoding="utf-8").read().splitlines()[1:]} == {clean}, f"{name}: table")
@@ -567,7 +567,7 @@ def test_labels_and_plot():
 
 
 def begin_live(*arguments):
-    return subprocess.Popen([DAVIT, "detect", "-", *map(str, arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+    return subprocess.Popen([DAVIT, "detect", "-", "--all", *map(str, arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
 
 
 def feed(process, samples):
@@ -632,24 +632,24 @@ def test_live_forms():
     wav = wav_bytes(stream)
     au = b".snd" + struct.pack(">IIIII", 24, 4 * len(stream), 6, RATE, 1) + np.asarray(stream, ">f4").tobytes()
     open_au = au[:8] + b"\xff" * 4 + au[12:]
-    wanted = davit("detect", "-", "--effect", effect, data=chunks(stream, "RIFF", 0xffffffff, 0xffffffff)).out
+    wanted = davit("detect", "--all", "-", "--effect", effect, data=chunks(stream, "RIFF", 0xffffffff, 0xffffffff)).out
     for name, data in (("wav", wav), ("au", au), ("open au", open_au), ("big-endian wav", chunks(stream, "RIFX"))):
-        expect(davit("detect", "-", "--effect", effect, data=data).out == wanted, name)
+        expect(davit("detect", "--all", "-", "--effect", effect, data=data).out == wanted, name)
     put("s.wav", wav)
-    whole = davit("detect", "s.wav", "--effect", effect).out
+    whole = davit("detect", "--all", "s.wav", "--effect", effect).out
     expect(whole != wanted, "a file is compared with all of itself")
     tags = wav[:12] + b"LIST" + struct.pack("<I", 70000) + bytes(70000) + wav[12:]
     for name, more in sampled((("-o", ("-o", "o.tsv")), ("--labels", ("--labels", "l.txt")), ("--fdr", ("--fdr", 0.01)),
                                ("--json", ("--json", "-o", "o.tsv")), ("--null", ("--null", "window")))):
-        one = davit("detect", "s.wav", "--effect", effect, *more).out
+        one = davit("detect", "--all", "s.wav", "--effect", effect, *more).out
         kept = open("o.tsv", "rb").read() if "o.tsv" in more else b""
-        two = davit("detect", "-", "--effect", effect, *more, data=wav).out
+        two = davit("detect", "--all", "-", "--effect", effect, *more, data=wav).out
         expect((name == "--json" or one == two) and (open("o.tsv", "rb").read() if "o.tsv" in more else b"") == kept, name)
     for name, data in (("W64", chunks(stream, "W64")), ("a header of 70 KB", tags[:4] + struct.pack("<I", len(tags) - 8) + tags[8:])):
-        expect(davit("detect", "-", "--effect", effect, data=data).out == whole, f"{name}: kept in a temporary file")
-    short = davit("detect", "-", "--effect", effect, data=wav_bytes(stream[:int(2.5 * RATE)])).out
+        expect(davit("detect", "--all", "-", "--effect", effect, data=data).out == whole, f"{name}: kept in a temporary file")
+    short = davit("detect", "--all", "-", "--effect", effect, data=wav_bytes(stream[:int(2.5 * RATE)])).out
     expect({r["note"] for r in rows_of(short)} == {"stream"}, "too short to compare with")
-    result = davit("detect", "-", "--effect", effect, data=wav[:len(wav) // 2], code=3)
+    result = davit("detect", "--all", "-", "--effect", effect, data=wav[:len(wav) // 2], code=3)
     expect("standard input" in result.err and "found the end" in result.err, result.err)
     refuse(("detect", "-", "--effect", effect), "standard input", "at least one frame", data=wav_bytes([]))
 

@@ -74,7 +74,7 @@ def p_values(stream, names, *options):
     """Of all rows, for each effect."""
     found = {name: [] for name in names}
     subprocess.run([DAVIT, "detect", stream, "--effect", *(name + ".wav" for name in names), "-o", "rows.tsv", "--quiet",
-                    *options], check=True)
+                    "--all", *options], check=True)
     with open("rows.tsv", encoding="utf-8") as file:
         for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
             found[row["effect"]].append(float(row["p_value"]))

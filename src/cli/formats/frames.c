@@ -86,6 +86,11 @@ int cli_frames_set_frame(cli_frames *f, int64_t frame) {
   return f->sound ? make_blocks(f) : CLI_OK;
 }
 
+int cli_frames_set_rate(cli_frames *f, double rate) {
+  f->options.rate = rate;
+  return cli_sound_set_rate(f->sound, rate);
+}
+
 void cli_frames_close(cli_frames *f) {
   cli_sound_close(f->sound);
   cli_array_free(&f->array);
@@ -159,6 +164,8 @@ static int read_sound(cli_frames *f, int64_t count, float *features, int64_t *go
   CLI_TRY(analyse(f, frames));
   *got = f->ended ? frames : count;
   f->kept = f->ended ? 0 : frame;
+  if (f->take)
+    CLI_TRY(f->take(f->taker, *got * frame, f->samples));
   memcpy(features, f->block, (size_t)*got * DAVIT_FEATURES_WIDTH * sizeof *features);
   memmove(f->samples, f->samples + *got * frame, (size_t)f->kept * sizeof *f->samples);
   return CLI_OK;

@@ -28,6 +28,9 @@ typedef struct cli_frames {
   double seconds; /* spent on computing features */
   bool check;     /* compare with the reference; the result: */
   double error;   /* the largest difference, divided by the power of the frame and the next */
+  /* Of sound, if not NULL: takes the samples of frames that are given. */
+  int (*take)(void *taker, int64_t count, const float *samples);
+  void *taker;
 } cli_frames;
 
 /* cli_frames_close() must be called whatever is returned. Sound opened with a frame of 0 needs
@@ -41,6 +44,9 @@ void cli_frames_close(cli_frames *frames);
 enum { CLI_FRAMES_SUITED = 8, CLI_FRAMES_SHORTEST = 64 };
 int64_t cli_frames_suited(const cli_frames *frames);
 int cli_frames_set_frame(cli_frames *frames, int64_t frame);
+
+/* Another rate than that of cli_frames_open(), for sound of which nothing is read. */
+int cli_frames_set_rate(cli_frames *frames, double rate);
 
 /* The next `count` frames; *got is less than that at the end only. A stream without any is malformed. */
 int cli_frames_read(cli_frames *frames, int64_t count, float *features, int64_t *got);

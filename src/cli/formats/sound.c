@@ -34,6 +34,7 @@ struct cli_sound {
   int64_t chunk;       /* frames of the buffers */
   int64_t at;          /* frames read from the file */
   int64_t used, ready; /* of `mono` */
+  double mixed, apart; /* energies so far: of `mono`, and the mean of the channels' */
   bool end;            /* of the file */
   bool live;           /* read as it comes */
 };
@@ -245,6 +246,16 @@ double cli_sound_seconds(const cli_sound *s) {
   return s->info.frames < SF_COUNT_MAX ? (double)s->info.frames / s->info.samplerate : 0;
 }
 
+int cli_sound_stored_rate(const cli_sound *s) {
+  return s->info.samplerate;
+}
+
+int cli_sound_set_rate(cli_sound *s, double rate) {
+  soxr_delete(s->resampler);
+  s->resampler = NULL;
+  return make_resampler(s, rate);
+}
+
 bool cli_sound_is_live(const cli_sound *s) {
   return s->live;
 }
@@ -266,16 +277,34 @@ static int check_end(const cli_sound *s) {
   return CLI_OK;
 }
 
+/* One of two channels may be inverted: their mean is silence. */
+static void warn_of_cancelling(const cli_sound *s) {
+  static const double least = 0.01;
+  static char said[256]; /* a file may be read several times */
+  if (!(s->mixed < least * s->apart) || !strncmp(said, s->name, sizeof said - 1))
+    return;
+  snprintf(said, sizeof said, "%s", s->name);
+  cli_remark(
+      "%s: its channels cancel each other, one may be inverted: their mean, which is used, has %.2g %% of "
+      "their power",
+      s->name, 100 * s->mixed / s->apart);
+}
+
 static int mix(cli_sound *s, int64_t frames) {
   const int channels = s->info.channels;
   for (int64_t i = 0; i < frames; i++) {
-    double sum = 0;
-    for (int c = 0; c < channels; c++)
-      sum += (double)s->interleaved[i * channels + c];
+    double sum = 0, squares = 0;
+    for (int c = 0; c < channels; c++) {
+      const double sample = (double)s->interleaved[i * channels + c];
+      sum += sample;
+      squares += sample * sample;
+    }
     if (!isfinite(sum))
       return cli_fail(CLI_INPUT, "%s: frame %" PRId64 ": expected finite samples, found %g", s->name,
                       s->at + i, sum);
     s->mono[i] = (float)(sum / channels);
+    s->mixed += sum / channels * (sum / channels);
+    s->apart += squares / channels;
   }
   return CLI_OK;
 }
@@ -294,6 +323,8 @@ static int refill(cli_sound *s) {
   s->end = got < s->chunk;
   if (code == CLI_OK && s->end)
     code = check_end(s);
+  if (code == CLI_OK && s->end)
+    warn_of_cancelling(s);
   return code;
 }
 
