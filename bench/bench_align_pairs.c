@@ -154,7 +154,7 @@ static void measure_forms(problem *p, davit_align_result *results, int64_t band)
 }
 
 static void measure_lengths(problem *p, int symbols, int64_t m, int64_t n) {
-  const int64_t count = bench_whole("pairs", 20000), band = bench_whole("band", 16);
+  const int64_t count = bench_whole("pairs", 1000), band = bench_whole("band", 16);
   davit_align_result *results = bench_memory(DAVIT_PAGEABLE, (size_t)count * sizeof *results);
   if (make_pairs(p, count, m, n, symbols) && results) {
     const bool peer = p->cells->site->peers && PEER_PARASAIL;
@@ -207,7 +207,7 @@ static void measure_site(bench_cells *cells, bool several) {
 }
 
 static const char usage[] =
-    "bench_align_pairs [--pairs 20000] [--queries 150,300,1000] [--targets 300,300,1000] [--band 16]\n"
+    "bench_align_pairs [--pairs 1000] [--queries 150,300,1000] [--targets 300,300,1000] [--band 16]\n"
     "                  [--unrelated 0] [--avx2 0] [--clock 1.98]\n" BENCH_OPTIONS;
 
 int main(int argc, char **argv) {

@@ -205,6 +205,45 @@ CASE(test_parasail) {
     }
 }
 
+/* Pairs at once: parasail's plain loops, one by one. */
+CASE(test_many_pairs) {
+  enum { PAIRS = 60 };
+  typedef parasail_result_t *aligner(const char *, int, const char *, int, int, int,
+                                     const parasail_matrix_t *);
+  static aligner *const aligners[] = {parasail_sw, parasail_nw, parasail_sg};
+  uint64_t random = 4;
+  const davit_align_scoring scoring = protein(11, 1);
+  parasail_matrix_t *matrix = parasail_matrix_of(&scoring);
+  uint8_t *queries = kept(400 * PAIRS), *targets = kept(2000 * PAIRS);
+  int64_t begins[PAIRS + 1] = {0}, ends[PAIRS + 1] = {0};
+  for (int k = 0; k < PAIRS; k++) {
+    const sequence q = random_sequence(1 + random_below(&random, 300), 20, &random),
+                   t = k % 2 ? relative_of(&q, 20, &random) : random_sequence(200 + k, 20, &random);
+    memcpy(queries + begins[k], q.symbols, (size_t)q.length);
+    memcpy(targets + ends[k], t.symbols, (size_t)t.length);
+    begins[k + 1] = begins[k] + q.length;
+    ends[k + 1] = ends[k] + t.length;
+  }
+  const davit_align_sequences all[2] = {{PAIRS, begins, queries}, {PAIRS, ends, targets}};
+  for (davit_align_mode mode = DAVIT_ALIGN_LOCAL; mode <= DAVIT_ALIGN_SEMIGLOBAL; mode++) {
+    int32_t scores[PAIRS];
+    CHECK(davit_align_pairs(&scoring, &all[0], &all[1], scores, NULL, NULL,
+                            &(davit_align_pairs_options){.mode = mode}));
+    for (int k = 0; k < PAIRS; k++) {
+      const sequence q = {begins[k + 1] - begins[k], queries + begins[k]},
+                     t = {ends[k + 1] - ends[k], targets + ends[k]};
+      if (q.length == 0 || t.length == 0)
+        continue;
+      parasail_result_t *theirs =
+          aligners[mode](text_of(&t), (int)t.length, text_of(&q), (int)q.length, 11, 1, matrix);
+      assert_non_null(theirs);
+      assert_int_equal(scores[k], parasail_result_get_score(theirs));
+      parasail_result_free(theirs);
+    }
+  }
+  parasail_matrix_free(matrix);
+}
+
 CASE(test_long_pairs) {
   const int sizes[][2] = {{20000, 3000}, {12000, 12000}};
   uint64_t random = 3;

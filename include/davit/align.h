@@ -159,8 +159,8 @@ typedef struct davit_align_pairs_options {
  * among equals, and says so in `banded`.
  *
  * For pairs of some hundreds of symbols, many of them: each pair is the work of one thread. The host computes them,
- * whichever devices the options name. Memory: 96 bytes a pair, up to 21 MiB for each thread, and the strings twice;
- * a banded pair whose scores may pass 16 bits takes as many bytes as its band has cells. */
+ * whichever devices the options name. Memory: 56 bytes a pair, up to 16 MiB for each thread, and the strings twice; a
+ * banded pair whose scores may pass 16 bits takes as many bytes as its band has cells. */
 DAVIT_API davit_status davit_align_pairs(const davit_align_scoring *scoring,
                                          const davit_align_sequences *queries,
                                          const davit_align_sequences *targets, int32_t *scores,
