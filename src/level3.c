@@ -123,8 +123,8 @@ static davit_status run_in_arithmetic(const dvt_level3 *g, const davit_level3_op
                                                                                         : DVT_EXACT_DONE);
   if (status == DAVIT_SUCCESS && end == DVT_EXACT_NATIVE && !report.why_native)
     report.why_native = "another process has to multiply natively";
-  if (empty)
-    return dvt_level3_run(g, options, any_device);
+  else if (empty)
+    report.why_native = "nothing is multiplied";
   if (status == DAVIT_SUCCESS && report.why_native) {
     const char *const why = report.why_native;
     status = dvt_level3_run(g, options, any_device);

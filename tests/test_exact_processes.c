@@ -265,6 +265,10 @@ CASE(a_process_without_a_part_or_with_a_failure_leaves_nobody_waiting) {
   for (int i = 0; i <= count; i++)
     assert_int_equal(parts[i].status, DAVIT_SUCCESS);
   assert_memory_equal(c, whole, sizeof c);
+  assert_null(parts[0].report.why_native);
+  assert_int_equal(parts[count].report.arithmetic, DAVIT_ARITHMETIC_NATIVE);
+  assert_non_null(parts[count].report.why_native);
+  assert_string_equal(parts[count].report.why_native, "nothing is multiplied");
   parts[1].fails = true;
   compute_all(parts, count);
   assert_int_equal(parts[0].status, DAVIT_SUCCESS);

@@ -155,8 +155,12 @@ CASE(test_too_little_memory) {
 CASE(test_full_devices) {
   SCOPE;
   spread_call c;
-  spread_over_full(&c);
   problem p = problem_new(DAVIT_DOUBLE, 'U', 130, 1, DAVIT_PAGEABLE, 1, false);
+  spread_over(&c, 1, 0, 100); /* named devices are used as given */
+  CHECK_FAILS(BY_TYPE(p.type, davit_, potrf, 'U', p.n, dense_there(&p.a), dense_ld(&p.a), &c.options),
+              DAVIT_OUT_OF_DEVICE_MEMORY, "too few");
+  assert_false(c.report.written);
+  spread_over_full(&c);
   CHECK(BY_TYPE(p.type, davit_, potrf, 'U', p.n, dense_there(&p.a), dense_ld(&p.a), &c.options));
   expect_host(&c, 130);
   expect_factored(&p, "full devices");

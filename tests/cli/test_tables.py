@@ -57,6 +57,15 @@ def test_names_say_what_is_taken():
         expect(davit("closest", put("l.csv", header + "\n1,2,3\n3,4,1\n")).err == "", f"{header} need no word")
 
 
+def test_apostrophes():
+    """A quote inside a field, or one that nothing closes, is a character like others."""
+    rows = ",0,0\nSmith,0,1\nd'Or,9,9\n"
+    for name in ("O'Brien", "5'", '6"', "'t", "'N, S'", '"A, ""B"""'):
+        expect(pair(put("a.csv", name + rows), "--columns", "1,2") == (0, 1, 1), f"the line of {name} has a point: {pair('a.csv', '--columns', '1,2')}")
+        expect(value("reduce", put("a.csv", "name,x,y\n" + name + rows)) == 19, f"a row called {name}")
+    refuse(("reduce", put("a.csv", '"1,2\n3,4\n')), "a.csv: line 1", "column 0 is no number")
+
+
 # ---- as operands ----
 
 

@@ -211,6 +211,10 @@ def test_exact_gemm():
     found = json.loads(job.out)
     alone = json.loads(davit("gemm", "a.npy", "b.npy", "--arithmetic", "exact", "-o", "out.npy", "--json").out)
     expect(found["arithmetic"] == "exact" and found["moduli"] == alone["moduli"] and found["error"] <= found["bound"], str(job))
+    few = save("few.npy", a[:5]), save("thin.npy", b[:, :5])  # rank 0 has them
+    job, alone = (run(n, "gemm", *few, "--arithmetic", "exact", "-o", "out.npy", "--json") for n in (2, 1))
+    found, alone = json.loads(job.out), json.loads(alone.out)
+    expect(found["arithmetic"] == "exact" and found["moduli"] == alone["moduli"], f"few rows: {job.out}")
     a[150, 3] = np.inf
     save("a.npy", a)
     job = run(3, "gemm", "a.npy", "b.npy", "--arithmetic", "exact", "-o", "out.npy", "--json")

@@ -10,24 +10,30 @@
 
 /* ---- fields ---- */
 
+/* The quote that ends what the one at `at` begins; NULL: it begins nothing. */
+static const char *closing_quote(const char *at) {
+  return *at == '"' || *at == '\'' ? strchr(at + 1, *at) : NULL;
+}
+
+/* Quotes begin where a field may. */
 char cli_separator(const char *line, cli_decimal decimal) {
-  char found = ' ', quote = 0;
+  char found = ' ';
   bool tab = false, blank = false;
-  for (; *line; line++)
-    if (quote || *line == '"' || *line == '\'')
-      quote = !quote ? *line : *line == quote ? 0 : quote;
-    else if (*line == ';' || (*line == ',' && found == ' ' && decimal == CLI_DECIMAL_POINT))
-      found = *line;
+  for (const char *at = line, *quote; *at; at++)
+    if ((at == line || strchr(";, \t", at[-1])) && (quote = closing_quote(at)))
+      at = quote;
+    else if (*at == ';' || (*at == ',' && found == ' ' && decimal == CLI_DECIMAL_POINT))
+      found = *at;
     else {
-      tab |= *line == '\t';
-      blank |= *line == ' ';
+      tab |= *at == '\t';
+      blank |= *at == ' ';
     }
   return found == ' ' && tab && !blank ? '\t' : found;
 }
 
 /* The end of the field at `at`, which is no blank. */
 static const char *end_of_field(const char *at, char separator) {
-  const char *quote = *at == '"' || *at == '\'' ? strchr(at + 1, *at) : NULL;
+  const char *quote = closing_quote(at);
   const char ends[] = {separator, separator == ' ' ? '\t' : 0, 0};
   at = quote ? quote + 1 : at;
   return at + strcspn(at, ends);

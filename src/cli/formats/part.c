@@ -16,9 +16,9 @@ typedef struct runs {
 
 int64_t cli_part_begin(int64_t n, int64_t step, int index, int count) {
   const int64_t unit = step ? step : 1, units = dvt_divide_up(n, unit);
-  /* Without a product that could overflow. */
+  /* Without a product that could overflow. Part 0, which speaks for all, is no shorter than others. */
   const int64_t each = units / count, more = units % count;
-  return dvt_at_most(n, unit * (each * index + more * index / count));
+  return dvt_at_most(n, unit * (each * index + dvt_divide_up(more * index, count)));
 }
 
 /* Notes what the whole is. */
