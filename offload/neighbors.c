@@ -25,14 +25,18 @@
  * 24 for the sort. */
 #include "offload/neighbors.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "offload/closest_pair.h"
 #include "offload/kernel/instance.h"
+#include "offload/neighbors_forest.h"
 #include "offload/neighbors_sort.h"
 #include "offload/neighbors_work.h"
 #include "offload/runtime/space.h"
 #include "offload/scan_here.h"
+#include "ref/ref.h"
+#include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
 #include "src/base/cpu.h"
 #include "src/base/error.h"
@@ -55,6 +59,7 @@ typedef void region(int device, int teams, work *w, int64_t a, int64_t b);
 
 typedef struct kind {
   size_t point_bytes, leaf_bytes, node_bytes;
+  void (*leave_trees)(const work *w); /* of the CPU, in each thread */
   struct {
     dvt_kernel *kernel;
     region *region;
@@ -326,14 +331,10 @@ static davit_status search(const run *r) {
   return copy_work(r, false);
 }
 
-davit_status dvt_neighbors_perform(const dvt_neighbors_site *site, const dvt_neighbors *a) {
+static work begin_work(const dvt_neighbors_site *site, const dvt_neighbors *a) {
   const layout l = layout_of(site, a);
   char *memory = site->memory;
-  dvt_closest_state points, queries;
   const size_t longest = (size_t)dvt_at_least(a->n, a->m);
-  DVT_TRY(find_box(site, a, a->points, a->n, "points", "point", 0, &points));
-  if (a->queries)
-    DVT_TRY(find_box(site, a, a->queries, a->m, "queries", "query", a->first, &queries));
   work w = {
       .a = *a,
       .order = {.key = {(uint64_t *)(void *)(memory + l.keys),
@@ -345,12 +346,69 @@ davit_status dvt_neighbors_perform(const dvt_neighbors_site *site, const dvt_nei
       .counts = (uint32_t *)(void *)(memory + l.counts)};
   w.tree.leaves = memory + l.leaves;
   w.tree.nodes = memory + l.nodes;
-  const run r = {.site = site,
-                 .here = {site->device, site->gpu, site->threads, site->stream},
-                 .kind = kind_of(a->type, a->dim),
-                 .w = &w,
-                 .used = site->gpu ? (work *)(void *)(memory + l.work) : &w,
-                 .slots = memory + l.slots};
+  return w;
+}
+
+static run run_of(const dvt_neighbors_site *site, work *w) {
+  const layout l = layout_of(site, &w->a);
+  char *memory = site->memory;
+  return (run){.site = site,
+               .here = {site->device, site->gpu, site->threads, site->stream},
+               .kind = kind_of(w->a.type, w->a.dim),
+               .w = w,
+               .used = site->gpu ? (work *)(void *)(memory + l.work) : w,
+               .slots = memory + l.slots};
+}
+
+davit_status dvt_neighbors_perform(const dvt_neighbors_site *site, const dvt_neighbors *a) {
+  dvt_closest_state points, queries;
+  DVT_TRY(find_box(site, a, a->points, a->n, "points", "point", 0, &points));
+  if (a->queries)
+    DVT_TRY(find_box(site, a, a->queries, a->m, "queries", "query", a->first, &queries));
+  work w = begin_work(site, a);
+  const run r = run_of(site, &w);
   DVT_TRY(build(&r, &points));
   return search(&r);
+}
+
+/* ---- the minimum spanning tree ---- */
+
+static davit_status span(const dvt_neighbors_site *site, const dvt_neighbors *a, const forest *f,
+                         davit_closest_pair_result *edges) {
+  dvt_closest_state box;
+  work w = begin_work(site, a);
+  const run r = run_of(site, &w);
+  DVT_TRY(find_box(site, a, a->points, a->n, "points", "point", 0, &box));
+  DVT_TRY(build(&r, &box));
+  w.forest = f;
+  begin_forest(f, a->n);
+  int64_t found = 0;
+  while (found < a->n - 1) {
+#pragma omp parallel num_threads(site->threads)
+    r.kind->leave_trees(&w);
+    found = join_trees(f, a->n, edges, found);
+  }
+  dvt_ref_pairs_sort(edges, found, found, site->threads);
+  return DAVIT_SUCCESS;
+}
+
+davit_status dvt_neighbors_span(const dvt_neighbors_site *site, const dvt_neighbors *a,
+                                davit_closest_pair_result *edges) {
+  const tree t = tree_of(a->n);
+  const size_t n = (size_t)a->n, labels = (size_t)(t.first[t.levels - 1] + 1) * FAN;
+  char *memory = dvt_allocate(n, 2 * sizeof(uint64_t) + 2 * sizeof(uint32_t));
+  uint32_t *label = dvt_allocate(labels, sizeof *label);
+  davit_status status = DAVIT_OUT_OF_HOST_MEMORY;
+  if (memory && label) {
+    uint32_t *const numbers = (uint32_t *)(void *)(memory + 2 * n * sizeof(uint64_t));
+    const forest f = {.bound = (uint64_t *)(void *)memory,
+                      .distance = (double *)(void *)(memory + n * sizeof(uint64_t)),
+                      .tree_of = numbers,
+                      .nearest = numbers + n,
+                      .label = label};
+    status = span(site, a, &f, edges);
+  }
+  free(memory);
+  free(label);
+  return status;
 }

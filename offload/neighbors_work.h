@@ -51,6 +51,15 @@ typedef struct tree {
   void *leaves, *nodes;
 } tree;
 
+/* A forest over the points that grows to one tree: the tree of each point, by its lowest number; of each child of a node
+ * the tree of all its points, or nobody. For each point the nearest that is in another tree, as far as it is known; and
+ * for each tree the bits of a distance that is known to lead out of it. */
+typedef struct forest {
+  uint32_t *tree_of, *label, *nearest;
+  double *distance;
+  uint64_t *bound;
+} forest;
+
 /* The arguments of a step. */
 typedef struct work {
   dvt_neighbors a;
@@ -62,7 +71,8 @@ typedef struct work {
   int64_t sorted;   /* which of the order's arrays has the result */
   bool own_order;   /* the queries are all points, in the order of the tree */
   int64_t crowded;  /* leaves whose points have one key, but not one place */
-  int64_t wrong;    /* the first query whose row is too long or too short, INT64_MAX if none */
+  const forest *forest; /* NULL: none is wanted */
+  int64_t wrong;        /* the first query whose row is too long or too short, INT64_MAX if none */
 } work;
 
 _Static_assert(sizeof(work) <= DVT_NEIGHBORS_STAGED, "no room for the arguments");
@@ -181,11 +191,27 @@ INLINE uint32_t take_from(pile *p) {
   return children;
 }
 
+/* ---- the forest ---- */
+
+/* Distances are not negative, so their bits are in their order. */
+INLINE double bound_of(const forest *f, uint32_t of) {
+  const uint64_t bits = __scoped_atomic_load_n(&f->bound[of], __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
+  double bound;
+  memcpy(&bound, &bits, sizeof bound);
+  return bound;
+}
+
+INLINE void lower_bound_of(const forest *f, uint32_t of, double distance) {
+  uint64_t bits;
+  memcpy(&bits, &distance, sizeof bits);
+  __scoped_atomic_fetch_min(&f->bound[of], bits, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
+}
+
 /* ---- what a query has found ---- */
 
-/* How it is kept: the few nearest in order, more as a heap in their row, a number, all in a row, or to see whether the
- * row is long enough. */
-typedef enum keeping { KEEP_LIST, KEEP_HEAP, KEEP_COUNT, KEEP_ROW, KEEP_CHECK } keeping;
+/* How it is kept: the few nearest in order, more as a heap in their row, a number, all in a row, to see whether the
+ * row is long enough, or the nearest that is in another tree of a forest. */
+typedef enum keeping { KEEP_LIST, KEEP_HEAP, KEEP_COUNT, KEEP_ROW, KEEP_CHECK, KEEP_FOREIGN } keeping;
 
 typedef struct query {
   double x, y, z;
@@ -194,6 +220,8 @@ typedef struct query {
    * far. */
   double farthest, limit, near;
   uint32_t last;
+  const forest *forest;
+  uint32_t own;        /* tree of the forest */
   int64_t found, room; /* points; of the row, or k */
   int64_t *row;
   double *row_distance;
@@ -287,6 +315,13 @@ INLINE void offer(query *q, keeping how, int most, double distance, uint32_t ind
   case KEEP_LIST:
     insert(q, distance, index, most);
     set_limit(q, q->distance[most - 1], q->index[most - 1]);
+    return;
+  case KEEP_FOREIGN:
+    if (q->forest->tree_of[index] == q->own)
+      return;
+    q->index[0] = index;
+    q->distance[0] = distance;
+    set_limit(q, distance, index);
     return;
   case KEEP_HEAP:
     q->row[0] = index;

@@ -56,6 +56,9 @@ void dvt_ref_pairs_sort(davit_closest_pair_result *pairs, int64_t n, int64_t k, 
 int64_t dvt_ref_neighbors(davit_type type, int dim, int64_t n, const void *points, const void *queries,
                           int64_t query, double radius, int64_t room, int64_t *indices, double *distances);
 
+/* The n - 1 edges of the minimum spanning tree in order, by n^2 distances. */
+void dvt_ref_emst(davit_type type, int dim, int64_t n, const void *points, davit_closest_pair_result *edges);
+
 /* Options are valid, and may be NULL; their devices are not read. */
 davit_status dvt_ref_detect(int width, int64_t frames, const float *stream, int effect_count,
                             const davit_detect_effect *effects, const davit_detect_options *options,

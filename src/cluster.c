@@ -5,8 +5,13 @@
 #include <davit/neighbors.h>
 #include <stdlib.h>
 
+#include "offload/neighbors.h"
 #include "src/base/allocate.h"
 #include "src/base/check.h"
+#include "src/base/team.h"
+#include "src/runtime/copy.h"
+#include "src/runtime/memory.h"
+#include "src/runtime/operation.h"
 
 enum { NOISE = -1 };
 
@@ -93,6 +98,13 @@ static davit_status label(const rows *r, int64_t *labels, int64_t *clusters) {
   return DAVIT_SUCCESS;
 }
 
+static davit_status check_count(int64_t n) {
+  if (n < 1)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "n is %lld, less than 1", (long long)n);
+  return n < UINT32_MAX ? DAVIT_SUCCESS
+                        : davit_fail(DAVIT_UNSUPPORTED, "n is %lld, not below 2^32 - 1", (long long)n);
+}
+
 davit_status davit_dbscan(davit_type type, int dim, int64_t n, const void *points, double eps,
                           int64_t min_points, int64_t *labels, int64_t *clusters,
                           const davit_cluster_options *options) {
@@ -101,10 +113,7 @@ davit_status davit_dbscan(davit_type type, int dim, int64_t n, const void *point
                                          .device_count = options ? options->device_count : 0};
   rows r = {.n = n, .least = min_points - 1};
   DVT_TRY(dvt_check_floating(type));
-  if (n < 1)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "n is %lld, less than 1", (long long)n);
-  if (n >= UINT32_MAX)
-    return davit_fail(DAVIT_UNSUPPORTED, "n is %lld, not below 2^32 - 1", (long long)n);
+  DVT_TRY(check_count(n));
   if (!(eps >= 0))
     return davit_fail(DAVIT_INVALID_ARGUMENT, "eps is %g, not 0 or above", eps);
   if (min_points < 1)
@@ -117,4 +126,48 @@ davit_status davit_dbscan(davit_type type, int dim, int64_t n, const void *point
   free(r.offsets);
   free(r.indices);
   return status;
+}
+
+/* ---- the minimum spanning tree ---- */
+
+static davit_status span_here(const dvt_neighbors *a, davit_closest_pair_result *edges) {
+  const dvt_team team = dvt_team_begin(dvt_device_threads(DAVIT_HOST));
+  dvt_neighbors_site site = {.device = DAVIT_HOST, .threads = team.threads};
+  davit_status status = dvt_malloc(dvt_neighbors_bytes(&site, a), DAVIT_PAGEABLE, &site.memory);
+  if (status == DAVIT_SUCCESS)
+    status = dvt_neighbors_span(&site, a, edges);
+  davit_free(site.memory);
+  dvt_team_end(&team);
+  return status;
+}
+
+/* Points that the host does not reach are copied. */
+static davit_status span(dvt_neighbors *a, davit_closest_pair_result *edges) {
+  const size_t bytes = (size_t)a->n * (size_t)a->dim * davit_type_bytes(a->type);
+  const int place = dvt_place_of(a->points);
+  void *copied;
+  if (dvt_place_is_host(place))
+    return span_here(a, edges);
+  DVT_TRY(dvt_malloc(bytes, DAVIT_PAGEABLE, &copied));
+  const dvt_copy copy = dvt_copy_bytes(bytes, a->points, place, copied, DAVIT_PAGEABLE);
+  davit_status status = dvt_copy_now(&copy);
+  a->points = copied;
+  if (status == DAVIT_SUCCESS)
+    status = span_here(a, edges);
+  davit_free(copied);
+  return status;
+}
+
+davit_status davit_emst(davit_type type, int dim, int64_t n, const void *points,
+                        davit_closest_pair_result *edges, const davit_cluster_options *options) {
+  int devices[DVT_MAX_DEVICES], count;
+  DVT_TRY(dvt_check_floating(type));
+  if (dim != 2 && dim != 3)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "dim is %d, neither 2 nor 3", dim);
+  DVT_TRY(check_count(n));
+  DVT_TRY(dvt_check_pointer("points", points));
+  DVT_TRY(n > 1 ? dvt_check_pointer("edges", edges) : DAVIT_SUCCESS);
+  DVT_TRY(dvt_choose_devices(DVT_DEVICES(options), devices, &count));
+  dvt_neighbors a = {.type = type, .dim = dim, .n = n, .points = points, .m = n, .k = 1};
+  return span(&a, edges);
 }

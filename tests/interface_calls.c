@@ -469,6 +469,7 @@ BOTH(radius_count, TYPE, I(2), N(8), P(a.f), N(8), P(a.g), R(0), P(a.out.rows), 
 /* No point is one of the queries, nor of the other points. */
 BOTH(radius, TYPE, I(2), N(7), P(a.f), N(7), P(a.z), R(0), P(a.rows), P(a.out.rows), P(a.x),
      O(davit_neighbors_options))
+CALL(davit_emst, TYPE, I(2), N(5), P(a.f), P(a.out.pairs), O(davit_cluster_options))
 CALL(davit_dbscan, TYPE, I(2), N(8), P(a.f), R(1), K(2), P(a.out.rows), P(&a.count), O(davit_cluster_options))
 BOTH(closest_pairs_count, TYPE, I(2), N(8), P(a.f), R(1e30), P(&a.count), O(davit_closest_pair_options))
 CALL(davit_closest_pair_plan, TYPE, I(2), N(8), P(a.f), P(&a.out), O(davit_closest_pair_options))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* DBSCAN against a walk from core point to core point, as its authors describe it, over all distances. */
+/* DBSCAN against a walk from core point to core point, as its authors describe it, and the minimum spanning tree against
+ * Prim's, over all distances. */
 #include <davit/cluster.h>
 
 #include "ref/closest_pair.h"
@@ -103,6 +104,57 @@ CASE(test_several_devices) {
   dvt_split_always(false);
 }
 
+static void expect_tree(const cloud *c, const void *points) {
+  SCOPE;
+  const size_t bytes = (size_t)(c->n - 1) * sizeof(davit_closest_pair_result);
+  davit_closest_pair_result *right = kept(bytes), *is = kept(bytes);
+  dvt_ref_emst(c->type, c->dim, c->n, c->points, right);
+  zone edges = zone_of(is, bytes, DAVIT_PAGEABLE, 8);
+  CHECK(davit_emst(c->type, c->dim, c->n, points, zone_data(&edges), NULL));
+  zone_take(&edges, is);
+  for (int64_t e = 0; e < c->n - 1; e++)
+    if (memcmp(&is[e], &right[e], sizeof *is) != 0)
+      fail_msg("%s, dim %d, n %lld: edge %lld is (%lld, %lld) at %.17g, not (%lld, %lld) at %.17g", c->name,
+               c->dim, (long long)c->n, (long long)e, (long long)is[e].i, (long long)is[e].j, is[e].distance,
+               (long long)right[e].i, (long long)right[e].j, right[e].distance);
+}
+
+CASE(test_trees) {
+  static const int64_t sizes[] = {2, 9, 65, 300};
+  for (int s = 0; s < COUNT(sizes); s++)
+    for (int g = 0; g < GENERATORS; g++) {
+      cloud c = any_cloud_of(g, g + s, sizes[s]);
+      expect_tree(&c, c.points);
+    }
+  EACH_DEVICE(device) {
+    cloud c = any_cloud_of(0, device + 1, 100);
+    zone points = zone_of(c.points, cloud_bytes(&c), place_for(device), 0);
+    expect_tree(&c, zone_data(&points));
+  }
+}
+
+/* Rounds with many threads. */
+CASE(test_large_tree) {
+  cloud c = any_cloud_of(generator_named("clusters"), 1, scaled(5000) + 1500);
+  expect_tree(&c, c.points);
+}
+
+CASE(test_bad_trees) {
+  double points[8] = {0, 1, 2, 3};
+  davit_closest_pair_result edges[3] = {{.i = 7}};
+  const davit_cluster_options reserved = {.reserved = {1}};
+  REFUSED(davit_emst(DAVIT_INT32, 2, 4, points, edges, NULL), "type");
+  REFUSED(davit_emst(DAVIT_DOUBLE, 1, 4, points, edges, NULL), "dim is 1");
+  REFUSED(davit_emst(DAVIT_DOUBLE, 2, 0, points, edges, NULL), "n is 0");
+  REFUSED(davit_emst(DAVIT_DOUBLE, 2, 4, NULL, edges, NULL), "points is NULL");
+  REFUSED(davit_emst(DAVIT_DOUBLE, 2, 4, points, NULL, NULL), "edges is NULL");
+  REFUSED(davit_emst(DAVIT_DOUBLE, 2, 4, points, edges, &reserved), "reserved");
+  points[5] = INFINITY;
+  REFUSED(davit_emst(DAVIT_DOUBLE, 2, 4, points, edges, NULL), "point 2 ");
+  assert_int_equal(edges[0].i, 7);
+  CHECK(davit_emst(DAVIT_DOUBLE, 2, 1, points, NULL, NULL));
+}
+
 CASE(test_bad_arguments) {
   const davit_type d = DAVIT_DOUBLE;
   double points[8] = {0, 1, 2, 3};
@@ -129,7 +181,10 @@ CASE(test_bad_arguments) {
 static davit_status cluster_all(void *argument) {
   const cloud *c = argument;
   int64_t labels[300], clusters;
-  return davit_dbscan(c->type, c->dim, c->n, c->points, 0.05, 3, labels, &clusters, NULL);
+  davit_closest_pair_result edges[300];
+  const davit_status status =
+      davit_dbscan(c->type, c->dim, c->n, c->points, 0.05, 3, labels, &clusters, NULL);
+  return status == DAVIT_SUCCESS ? davit_emst(c->type, c->dim, c->n, c->points, edges, NULL) : status;
 }
 
 CASE(test_failures) {

@@ -10,11 +10,13 @@
 #define dvt_closest_bytes emulated_closest_bytes
 #define dvt_neighbors_bytes emulated_neighbors_bytes
 #define dvt_neighbors_perform emulated_neighbors_perform
+#define dvt_neighbors_span emulated_neighbors_span
 #include "offload/neighbors.c"
 #undef dvt_closest_perform
 #undef dvt_closest_bytes
 #undef dvt_neighbors_bytes
 #undef dvt_neighbors_perform
+#undef dvt_neighbors_span
 /* The same on the CPU. */
 davit_status dvt_closest_perform(const dvt_closest_site *site, dvt_closest_stage stage,
                                  dvt_closest_state *state);

@@ -69,6 +69,7 @@ static const command commands[] = {
     {.words = "closest ../in/p.csv --json --check --quiet"},
     {.words = "neighbors ../in/p.csv --k 3 -o o.npy --distances p.npy --check --quiet"},
     {.words = "neighbors ../in/p.csv --queries ../in/p.csv --radius 1 --offsets o.csv --json"},
+    {.words = "cluster ../in/p.csv --emst --json --check --quiet"},
     {.words = "cluster ../in/p.csv --eps 1 --min-points 2 -o o.npy --check --quiet"},
     {.words = "points -n 200 -o o.csv --dim 3"},
     {.words = "occupancy --threads 256 --card A100 --sweep shared"},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clusters of points in two or three dimensions, by density: DBSCAN.
+/* Clusters of points in two or three dimensions: by density (DBSCAN), and the Euclidean minimum spanning tree.
  *
  * Point i has the coordinates points[dim i] … points[dim i + dim - 1]. It is a core point if at least min_points points,
  * itself among them, are no farther from it than eps. Core points that are no farther from each other than eps are in one
@@ -19,6 +19,7 @@
 #ifndef DAVIT_CLUSTER_H
 #define DAVIT_CLUSTER_H
 
+#include <davit/closest_pair.h>
 #include <davit/operator.h>
 #include <stdint.h>
 
@@ -35,6 +36,16 @@ typedef struct davit_cluster_options {
 DAVIT_API davit_status davit_dbscan(davit_type type, int dim, int64_t n, const void *points, double eps,
                                     int64_t min_points, int64_t *labels, int64_t *clusters,
                                     const davit_cluster_options *options);
+
+/* The Euclidean minimum spanning tree: the n - 1 edges i < j that connect all points with the minimum sum of distances,
+ * in the order of (distance, i, j). Of several such trees it is the one that this order chooses, so it is unique. edges
+ * is host memory and has room for n - 1; with one point it is not used.
+ *
+ * The host computes it, on all threads that davit has, wherever the points lie; the devices of the options do not
+ * compute. Memory: about 100 bytes a point. Cost: O(n log n) for most inputs. Source: Boruvka (1926); March, Ram, Gray,
+ * Fast Euclidean Minimum Spanning Tree (2010). */
+DAVIT_API davit_status davit_emst(davit_type type, int dim, int64_t n, const void *points,
+                                  davit_closest_pair_result *edges, const davit_cluster_options *options);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* davit cluster: clusters of points by density (DBSCAN). */
+/* davit cluster: clusters of points by density (DBSCAN), or their minimum spanning tree. */
 #include <davit/cluster.h>
 #include <inttypes.h>
 #include <string.h>
@@ -13,7 +13,9 @@ typedef struct grouping {
   cli_coordinates points;
   double eps, reach; /* as given; of points */
   int64_t min_points, clusters, noise;
-  cli_array labels, reference;
+  bool emst;
+  davit_closest_pair_result *edges; /* n - 1 */
+  cli_array result;                 /* labels, or a row of i, j, distance for each edge */
 } grouping;
 
 static davit_type type_of(const grouping *g) {
@@ -58,8 +60,32 @@ static int by_reference(grouping *g, int64_t *labels) {
 
 /* ---- work ---- */
 
+/* Numbers of points are below 2^32, which doubles hold. */
+static void take_edges(const grouping *g, cli_array *result) {
+  const int64_t count = g->points.n - 1;
+  double *to = result->data;
+  for (int64_t e = 0; e < count; e++) {
+    to[e] = (double)g->edges[e].i;
+    to[count + e] = (double)g->edges[e].j;
+    to[2 * count + e] = cli_coordinates_distance(&g->points, g->edges[e].distance);
+  }
+}
+
+static davit_status span(const grouping *g, cli_array *result, bool reference) {
+  const davit_cluster_options options = {CLI_DEVICES(g)};
+  davit_status status = DAVIT_SUCCESS;
+  if (reference)
+    dvt_ref_emst(type_of(g), g->points.dim, g->points.n, g->points.points.data, g->edges);
+  else
+    status = davit_emst(type_of(g), g->points.dim, g->points.n, g->points.points.data, g->edges, &options);
+  take_edges(g, result);
+  return status;
+}
+
 static davit_status work(void *state, cli_array *labels, bool reference) {
   grouping *g = state;
+  if (g->emst)
+    return span(g, labels, reference);
   const davit_cluster_options options = {CLI_DEVICES(g)};
   if (reference)
     return by_reference(g, labels->data) == CLI_OK ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
@@ -69,41 +95,79 @@ static davit_status work(void *state, cli_array *labels, bool reference) {
 
 static int load(void *state) {
   grouping *g = state;
+  if (!g->emst && !cli_job_given(&g->job, "--eps"))
+    return cli_fail(CLI_USAGE, "--eps is missing; or --emst");
   CLI_TRY(cli_coordinates_read(&g->job, g->path, &g->points));
   if (g->points.n < 1)
     return cli_shape_fail(g->path, &g->points.points, "at least 1 point");
   g->reach = cli_coordinates_reach(&g->points, g->eps);
-  return cli_array_create(CLI_I8, 1, g->points.n, 1, g->job.memory, &g->labels);
+  if (!g->emst)
+    return cli_array_create(CLI_I8, 1, g->points.n, 1, g->job.memory, &g->result);
+  CLI_ROOM(&g->job, g->edges, g->points.n);
+  return cli_array_create(CLI_F8, 2, g->points.n - 1, 3, g->job.memory, &g->result);
 }
 
 static int finish(void *state) {
   grouping *g = state;
   g->noise = 0;
-  for (int64_t i = 0; i < g->points.n; i++)
-    g->noise += ((const int64_t *)g->labels.data)[i] < 0;
+  for (int64_t i = 0; !g->emst && i < g->points.n; i++)
+    g->noise += ((const int64_t *)g->result.data)[i] < 0;
   return CLI_OK;
 }
 
 /* ---- command ---- */
 
+/* One of three columns of the edges. */
+static double column(const grouping *g, int64_t edge, int which) {
+  return ((const double *)g->result.data)[which * (g->points.n - 1) + edge];
+}
+
+static void print_edges(const grouping *g) {
+  printf("i\tj\tdistance\n");
+  for (int64_t e = 0; e < g->points.n - 1; e++)
+    printf("%.0f\t%.0f\t%.17g\n", column(g, e, 0), column(g, e, 1), column(g, e, 2));
+}
+
+static void json_edges(cli_json *json, const grouping *g) {
+  cli_json_open_array(json, "edges");
+  for (int64_t e = 0; e < g->points.n - 1; e++) {
+    cli_json_open_object(json, NULL);
+    cli_json_integer(json, "i", (int64_t)column(g, e, 0));
+    cli_json_integer(json, "j", (int64_t)column(g, e, 1));
+    cli_json_real(json, "distance", column(g, e, 2));
+    cli_json_close_object(json);
+  }
+  cli_json_close_array(json);
+}
+
 static void print(const void *state) {
   const grouping *g = state;
   if (g->job.output.path)
     return;
+  if (g->emst) {
+    print_edges(g);
+    return;
+  }
   printf("point\tlabel\n");
   for (int64_t i = 0; i < g->points.n; i++)
-    printf("%" PRId64 "\t%" PRId64 "\n", i, ((const int64_t *)g->labels.data)[i]);
+    printf("%" PRId64 "\t%" PRId64 "\n", i, ((const int64_t *)g->result.data)[i]);
 }
 
 static void json(cli_json *json, const void *state) {
   const grouping *g = state;
-  cli_json_integer(json, "clusters", g->clusters);
-  cli_json_integer(json, "noise", g->noise);
+  if (!g->emst) {
+    cli_json_integer(json, "clusters", g->clusters);
+    cli_json_integer(json, "noise", g->noise);
+  }
   if (g->job.output.path)
     return;
+  if (g->emst) {
+    json_edges(json, g);
+    return;
+  }
   cli_json_open_array(json, "labels");
   for (int64_t i = 0; i < g->points.n; i++)
-    cli_json_integer(json, NULL, ((const int64_t *)g->labels.data)[i]);
+    cli_json_integer(json, NULL, ((const int64_t *)g->result.data)[i]);
   cli_json_close_array(json);
 }
 
@@ -115,41 +179,46 @@ static void report(cli_json *json, const void *state) {
 
 const cli_command cli_command_cluster = {
     .name = "cluster",
-    .summary = "clusters of points by density (DBSCAN)",
+    .summary = "clusters of points by density (DBSCAN), or their minimum spanning tree",
     .description = "A point with at least N points within E, itself among them, is a core point. Core points "
                    "within E of each other "
                    "are in one cluster; other points belong to the first cluster that has a core point "
                    "within E, or are noise. "
                    "Clusters are numbered from 0 in the order of their first core points. Prints the label "
                    "of each point, -1 for "
-                   "noise; with -o nothing.",
+                   "noise; with -o nothing.\n\n"
+                   "With --emst it prints the edges of the Euclidean minimum spanning tree, in the order of "
+                   "(distance, i, j).",
     .examples = "davit cluster points.csv --eps 0.5 --min-points 2\n"
                 "davit cluster points.csv --eps 0.5 -o labels.npy\n"
+                "davit cluster points.csv --emst\n"
                 "davit points -n 1e4 -o - | davit cluster - --eps 0.01 --json -o labels.npy\n",
     .operands = CLI_PLACES(CLI_PLACE(grouping, path, "POINTS", CLI_COORDINATES_HELP)),
     .options = CLI_OPTIONS(
-        CLI_OPTION(REAL, grouping, eps, "--eps", "E", .minimum = 0, .maximum = 1e308, .required = true,
+        CLI_OPTION(REAL, grouping, eps, "--eps", "E", .minimum = 0, .maximum = 1e308,
+                   .otherwise = "none: needed without --emst", .excludes = "--emst",
                    .help = "how far neighbours may be from each other"),
         CLI_OPTION(WHOLE, grouping, min_points, "--min-points", "N", .minimum = 1, .maximum = 1e12,
                    .value = "5", .help = "points within E, itself among them, that make a core point"),
+        CLI_OPTION(FLAG, grouping, emst, "--emst", NULL, .help = "the minimum spanning tree"),
         CLI_OPTION(
             TEXT, grouping, points.columns.wanted, "--columns", "LIST", .words = "",
             .otherwise = "x, y and z, or all that can be coordinates",
             .help = "the 2 or 3 columns that are coordinates, such as x,y: names of a CSV file, or numbers, "
                     "counted from 0"),
-        CLI_OPTION(
-            OUTPUT, grouping, job.output, "-o", "L",
-            .help =
-                "write the labels, a vector: .npy, .mtx or .csv, as the name ends; .npy without an ending"),
+        CLI_OPTION(OUTPUT, grouping, job.output, "-o", "L",
+                   .help = "write the labels, a vector, or a row of i, j and distance for each edge: .npy, "
+                           ".mtx or .csv, as the "
+                           "name ends; .npy without an ending"),
         CLI_SPHERE_OPTION(grouping, points)),
     .common = CLI_COMMON_RAW | CLI_COMMON_TABLE | CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
     .small_bytes = 1 << 20,
     .state = sizeof(grouping),
-    .arrays = CLI_ARRAYS(CLI_FREED(grouping, points.points), CLI_FREED(grouping, labels)),
-    .result = offsetof(grouping, labels),
+    .arrays = CLI_ARRAYS(CLI_FREED(grouping, points.points), CLI_FREED(grouping, result)),
+    .result = offsetof(grouping, result),
     .read = load,
     .work = work,
-    .measure = "count of labels that differ = 0",
+    .measure = "count of labels, or of numbers of edges, that differ = 0",
     .finish = finish,
     .print = print,
     .json = json,

@@ -165,6 +165,36 @@ def test_cluster():
     refuse(("cluster", "p.csv", "--eps", -1), "--eps takes a number from 0", code=2)
 
 
+def edges_of(points):
+    """By Kruskal's: pairs in the order of (distance, i, j)."""
+    first, second = np.triu_indices(len(points), 1)
+    far = np.concatenate([distances_to(points[i + 1:], points[i]) for i in range(len(points) - 1)] or [np.zeros(0)])
+    root, edges = np.arange(len(points)), []
+    for e in np.lexsort((second, first, far)):
+        a, b = root[first[e]], root[second[e]]
+        if a != b:
+            root[root == b] = a
+            edges.append((int(first[e]), int(second[e]), float(far[e])))
+    return edges
+
+
+def test_emst():
+    random = np.random.default_rng(7)
+    for points in (random.random((200, 2)), random.random((150, 3)).astype("f4"), np.zeros((20, 2)), np.zeros((1, 3)),
+                   np.indices((8, 8)).reshape(2, -1).T.astype("f8")):
+        path, wanted = save("p.npy", points), edges_of(points)
+        for devices in ("all", "cpu"):
+            report = run_json("cluster", path, "--emst", "--devices", devices, "--check")
+            expect([(e["i"], e["j"], e["distance"]) for e in report["edges"]] == wanted, f"{devices}: edges")
+            davit("cluster", path, "--emst", "-o", "e.npy", "--devices", devices)
+            expect(np.load("e.npy").tolist() == [list(e) for e in wanted], f"{devices}: edges in a file")
+    text = davit("cluster", put("p.csv", "0,0\n9,9\n0,1\n"), "--emst").out.decode()
+    expect(text == f"i\tj\tdistance\n0\t2\t1\n1\t2\t{145 ** 0.5:.17g}\n", f"edges in text: {text!r}")
+    sphere = run_json("cluster", put("c.csv", "lat,lon\n52.52,13.405\n53.55,9.99\n-33.87,151.21\n"), "--sphere", "--emst")
+    expect(abs(sphere["edges"][0]["distance"] - haversine((52.52, 13.405), (53.55, 9.99))) < 1e-6, f"edges on the sphere: {sphere}")
+    refuse(("cluster", "p.csv", "--emst", "--eps", 1), "exclude", code=2)
+
+
 def test_refused():
     path = put("p.csv", "0,0\n3,4\n0,1\n")
     refuse(("neighbors", path, "--k", 3), "--k 3: p.csv has 3 points", code=2)

@@ -27,7 +27,7 @@ OPTIONS = {
              "--top --cigar --pairs --band", "features": "-o --rate --frame --binning",
     "detect": "-o --effect --window --hop --threshold --gap-penalty --round --permutations --block --alpha --coverage --rate "
               "--frame --binning --seed --null --fdr --any-dependence --floor --effect-floor --labels --plot --all --no-copies --stretch", "closest": "--algorithm --columns --sphere",
-    "cluster": "-o --eps --min-points --columns --sphere", "neighbors": "-o --queries --columns --k --radius --distances --offsets --sphere", "points": "-n -o --kind --sigma --dim --type --seed",
+    "cluster": "-o --emst --eps --min-points --columns --sphere", "neighbors": "-o --queries --columns --k --radius --distances --offsets --sphere", "points": "-n -o --kind --sigma --dim --type --seed",
     "occupancy": "--threads --registers --shared --thread-shared --card --sweep", "tune": "-o --size --budget --repeat --show", "bench": "--list --peers --report --compare --noise --from",
     "demo": "--size --devices --seed", "devices": "", "dot": "", "version": "-v"}
 COMPUTING = "gemm gemv axpy dot reduce scan stencil atax covariance solve factor align detect closest neighbors cluster".split()
