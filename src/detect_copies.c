@@ -4,7 +4,7 @@
  * The peaks of segments of one length of the effect have, without copies, about the distribution of maxima: with the
  * correlation c, y = -ln(1 - c^2) is exponential in its tail, so its maxima are Gumbel's, of a scale that the quartiles
  * give. Of K segments one exceeds the median by `beyond` scales more than ln K with a probability of exp(-beyond). Sound is
- * less regular than that: the less of it there is, the more of it may be alike by chance, and below `least` it often is.
+ * less regular than that: the less of it there is, the more of it may be alike by chance, and below least_correlation() it often is.
  * docs/notes/detect.md has the experiment. */
 #include <davit/detect.h>
 #include <math.h>
@@ -20,8 +20,13 @@
 enum { FEWEST = 8 }; /* segments that sound, for quartiles to mean something */
 static const double beyond = 7;
 static const double lower_scale = 0.693,
-                    upper_scale = 0.879;          /* quartiles to median of Gumbel's distribution */
-static const double least = 0.1, least_root = 20; /* a copy's correlation; times the root of its samples */
+                    upper_scale = 0.879; /* quartiles to median of Gumbel's distribution */
+/* A copy's correlation, for clips of n samples: at least 0.1, 20 n^-0.5 and 121 n^-0.7. */
+static double least_correlation(int64_t samples) {
+  const double n = (double)samples;
+  return fmax(0.1, fmax(20 * pow(n, -0.5), 121 * pow(n, -0.7)));
+}
+
 static const double alike = 0.5; /* the same where there is next to nothing to compare with */
 
 static double height_of(double correlation) {
@@ -44,13 +49,12 @@ static double copies_from(int64_t frames, const davit_detect_peaks *peaks, doubl
       sorted[count++] = height_of(most);
   }
   if (count < FEWEST)
-    return height_of(alike);
+    return height_of(fmax(alike, least_correlation(peaks->samples)));
   qsort(sorted, (size_t)count, sizeof *sorted, by_size);
   const double quartile = sorted[(count - 1) / 4], median = sorted[(count - 1) / 2],
                upper = sorted[3 * (count - 1) / 4], n = (double)count,
                scale = fmax((median - quartile) / lower_scale, (upper - median) / upper_scale);
-  return fmax(median + scale * (log(n) + beyond),
-              height_of(fmax(least, least_root / sqrt((double)peaks->samples))));
+  return fmax(median + scale * (log(n) + beyond), height_of(least_correlation(peaks->samples)));
 }
 
 /* The frame in which a window's best copy begins, or -1. */

@@ -14,7 +14,8 @@
  * length, all effects and all devices use the same ones. p_value is (1 + the number of permutations that
  * score at least as much) / (permutations + 1). An effect is reported as detected if p_value is at most
  * alpha, and its score is above 0 and at least `coverage` times the effect's score against itself, which is 100
- * for each of its frames. docs/detect.md explains both rules.
+ * for each of its frames that is not below effect_floor_db (without that floor for each, silent ones too).
+ * docs/detect.md explains both rules.
  *
  * With DAVIT_DETECT_NULL_STREAM the score is compared with scores of windows drawn from the stream instead,
  * one null distribution for each effect. Each is made of blocks of neighbouring frames, four times as long as

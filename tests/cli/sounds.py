@@ -160,5 +160,5 @@ def recall(found, truth, tolerance=0.2):
 
 def others(found, truth):
     """Detections where the effect is not."""
-    return sum(not any(hit["effect"] == name and hit["onset_s"] < offset and hit["offset_s"] > onset
+    return sum(not any(hit["effect"].partition("@")[0] == name and hit["onset_s"] < offset and hit["offset_s"] > onset
                        for name, onset, offset in truth) for hit in found)
