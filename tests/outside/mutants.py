@@ -551,6 +551,9 @@ MUTANTS = [
            "done = p->computes && p->choice.moduli;", "exact_bits"),
     Mutant("exact-written-is-forgotten", "src/level3.c", "      options->report->written |= report.written;\n", "",
            "exact_bits"),
+    # ---- atax on the CPU ----
+    Mutant("atax-last-line-counted-twice", "offload/atax.inc", "NAME(choose)(left, product, (NAME(line)){0})", "product",
+           "atax"),
     # ---- atax on clusters ----
     Mutant("atax-sums-too-early", "offload/atax.inc", "  dvt_wait_for_earlier();\n", "", "atax_stream"),
     Mutant("atax-row-past-end", "offload/atax_panel.inc", "row = 0; /*", "row = row; /*", "atax_stream"),
