@@ -14,7 +14,7 @@ set(plain_sources offload/align.c offload/align_pairs.c offload/align_sweep.c of
 list(TRANSFORM plain_sources PREPEND ${PROJECT_SOURCE_DIR}/)
 list(REMOVE_ITEM region_sources ${plain_sources})
 # Those that take the longest begin first, so that nothing waits for the last of them.
-set(long_sources offload/scan.c offload/reduce.c offload/stencil.c offload/closest_pair.c offload/neighbors.c offload/scan_shapes.c)
+set(long_sources offload/scan.c offload/reduce.c offload/stencil.c offload/closest_pair.c offload/neighbors.c)
 list(TRANSFORM long_sources PREPEND ${PROJECT_SOURCE_DIR}/)
 list(REMOVE_ITEM region_sources ${long_sources})
 list(PREPEND region_sources ${long_sources})
@@ -38,7 +38,7 @@ set_source_files_properties(src/fftw.c PROPERTIES COMPILE_DEFINITIONS "DAVIT_FFT
 # is never entered, and removes its body without a warning.
 set(DAVIT_BARE_COMPILE -fopenmp-cuda-mode)
 list(APPEND DAVIT_BARE_COMPILE ${DAVIT_KERNEL_SANITIZE})
-foreach(name align_stream align_wavefront atax closest_pair covariance detect_stream exact neighbors parts reduce scan scan_shapes stencil triangle)
+foreach(name align_stream align_wavefront atax closest_pair covariance detect_stream exact neighbors parts reduce scan stencil triangle)
   set_source_files_properties(offload/${name}.c PROPERTIES COMPILE_OPTIONS "${DAVIT_BARE_COMPILE}")
 endforeach()
 # Alignment's kernels keep a row of columns in registers. With at most 128 registers a thread, each of a

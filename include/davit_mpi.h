@@ -37,9 +37,10 @@ DAVIT_API davit_status davit_mpi_reduce(MPI_Comm comm, davit_operator op, davit_
 DAVIT_API davit_status davit_mpi_monoid_reduce(MPI_Comm comm, const davit_monoid *monoid, int64_t n,
                                                const void *x, void *result);
 
-/* y may be x. Order and rounding are those of davit_scan_parts(), and depend on how the array is divided. Cost: reads x
- * twice and writes y once; one message of one element. A segmented scan reads twice only the elements from a piece's
- * last head on. The first element of the whole array always is a head. */
+/* y may be x. Order and bits are those of davit_scan_parts() over the whole array, however it is divided. Cost: reads x
+ * twice and writes y once; one message from rank to rank, with one element and the part of a group of elements that the
+ * rank has begun, at most 512 KiB. A segmented scan reads twice little more than the elements from a piece's last head
+ * on. The first element of the whole array always is a head. */
 DAVIT_API davit_status davit_mpi_scan(MPI_Comm comm, davit_operator op, davit_type type, davit_scan_kind kind,
                                       int64_t n, const void *x, void *y);
 DAVIT_API davit_status davit_mpi_segmented_scan(MPI_Comm comm, davit_operator op, davit_type type,

@@ -9,10 +9,11 @@
  * A twice. Other devices: two products by davit's own regions.
  *
  * CPU: 'T': ABREAST columns are multiplied by x and, while they are in the L2 cache, added to y: one pass
- * over A. 'N': the same for panels of rows. They fit the L2 cache where A is narrow enough for runs of
- * SHORT_RUN bytes down its columns; panels of wider matrices have long runs and come from the L3 cache, or
- * from memory once more. Each share of the work has its own y; these are added in the order of the shares. So
- * the bits depend on site->threads, not on how many of them there are in the end. */
+ * over A. 'N': the same for panels of rows, which fit the L2 cache where A is so narrow that they have runs of
+ * SHORT_RUN bytes down its columns, and so long that each thread has some. Other matrices are shared by columns,
+ * and read once for tmp and once for y, the second time from the last column on, which a cache may still have.
+ * Each share of the work has its own sums, of y or of tmp; these are added in the order of the shares. So the bits
+ * depend on site->threads, not on how many of them there are in the end. */
 #include "offload/atax.h"
 
 #include <string.h>
@@ -45,9 +46,11 @@ enum {
   ABREAST = 4,
   LINE = 64,
   CACHE_BYTES = 1 << 20,
-  SHORT_RUN = 4 << 10, /* bytes of a column that are read at a time: shorter ones are slow, */
-  LONG_RUN = 64 << 10, /* longer ones no faster */
-  UNIT_BYTES = 512     /* of a column: no thread's share of the rows is smaller */
+  SHORT_RUN = 4 << 10,    /* bytes of a column that are read at a time: shorter ones are slow, */
+  LONG_RUN = 64 << 10,    /* longer ones no faster */
+  STREAM_BYTES = 1 << 10, /* of short columns side by side: more are several streams to the prefetcher */
+  AHEAD_BYTES = 2 << 10,  /* of what is prefetched of a column that is read alone */
+  BLOCK_BYTES = 128 << 10 /* of columns that are read in ascending order */
 };
 
 /* How a thread holds columns: `slots` pieces of each of `columns` columns. */
@@ -85,6 +88,27 @@ static inline int opaque(int value) {
 
 #define EACH "offload/atax_panel.inc"
 #include "offload/each_floating.inc"
+
+/* Shares of the work on the CPU, each with sums of its own, `pitch` elements apart. */
+typedef struct dvt_atax_shares {
+  const dvt_atax *g;
+  bool whole;     /* the shares' sums are of y; else they are of tmp, which has to be whole before y begins */
+  int64_t all;    /* columns, or rows, of which */
+  int64_t each;   /* go to each of */
+  int count;      /* shares */
+  int64_t length; /* of a share's sums */
+  void *tmp, *sums;
+  size_t pitch;
+} dvt_atax_shares;
+
+typedef struct dvt_interval {
+  int64_t begin, count;
+} dvt_interval;
+
+static dvt_interval share_of(const dvt_atax_shares *s, int k) {
+  const int64_t begin = dvt_at_most(k * s->each, s->all);
+  return (dvt_interval){begin, dvt_at_most(s->each, s->all - begin)};
+}
 
 #define EACH "offload/atax.inc"
 #include "offload/each_floating.inc"
@@ -252,20 +276,35 @@ davit_status dvt_atax_device(const dvt_site *site, const void *atax) {
 
 /* ---- CPU ---- */
 
+/* How the work is shared: by columns, or by rows in panels ('N' of narrow matrices). */
+static dvt_atax_shares shares_of(const dvt_atax *g, int threads) {
+  const int64_t element = (int64_t)davit_type_bytes(g->type);
+  const bool rows =
+                 g->trans == 'N' && g->n <= CACHE_BYTES / SHORT_RUN && g->m >= threads * SHORT_RUN / element,
+             whole = rows || g->trans == 'T';
+  const int64_t unit = rows ? LINE / element : ABREAST, all = rows ? g->m : g->n;
+  const int count = (int)dvt_at_most(dvt_divide_up(all, unit), threads);
+  return (dvt_atax_shares){.g = g,
+                           .whole = whole,
+                           .all = all,
+                           .each = dvt_divide_up(dvt_divide_up(all, unit), count) * unit,
+                           .count = count,
+                           .length = whole ? dvt_atax_outer(g) : g->m};
+}
+
 davit_status dvt_atax_host(const dvt_site *site, const void *atax) {
   const dvt_atax *g = atax;
   if (g->m == 0 || g->n == 0)
     return fill_all(site, g);
+  dvt_atax_shares s = shares_of(g, site->threads);
   const size_t element = davit_type_bytes(g->type),
                tmp_bytes = g->tmp ? 0 : dvt_aligned_up((size_t)dvt_atax_inner(g) * element),
-               y_bytes = dvt_aligned_up((size_t)dvt_atax_outer(g) * element);
-  /* Shares of the work that have a y of their own: of rows that make whole runs, or of columns. */
-  const int64_t unit = g->trans == 'N' ? UNIT_BYTES / (int64_t)element : ABREAST;
-  const int shares = (int)dvt_at_most(dvt_divide_up(dvt_atax_inner(g), unit), site->threads);
-  void *scratch;
-  DVT_TRY(site->workspace(site, tmp_bytes + (size_t)shares * y_bytes, &scratch));
-  (g->type == DAVIT_DOUBLE ? double_atax_host
-                           : float_atax_host)(g, site->threads, unit, shares, g->tmp ? g->tmp : scratch,
-                                              (char *)scratch + tmp_bytes, y_bytes / element);
+               sums_bytes = dvt_aligned_up((size_t)s.length * element);
+  char *scratch;
+  DVT_TRY(site->workspace(site, tmp_bytes + (size_t)s.count * sums_bytes, (void **)&scratch));
+  s.tmp = g->tmp ? g->tmp : scratch;
+  s.sums = scratch + tmp_bytes;
+  s.pitch = sums_bytes / element;
+  dvt_on_threads(site->threads, g->type == DAVIT_DOUBLE ? double_atax_part : float_atax_part, &s);
   return DAVIT_SUCCESS;
 }

@@ -24,9 +24,7 @@ typedef struct dvt_builtin_scan {
   const void *identity;
   void (*combine)(const void *a, const void *b, void *result);
   void (*scan)(const davit_monoid_task *task);
-  void (*prepend)(const davit_monoid_task *task);
   dvt_kernel *kernel, *segmented; /* n, x, flags, sums, prefixes, carry_in, carry_out, y, modes */
-  dvt_kernel *prepend_kernel;     /* n, left, y */
   int threads;
   int64_t tile;
 } dvt_builtin_scan;
@@ -41,15 +39,6 @@ static inline int dvt_reduce_kernel(int64_t teams, int64_t rows) {
          : wanted < 2 * USUAL ? DVT_REDUCE_USUAL
                               : DVT_REDUCE_MANY;
 }
-
-/* A kernel for prefix sums in another shape than the usual one (offload/scan_shapes.c). */
-typedef struct dvt_scan_shape {
-  int threads, rows;
-  int64_t tile;
-  dvt_kernel *kernel;
-} dvt_scan_shape;
-enum { DVT_SCAN_SHAPES = 5, DVT_SCAN_ROWS = 8 /* of the usual one, for these types */ };
-extern const dvt_scan_shape dvt_sum_scan_shapes[DVT_MONOID_TYPES][DVT_SCAN_SHAPES];
 
 extern const dvt_builtin_reduce dvt_builtin_reduces[DAVIT_OPERATOR_COUNT][DVT_MONOID_TYPES];
 extern const dvt_builtin_scan dvt_builtin_scans[DAVIT_OPERATOR_COUNT][DVT_MONOID_TYPES];

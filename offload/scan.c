@@ -16,8 +16,7 @@
 #define OBJECTS(OPERATOR, op, TYPE, type)                                                                    \
   static const DVT_C_##type dvt_##type##_##op##_identity = DVT_IDENTITY_##op(type);                          \
   static dvt_kernel dvt_##type##_##op##_kernels[] = {DVT_KERNEL(dvt_##type##_##op##_scan_region),            \
-                                                     DVT_KERNEL(dvt_##type##_##op##_segmented_region),       \
-                                                     DVT_KERNEL(dvt_##type##_##op##_prepend_region)};
+                                                     DVT_KERNEL(dvt_##type##_##op##_segmented_region)};
 DVT_EACH_MONOID(OBJECTS)
 
 #define ENTRY(OPERATOR, op, TYPE, type)                                                                      \
@@ -26,10 +25,8 @@ DVT_EACH_MONOID(OBJECTS)
                       .identity = &dvt_##type##_##op##_identity,                                             \
                       .combine = dvt_##type##_##op##_combine_task,                                           \
                       .scan = dvt_##type##_##op##_scan_task,                                                 \
-                      .prepend = dvt_##type##_##op##_prepend_task,                                           \
                       .kernel = &dvt_##type##_##op##_kernels[0],                                             \
                       .segmented = &dvt_##type##_##op##_kernels[1],                                          \
-                      .prepend_kernel = &dvt_##type##_##op##_kernels[2],                                     \
                       .threads = dvt_##type##_##op##_threads,                                                \
                       .tile = dvt_##type##_##op##_tile},
 const dvt_builtin_scan dvt_builtin_scans[DAVIT_OPERATOR_COUNT][DVT_MONOID_TYPES] = {DVT_EACH_MONOID(ENTRY)};

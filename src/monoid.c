@@ -21,7 +21,6 @@ static void make_builtin(void) {
                                          .combine = scan->combine,
                                          .reduce = reduce->task,
                                          .scan = scan->scan,
-                                         .prepend = scan->prepend,
                                          .reduce_tile = reduce->tile,
                                          .scan_tile = scan->tile,
                                          .slot_bytes = scan->slot_bytes,
@@ -42,6 +41,10 @@ davit_status davit_monoid_builtin(davit_operator op, davit_type type, const davi
   pthread_once(&once, make_builtin);
   *monoid = &builtin[op][type];
   return DAVIT_SUCCESS;
+}
+
+int64_t dvt_monoid_group(const davit_monoid *monoid) {
+  return DAVIT_MONOID_GROUP_TILES * monoid->scan_tile;
 }
 
 int64_t dvt_monoid_piece(const davit_monoid *monoid, int64_t tile, int device, dvt_tunable which) {

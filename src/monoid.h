@@ -47,8 +47,10 @@ int64_t dvt_monoid_values(const davit_monoid *monoid, int64_t n, int64_t values)
 /* Reduces values on the calling thread's host. */
 davit_status dvt_reduce_values(const davit_monoid *monoid, int64_t count, const void *values, void *result);
 
-/* carry_in (NULL: nothing is before x) is read, carry_out (NULL: not wanted) written when the command runs:
- * both in host memory that devices reach. n > 0. */
+/* x begins with a group (DAVIT_MONOID_GROUP_TILES). carry_in (NULL: nothing is before x) enters it; carry_out (NULL:
+ * not wanted) gets what enters the first group that is not whole. They are read and written when the command runs; both
+ * lie in host memory that devices reach. `groups`: y, in such memory, too, gets the sums of whole groups, and nothing
+ * else is written. n > 0. */
 typedef struct dvt_scan {
   const davit_monoid *monoid;
   davit_scan_kind kind;
@@ -58,11 +60,9 @@ typedef struct dvt_scan {
   void *y;
   const void *carry_in;
   void *carry_out;
-  int64_t threads, rows; /* of a GPU's kernel, as they are tuned */
+  bool groups;
 } dvt_scan;
+int64_t dvt_monoid_group(const davit_monoid *monoid); /* elements */
 const dvt_operation *dvt_scan_operation(const davit_monoid *monoid);
-
-/* y_i = carry_in ∘ y_i for n elements, of a dvt_scan. */
-const dvt_operation *dvt_prepend_operation(const davit_monoid *monoid);
 
 #endif

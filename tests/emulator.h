@@ -135,6 +135,8 @@ DVT_INLINE void dvt_multiply_add_16x8x8(double *upper, double *lower, const doub
   }
 }
 
+#define DVT_SPIN() emulator_pass()
+
 /* Other teams may be waited for. */
 DVT_INLINE void dvt_pause(void) {
   emulator_pass();

@@ -449,6 +449,8 @@ CALL(davit_monoid_reduce_chunks, P((void *)(uintptr_t)sum), N(8), P(a.f), P(a.h)
 CALL(davit_monoid_reduce_parts, P((void *)(uintptr_t)sum), C(2), P(a.reduce), P(a.h))
 BOTH(monoid_scan, P((void *)(uintptr_t)sum), KIND, N(8), P(a.f), P(a.flags), P(a.h), O(davit_scan_options))
 CALL(davit_monoid_scan_parts, P((void *)(uintptr_t)sum), KIND, C(2), P(a.scan))
+CALL(davit_monoid_scan_groups, P((void *)(uintptr_t)sum), N(8), P(a.f), P(a.flags), P(a.h))
+CALL(davit_monoid_scan_onward, P((void *)(uintptr_t)sum), KIND, P(a.x), C(2), P(a.scan))
 
 BOTH(stencil, TYPE, N(4), N(4), P(a.f), N(4), P(a.x), P(a.h), N(4), O(davit_stencil_options))
 BOTH(atax, TYPE, L('N'), N(4), N(4), P(a.f), N(4), P(a.g), P(a.h), P(a.h + 8), O(davit_atax_options))

@@ -39,6 +39,35 @@ CASE(test_wrong_operator_differs) {
   }
 }
 
+/* How the CPU shares the work: columns, short ones too, or rows; last lines of a column that are not whole. */
+CASE(test_shapes_of_the_cpu) {
+  static const int64_t shapes[][2] = {{100, 3000}, {17, 2000},  {3, 5000},
+                                      {130, 700},  {1500, 300}, {9000, 21}};
+  for (int s = 0; s < COUNT(shapes); s++)
+    for (int turn = 0; turn < 4; turn++) {
+      const int64_t m = shapes[s][0], n = shapes[s][1], inner = turn % 2 ? n : m, outer = turn % 2 ? m : n;
+      const davit_type type = turn / 2 ? DAVIT_FLOAT : DAVIT_DOUBLE;
+      const size_t element = davit_type_bytes(type);
+      void *a = rough_data(DAVIT_SUM, type, m * n, 3), *x = rough_data(DAVIT_SUM, type, outer, 4);
+      void *y = kept((size_t)outer * element), *tmp = kept((size_t)inner * element);
+      CHECK(davit_atax(type, "NT"[turn % 2], m, n, a, m, x, tmp, y,
+                       ON(davit_atax_options, &(int){DAVIT_HOST}, 1)));
+      for (int second = 0; second < 2; second++)
+        for (int64_t i = 0; i < (second ? outer : inner); i++) {
+          const bool column = second != turn % 2; /* sums run down a column of A */
+          double sum = 0, size = 0;
+          for (int64_t k = 0; k < (column ? m : n); k++) {
+            const double factor = (double)element_at(type, second ? tmp : x, k),
+                         term = factor * (double)element_at(type, a, column ? k + i * m : i + k * m);
+            sum += term;
+            size += fabs(term);
+          }
+          assert_true(fabs((double)element_at(type, second ? y : tmp, i) - sum) <=
+                      (double)(column ? m : n) * element_epsilon(type) * size);
+        }
+    }
+}
+
 CASE(test_bad_arguments) {
   double a[16] = {0}, x[4] = {0}, tmp[4], y[4];
   const davit_type d = DAVIT_DOUBLE;

@@ -392,8 +392,8 @@ CASE(test_bad_arguments) {
   assert_null(m);
   davit_monoid old = bicyclic;
   old.version = DAVIT_MONOID_VERSION - 1;
-  REFUSED(davit_monoid_reduce(&old, 4, x, &result, NULL), "monoid has version 0");
-  REFUSED(davit_monoid_scan(&old, DAVIT_SCAN_INCLUSIVE, 4, x, NULL, y, NULL), "monoid has version 0");
+  REFUSED(davit_monoid_reduce(&old, 4, x, &result, NULL), "monoid has version 1");
+  REFUSED(davit_monoid_scan(&old, DAVIT_SCAN_INCLUSIVE, 4, x, NULL, y, NULL), "monoid has version 1");
   REFUSED(davit_monoid_scan(&bicyclic, (davit_scan_kind)5, 4, x, NULL, y, NULL), "kind is 5");
   REFUSED(davit_monoid_scan(&bicyclic, DAVIT_SCAN_INCLUSIVE, 3, x, NULL, x + 1, NULL), "y overlaps x");
   assert_true(y[0].m == 7 && result.m == 7);

@@ -106,6 +106,66 @@ CASE(test_error_bound) {
   }
 }
 
+/* ---- equal bits ---- */
+
+/* Where results round, all paths have the bits of one thread of the CPU: other numbers of threads, devices, parts cut
+ * anywhere, pieces of any length. */
+static void expect_one_order(job j, uint64_t *seed) {
+  SCOPE;
+  const davit_scan_options *here = ON(davit_scan_options, &(int){DAVIT_HOST}, 1);
+  char *should = kept(job_bytes(&j)), *y = kept(job_bytes(&j));
+  j.x = rough_data(j.op, j.type, j.n, next_random(seed));
+  for (int threads = 1; threads <= 8; threads += threads > 2 ? 2 : 1) {
+    CHECK(davit_set_threads(threads));
+    CHECK(j.flags ? davit_segmented_scan(j.op, j.type, j.kind, j.n, j.x, j.flags, y, here)
+                  : davit_scan(j.op, j.type, j.kind, j.n, j.x, y, here));
+    if (threads == 1)
+      memcpy(should, y, job_bytes(&j));
+    same_bits(&j, y, should, "threads", threads);
+  }
+  CHECK(davit_set_threads(0));
+  walk_all_paths(&j, 1, same_bits, should, seed);
+  walk_streamed(&j, same_bits, should, seed);
+}
+
+CASE(test_one_order) {
+  static const int64_t sizes[] = {700, 9000, 140001, 700001};
+  static const flag_pattern patterns[] = {FLAGS_NONE, FLAGS_LONG, FLAGS_SHORT};
+  uint64_t seed = 9;
+  EACH_DEVICE(device) /* pieces of two groups */
+    CHECK(davit_tuning_set(device, "scan", "piece_bytes", 1 << 20, 0));
+  for (int turn = 0; turn < 24; turn++) {
+    if (left_out())
+      continue;
+    job j = scan_of(turn % 8 == 3 ? DAVIT_PROD : DAVIT_SUM, (davit_type)(turn % 2),
+                    (davit_scan_kind)(turn / 2 % 2), sizes[turn % 4]);
+    j.in_place = turn % 5 == 1;
+    j.shift = turn % 7 == 2;
+    j.flags = turn % 3 ? make_flags(patterns[turn / 3 % 3], j.n, next_random(&seed)) : NULL;
+    expect_one_order(j, &seed);
+  }
+  CHECK(davit_tuning_clear());
+}
+
+/* Parts that end where a group does, with and without a head in their last group. */
+CASE(test_parts_of_whole_groups) {
+  enum { GROUP = 1 << 17, N = 5 * GROUP };
+  const float *x = rough_data(DAVIT_SUM, DAVIT_FLOAT, N, 12);
+  float *should = kept(N * sizeof *should), *y = kept(N * sizeof *y);
+  davit_scan_part parts[4];
+  for (int turn = 0; turn < 4; turn++) {
+    uint8_t *flags = kept_zeros(N);
+    flags[GROUP + 100] = turn > 0;
+    flags[3 * GROUP - 100] = turn > 1;
+    flags[3 * GROUP + 7] = turn > 2;
+    CHECK(davit_segmented_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, N, x, flags, should, NULL));
+    for (int p = 0, at = 0; p < COUNT(parts); at += p == 2 ? 2 * GROUP : GROUP, p++)
+      parts[p] = (davit_scan_part){p == 2 ? 2 * GROUP : GROUP, x + at, flags + at, y + at};
+    CHECK(davit_segmented_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, COUNT(parts), parts));
+    assert_memory_equal(y, should, N * sizeof *y);
+  }
+}
+
 /* ---- again and again ---- */
 
 /* On a GPU every tile waits for what others publish; whatever their order, the bits are the same. */

@@ -60,7 +60,6 @@ static const davit_monoid DAVIT_MONOID = {
     .combine = DVT_OWN(combine_task),
     .reduce = DVT_OWN(reduce_task),
     .scan = DVT_OWN(scan_task),
-    .prepend = DVT_OWN(prepend_task),
     .works = DVT_OWN(works),
     .reduce_tile = DVT_OWN(reduce_tile),
     .scan_tile = DVT_OWN(tile),

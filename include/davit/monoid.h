@@ -41,7 +41,10 @@ extern "C" {
 
 /* Filled in by <davit/define_monoid.h>; programs use its address only. */
 typedef struct davit_monoid_task davit_monoid_task;
-enum { DAVIT_MONOID_VERSION = 1 };
+enum { DAVIT_MONOID_VERSION = 2 };
+
+/* Tiles (scan_tile elements) of a group: a scan knows what enters an element where its group begins. */
+enum { DAVIT_MONOID_GROUP_TILES = 32 };
 
 typedef struct davit_monoid {
   int64_t version; /* DAVIT_MONOID_VERSION of the headers that it was compiled with; the calls check it */
@@ -51,7 +54,6 @@ typedef struct davit_monoid {
   void (*combine)(const void *a, const void *b, void *result); /* result = a ∘ b, on the host */
   void (*reduce)(const davit_monoid_task *task);
   void (*scan)(const davit_monoid_task *task);
-  void (*prepend)(const davit_monoid_task *task);
   bool (*works)(int device);      /* whether the tasks run as regions on the device */
   int64_t reduce_tile, scan_tile; /* elements */
   size_t slot_bytes;
@@ -86,6 +88,15 @@ DAVIT_API davit_status davit_monoid_scan_parts(const davit_monoid *monoid, davit
 DAVIT_API davit_status davit_monoid_reduce_chunks(const davit_monoid *monoid, int64_t n, const void *x,
                                                   void *values);
 
+/* The two steps of a scan for programs whose array lies in several processes. davit_monoid_scan_groups(): sums[g] is
+ * the sum of the g-th whole group of x, from its last head on, done where x lies. davit_monoid_scan_onward(): as
+ * davit_monoid_scan_parts(), of an array that begins with a group of a longer one; `carry`, host memory, enters it: the
+ * sum of all groups before, combined from left to right from the last head on. NULL: there are none. */
+DAVIT_API davit_status davit_monoid_scan_groups(const davit_monoid *monoid, int64_t n, const void *x,
+                                                const uint8_t *flags, void *sums);
+DAVIT_API davit_status davit_monoid_scan_onward(const davit_monoid *monoid, davit_scan_kind kind,
+                                                const void *carry, int count, const davit_scan_part *parts);
+
 /* One piece of work, on the host or as a target region; between the library and <davit/define_monoid.h>. */
 struct davit_monoid_task {
   int device;
@@ -95,7 +106,7 @@ struct davit_monoid_task {
   const void *x;
   const uint8_t *flags; /* NULL: not segmented */
   void *y;
-  /* reduce: see offload/kernel/levels.inc; prepend: result is the left operand */
+  /* reduce: see offload/kernel/levels.inc */
   void *levels, *result;
   uint32_t *counters;
   int64_t stop;

@@ -6,9 +6,9 @@
  * i as the first of a segment. Element 0 always is one. In inclusive form y has the bits of x at a head (a
  * NaN's may differ), in exclusive form it has the identity, +0 for sums.
  *
- * Operands keep their order, so operators need not be commutative. On one device the order of combination
- * depends on n and the flags alone, on the CPU with any number of threads: the same call gives the same bits from
- * run to run. On another device, or spread over several, floating-point results may differ in rounding.
+ * Operands keep their order, so operators need not be commutative. The order of combination depends on the place of
+ * an element and the flags alone: the bits are the same with any number of threads, on any device, in parts, and over
+ * several devices. (Operators of your own that round may round otherwise on another kind of device.)
  *
  * Cost: one pass, reads x (and flags) once and writes y once. Source: D. Merrill and M. Garland,
  * Single-pass Parallel Prefix Scan with Decoupled Look-back (2016), changed as docs/scan.md says; segments

@@ -38,16 +38,6 @@ static bool is_exact(const prefix *p, cli_type type) {
   return !cli_is_floating(type) || p->op == DAVIT_MIN || p->op == DAVIT_MAX;
 }
 
-/* The rounding of floating sums and products depends on how the vector is divided. */
-static int cuts(const void *state, bool *cut) {
-  const prefix *p = state;
-  cli_array x;
-  bool known = false;
-  const int code = cli_array_peek(p->x_path, &p->job.common.reading, &x, &known);
-  *cut = known && is_exact(p, x.type);
-  return code;
-}
-
 /* The largest error of an element, relative to its bound. A term of a sum of k goes through k additions at
  * most, in whatever order they are done. */
 static double worst_error(const prefix *p) {
@@ -124,7 +114,6 @@ const cli_command cli_command_scan = {
     .ranks_on_host = true,
     .work = work,
     .divides = cli_divides_on_devices,
-    .cuts = cuts,
     .measure = "count of y_i != y_ref_i = 0",
     .check = check,
     .report = report,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* MPI gives an operation nothing but a type, so the type carries the monoid, as an attribute. */
-#include "src/mpi/operator.h"
+#include <davit_mpi.h>
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -43,29 +43,6 @@ static void combine_elements(void *a, void *b, int *count, MPI_Datatype *type) {
     combine_into(monoid, (char *)a + i * monoid->bytes, (char *)b + i * monoid->bytes);
 }
 
-static void combine_carries(void *a, void *b, int *count, MPI_Datatype *type) {
-  const davit_monoid *monoid = monoid_of(*type);
-  for (int i = 0; monoid && i < *count; i++) {
-    const size_t at = (size_t)i * dvt_carry_bytes(monoid);
-    char *left = (char *)a + at, *right = (char *)b + at;
-    dvt_carry_state first, second;
-    memcpy(&first, left, sizeof first);
-    memcpy(&second, right, sizeof second);
-    if (first == DVT_CARRY_NOTHING || second == DVT_CARRY_CUT)
-      continue;
-    if (second == DVT_CARRY_NOTHING)
-      memcpy(right, left, dvt_carry_bytes(monoid));
-    else {
-      combine_into(monoid, left + DVT_CARRY_HEADER, right + DVT_CARRY_HEADER);
-      memcpy(right, &first, sizeof first);
-    }
-  }
-}
-
-size_t dvt_carry_bytes(const davit_monoid *monoid) {
-  return DVT_CARRY_HEADER + (monoid->bytes + 15) / 16 * 16;
-}
-
 static bool is_builtin(const davit_monoid *monoid) {
   for (davit_operator op = 0; op < DAVIT_OPERATOR_COUNT; op++)
     for (davit_type type = 0; type < DAVIT_COMPLEX_FLOAT; type++) {
@@ -88,10 +65,6 @@ static davit_status make(const davit_monoid *monoid, size_t bytes, MPI_User_func
   if (status != DAVIT_SUCCESS)
     MPI_Type_free(type);
   return status;
-}
-
-davit_status dvt_carry_operator(const davit_monoid *monoid, MPI_Datatype *type, MPI_Op *op) {
-  return make(monoid, dvt_carry_bytes(monoid), combine_carries, false, type, op);
 }
 
 davit_status davit_mpi_operator(const davit_monoid *monoid, MPI_Datatype *type, MPI_Op *op) {

@@ -36,8 +36,6 @@
   X(REDUCE_TEAMS, "reduce", "teams", 1, 32)                                                                  \
   X(REDUCE_ROWS, "reduce", "rows", 2, 8)                                                                     \
   X(SCAN_PIECE_BYTES, "scan", "piece_bytes", 1 << 20, 1 << 30)                                               \
-  X(SCAN_TEAM_THREADS, "scan", "team_threads", 64, 256)                                                      \
-  X(SCAN_ROWS, "scan", "rows", 4, 16)                                                                        \
   X(STENCIL_CHUNK_BYTES, "stencil", "chunk_bytes", 1 << 16, 1 << 30)                                         \
   X(STENCIL_THREADS, "stencil", "threads", 1, 1024)                                                          \
   X(STENCIL_TEAM_THREADS, "stencil", "team_threads", 32, 512)                                                \

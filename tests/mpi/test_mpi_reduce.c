@@ -166,6 +166,39 @@ static void test_scan(void) {
   free(flags);
 }
 
+/* Sums that round have the bits of the same call on the whole array, whose groups have 65536 doubles. */
+static void test_bits_of_a_scan(void) {
+  enum { LENGTH = 300007 };
+  const davit_monoid *sum;
+  double *x = malloc(LENGTH * sizeof *x), *want = malloc(LENGTH * sizeof *want),
+         *y = malloc(LENGTH * sizeof *y);
+  uint8_t *flags = malloc(LENGTH);
+  CHECK(davit_monoid_builtin(DAVIT_SUM, DAVIT_DOUBLE, &sum));
+  for (int i = 0; i < LENGTH; i++)
+    x[i] = (double)(random_number() % 1000003) / 7 - 5000;
+  for (int how = 0; how < 4; how++)
+    for (int turn = 0; turn < 6; turn++) {
+      const davit_scan_kind kind = (davit_scan_kind)(turn % 2);
+      const uint32_t rarity = turn < 2 ? 0 : turn < 4 ? 100000 : 50;
+      int64_t begin, end;
+      for (int i = 0; i < LENGTH; i++)
+        flags[i] = rarity > 0 && random_number() % rarity == 0;
+      divide(turn == 5 ? 1000 : LENGTH, how, &begin, &end);
+      const int64_t n = turn == 5 ? 1000 : LENGTH, mine = end - begin;
+      CHECK(rarity ? davit_segmented_scan(DAVIT_SUM, DAVIT_DOUBLE, kind, n, x, flags, want, NULL)
+                   : davit_scan(DAVIT_SUM, DAVIT_DOUBLE, kind, n, x, want, NULL));
+      /* A rank without heads may say so by NULL. */
+      const uint8_t *own = rarity && memchr(flags + begin, 1, (size_t)mine) ? flags + begin : NULL;
+      CHECK(davit_mpi_monoid_scan(MPI_COMM_WORLD, sum, kind, mine, x + begin, own, y));
+      EXPECT(memcmp(want + begin, y, (size_t)mine * sizeof *y) == 0, "bits of a scan, division %d, turn %d",
+             how, turn);
+    }
+  free(x);
+  free(want);
+  free(y);
+  free(flags);
+}
+
 static void test_builtin_scan(void) {
   int64_t x[100], y[100];
   uint8_t flags[100] = {0};
@@ -215,6 +248,7 @@ int main(int argc, char **argv) {
   test_reduce();
   test_order();
   test_scan();
+  test_bits_of_a_scan();
   test_builtin_scan();
   test_errors();
   return mpi_test_end();

@@ -90,10 +90,8 @@ static void choose_grid(cli_size *rows, cli_size *cols) {
 
 static int cut_sizes(cli_job *job) {
   const char *cut = job->command->cut;
-  bool cuts = cut && cli_ranks_several();
+  const bool cuts = cut && cli_ranks_several();
   forget_sizes(job);
-  if (cuts && job->command->cuts)
-    CLI_TRY(job->command->cuts(job, &cuts));
   cli_ranks_note(cuts);
   if (!cuts)
     return CLI_OK;

@@ -268,9 +268,7 @@ struct cli_command {
    * results or the reference's (cli_job_compare()); NULL for a command that has no such array. */
   davit_status (*work)(void *state, cli_array *result, bool reference);
   int (*divides)(const void *state, bool *divided); /* whether ranks share the work; NULL: never */
-  int (*cuts)(const void *state,
-              bool *cut);     /* whether ranks cut sizes, or all do the whole; NULL: they cut */
-  int (*gather)(void *state); /* in place of what `cut` says */
+  int (*gather)(void *state);                       /* in place of what `cut` says */
   /* For --check: the formula, the error and its bound, after the reference has run. NULL: the number of elements that
    * differ, and 0. `check` stands in place of all three. */
   const char *measure;
