@@ -388,7 +388,8 @@ static davit_status span(const dvt_neighbors_site *site, const dvt_neighbors *a,
     r.kind->leave_trees(&w);
     found = join_trees(f, a->n, edges, found);
   }
-  dvt_ref_pairs_sort(edges, found, found, site->threads);
+  if (found > 0)
+    dvt_ref_pairs_sort(edges, found, found, site->threads);
   return DAVIT_SUCCESS;
 }
 

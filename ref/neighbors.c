@@ -77,5 +77,6 @@ void dvt_ref_emst(davit_type type, int dim, int64_t n, const void *points, davit
     edges[e].i = edge.i < edge.j ? edge.i : edge.j;
     edges[e].j = edge.i < edge.j ? edge.j : edge.i;
   }
-  dvt_ref_pairs_sort(edges, n - 1, n - 1, 1);
+  if (n > 1)
+    dvt_ref_pairs_sort(edges, n - 1, n - 1, 1);
 }
