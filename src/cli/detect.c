@@ -240,6 +240,7 @@ static int search_stream(detect_search *s) {
   CLI_TRY(detect_copies_restart(s));
   CLI_TRY(search_block(s));
   while (!is_last(s)) {
+    detect_copies_forget(s, s->moved);
     detect_forget(s, s->moved);
     CLI_TRY(search_block(s));
   }

@@ -46,7 +46,6 @@ int64_t detect_longest_window(const detect_search *s) {
 }
 
 void detect_forget(detect_search *s, int64_t frames) {
-  detect_copies_forget(s, frames);
   s->held -= frames;
   s->first += frames;
   memmove(s->frames, s->frames + frames * s->stream.width,
