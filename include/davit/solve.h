@@ -309,8 +309,8 @@ DAVIT_API davit_status davit_queue_cungqr(davit_queue *queue, int64_t m, int64_t
  * x‖ if m >= n, and otherwise the shortest x with A x = b; 'T' of real, 'C' of complex types do the same for A's
  * (conjugate) transpose. B has max(m, n) rows: the right-hand side in the first ones, which becomes X; if there are
  * more equations than unknowns, the norm of the rows after X in each column is that of the residual. A becomes its QR
- * (m >= n) or LQ factorisation, without its tau. If R(k, k) is exactly 0, the call returns DAVIT_SINGULAR with k in
- * report->failed, and B is undefined. B must not overlap A.
+ * (m >= n) or LQ factorisation, without its tau. With m or n 0 all of B becomes 0, as in LAPACK. If R(k, k) is exactly
+ * 0, the call returns DAVIT_SINGULAR with k in report->failed, and B is undefined. B must not overlap A.
  *
  * The queue form writes k, or 0, to *info as potrf's does, and holds its queue until X is there. */
 DAVIT_API davit_status davit_dgels(char trans, int64_t m, int64_t n, int64_t nrhs, double *a, int64_t lda,
