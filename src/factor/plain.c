@@ -152,7 +152,7 @@ static davit_status run_here(dvt_plain *p, const dvt_operation *operation, void 
 static davit_status run_at_home(dvt_plain *p, const dvt_at_home *form) {
   void *of, **const at = (void **)(void *)((char *)form->arguments + form->vector);
   dvt_lent lent;
-  if (form->bytes == 0)
+  if (form->vector == 0)
     return run_here(p, form->operation, form->arguments);
   memcpy(&of, at, sizeof of);
   DVT_TRY(dvt_lend(of, form->bytes, p->home, !form->writes, &lent));

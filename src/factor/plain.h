@@ -46,8 +46,8 @@ bool dvt_plain_goes_home(dvt_plain *p, davit_status status);
 typedef struct dvt_at_home {
   const dvt_operation *operation;
   void *arguments;
-  size_t vector; /* the pointer's offset */
-  size_t bytes;  /* 0: there is no vector */
+  size_t vector; /* the pointer's offset; 0: there is no vector */
+  size_t bytes;  /* of the vector; 0: nobody reads it, wherever it lies */
   bool writes;   /* the vector, else it is read */
 } dvt_at_home;
 

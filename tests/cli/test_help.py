@@ -117,7 +117,7 @@ def test_values():
             if row.split()[1][0] != "[":
                 refuse((name, option), f"{option} needs a value", code=2)
             for value in bad_values(option, row)[:: min(EACH, 5)]:
-                if value != "99999999999999999999999" or option not in ("--budget", "--radius"):
+                if value != "99999999999999999999999" or option not in ("--budget", "--radius", "--eps"):
                     refuse((name, f"{option}={value}"), f"{option} takes ", f"not '{value}'", code=2)
 
 

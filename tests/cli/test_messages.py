@@ -397,6 +397,7 @@ $ davit detect stream.wav --effect missing.wav
 davit detect: missing.wav: expected a readable file: No such file or directory
 ended with 3
 $ davit detect stream.wav --effect x.npy
+davit detect: searching at 8000 samples a second, as 'stream.wav' has no more (--rate is for other rates)
 davit detect: x.npy: expected frames of 62 features, as the stream's, found 4
 ended with 3
 $ davit detect - --effect effect.wav
@@ -495,10 +496,14 @@ H100, capability 9.0: 2048 threads, 64 warps, 32 blocks, 65536 registers, 233472
 5000 threads, 0 registers, 0 bytes: 0 blocks, 0 warps, 0 threads, occupancy 0.00 %
 limited by warps, block size: a block of 5000 threads is larger than the largest, 1024
 ended with 0
-$ davit detect stream.wav --effect effect.wav --permutations 9 --devices cpu 2>&1 >/dev/null
+$ davit detect stream.wav --effect effect.wav --permutations 9 --rate 22050 --devices cpu 2>&1 >/dev/null
 davit detect: effect: --alpha is below 1 / (--permutations + 1): nothing can be detected
 ended with 0
-$ davit detect effect.wav --effect stream.wav --devices cpu 2>&1 >/dev/null
+$ davit detect effect.wav --effect stream.wav --devices cpu
+davit detect: searching at 8000 samples a second, as 'effect.wav' has no more (--rate is for other rates)
+davit detect: effect.wav: expected at least one frame of 1024 samples at 8000 a second, found less
+ended with 3
+$ davit detect effect.wav --effect stream.wav --rate 22050 --devices cpu 2>&1 >/dev/null
 davit detect: stream: the stream is shorter than 8 times the effect, too short to compare with; --null window is for that
 ended with 0
 """

@@ -49,7 +49,7 @@ def test_row_names():
 def test_names_say_what_is_taken():
     for header, taken in (("lat,lon,pop", "'lat' and 'lon'"), ("Longitude,Latitude,h", "'Longitude' and 'Latitude'")):
         result = davit("closest", put("l.csv", header + "\n1,2,300\n3,4,100\n"))
-        expect(f"columns {taken}; --columns takes others; distances are those in the plane, not on the sphere" in result.err, result.err)
+        expect(f"columns {taken}; --columns takes others; distances are those in the plane, --sphere takes those on the sphere" in result.err, result.err)
         expect(pair("l.csv") == (0, 1, 8**0.5), f"{header} are two coordinates")
     result = davit("closest", put("l.csv", "a,b,pop\n1,2,300\n3,4,100\n"))
     expect("columns 'a', 'b' and 'pop'; --columns takes others" in result.err, f"three columns are said: {result.err}")
