@@ -588,10 +588,10 @@ CASE(test_files_that_cannot_be_opened) {
   expect_trouble("scan ../in/i.npy -o /nowhere/o", &(trouble){.code = 1, .says = "/nowhere/o"});
 }
 
-/* Files of the same shape, of which one is read whole, and what shows only when a stream has been read. */
+/* A file of the same shape and of another type, which is read whole, and what shows only when a stream has been read. */
 CASE(test_files_that_differ) {
   FILE *file = fopen(path_of("in/same.mtx"), "wb");
-  assert_true(file && fputs("%%MatrixMarket matrix array integer general\n600 1\n", file) >= 0);
+  assert_true(file && fputs("%%MatrixMarket matrix array real general\n600 1\n", file) >= 0);
   for (int i = 0; i < 600; i++)
     assert_true(fprintf(file, "%d\n", i) > 0);
   assert_int_equal(fclose(file), 0);
