@@ -35,10 +35,10 @@ static int64_t row_begin(const search *s, int64_t query) {
 
 static void by_reference(const search *s, int64_t *indices, double *distances) {
   for (int64_t q = 0; q < s->m; q++) {
-    const int64_t begin = row_begin(s, q);
-    dvt_ref_neighbors(type_of(s), s->points.dim, s->points.n, s->points.points.data, queries_of(s), q,
-                      s->k > 0 ? INFINITY : s->radius, row_begin(s, q + 1) - begin, indices + begin,
-                      distances + begin);
+    const int64_t begin = row_begin(s, q), count = row_begin(s, q + 1) - begin;
+    if (count > 0) /* else the results may have no memory */
+      dvt_ref_neighbors(type_of(s), s->points.dim, s->points.n, s->points.points.data, queries_of(s), q,
+                        s->k > 0 ? INFINITY : s->radius, count, indices + begin, distances + begin);
   }
 }
 
