@@ -159,13 +159,12 @@ static davit_status check(least_squares *s) {
              : DAVIT_SUCCESS;
 }
 
-/* Rows of B from `first` on become 0. B may be NULL if it has no columns. */
+/* Rows of B from `first` on become 0. */
 static dvt_unit rows_of_zeros(const least_squares *s, int64_t first, int64_t rows) {
-  void *b = s->b ? (char *)s->b + (size_t)first * davit_type_bytes(s->type) : NULL;
   return (dvt_unit){.type = s->type,
                     .m = rows,
                     .n = s->nrhs,
-                    .a = b,
+                    .a = (char *)s->b + (size_t)first * davit_type_bytes(s->type),
                     .ld = s->ldb,
                     .diagonal = -s->nrhs - 1,
                     .below = true};
@@ -275,14 +274,16 @@ static davit_status gels(dvt_plain *p, least_squares *s) {
   const int64_t least = least_of(s->m, s->n), most = wide ? s->n : s->m;
   DVT_TRY(check(s));
   DVT_TRY(dvt_plain_begin(p));
-  if (least > 0 && s->nrhs > 0)
+  if (most == 0 || s->nrhs == 0)
+    return DAVIT_SUCCESS;
+  if (least > 0)
     DVT_TRY(dvt_plain_mapped(p, "a", &s->a));
-  if (most > 0 && s->nrhs > 0)
-    DVT_TRY(dvt_plain_mapped(p, "b", &s->b));
+  DVT_TRY(dvt_plain_mapped(p, "b", &s->b));
   const means plain = {.plain = p};
-  const dvt_unit clear = rows_of_zeros(s, 0, most);
-  if (least == 0 || s->nrhs == 0)
-    return most == 0 || s->nrhs == 0 ? DAVIT_SUCCESS : step(&plain, &dvt_unit_operation, &clear);
+  if (least == 0) {
+    const dvt_unit clear = rows_of_zeros(s, 0, most);
+    return step(&plain, &dvt_unit_operation, &clear);
+  }
   set_call(p, DVT_FACTOR, s->type, 'L', is_adjoint(s) ? dvt_adjoint_of(s->type) : 'N')->b =
       (dvt_dense){s->b, most, s->nrhs, s->ldb, 0};
   const int place = dvt_place_of(s->a);
