@@ -29,8 +29,7 @@ static size_t point_bytes(const dvt_closest_problem *p) {
 
 davit_status dvt_closest_check(const dvt_closest_problem *p) {
   DVT_TRY(dvt_check_floating(p->type));
-  if (p->dim != 2 && p->dim != 3)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "dim is %d, neither 2 nor 3", p->dim);
+  DVT_TRY(dvt_check_dim(p->dim));
   DVT_TRY(dvt_check_length("n", p->n));
   if (p->n < 2)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "n is %lld, less than 2", (long long)p->n);

@@ -162,8 +162,7 @@ davit_status davit_emst(davit_type type, int dim, int64_t n, const void *points,
                         davit_closest_pair_result *edges, const davit_cluster_options *options) {
   int devices[DVT_MAX_DEVICES], count;
   DVT_TRY(dvt_check_floating(type));
-  if (dim != 2 && dim != 3)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "dim is %d, neither 2 nor 3", dim);
+  DVT_TRY(dvt_check_dim(dim));
   DVT_TRY(check_count(n));
   DVT_TRY(dvt_check_pointer("points", points));
   DVT_TRY(n > 1 ? dvt_check_pointer("edges", edges) : DAVIT_SUCCESS);

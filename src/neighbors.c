@@ -32,8 +32,7 @@ static davit_status check_count(const char *name, int64_t given) {
 
 static davit_status check_points(const dvt_neighbors *a) {
   DVT_TRY(dvt_check_floating(a->type));
-  if (a->dim != 2 && a->dim != 3)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "dim is %d, neither 2 nor 3", a->dim);
+  DVT_TRY(dvt_check_dim(a->dim));
   DVT_TRY(check_count("n", a->n));
   if (a->n < 1)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "n is 0, less than 1");
@@ -296,10 +295,8 @@ static davit_status call(dvt_neighbors *a, const davit_neighbors_options *option
 static davit_status enqueue(davit_queue *queue, dvt_neighbors *a, const davit_neighbors_options *options) {
   const dvt_where where = DVT_WHERE(options);
   dvt_lane *lane;
-  if (!dvt_queue_lane(queue))
-    return DAVIT_INVALID_ARGUMENT;
-  DVT_TRY(check(a));
   DVT_TRY(dvt_choose_lane(queue, where, &lane));
+  DVT_TRY(check(a));
   if (where.mapped)
     DVT_TRY(use_mapped(a, lane->device));
   return a->m == 0 && a->task != DVT_NEIGHBORS_COUNT

@@ -62,6 +62,11 @@ davit_status dvt_check_floating(davit_type type) {
   return DAVIT_SUCCESS;
 }
 
+davit_status dvt_check_dim(int dim) {
+  return dim == 2 || dim == 3 ? DAVIT_SUCCESS
+                              : davit_fail(DAVIT_INVALID_ARGUMENT, "dim is %d, neither 2 nor 3", dim);
+}
+
 davit_status dvt_check_extent(const char *argument, int64_t given, int64_t times) {
   int64_t extent;
   if (given <= -DVT_MEMORY_MAXIMUM || given >= DVT_MEMORY_MAXIMUM ||

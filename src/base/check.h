@@ -34,6 +34,9 @@ davit_status dvt_check_trans(const char *argument, davit_type type, char given, 
 /* DAVIT_DOUBLE or DAVIT_FLOAT. */
 davit_status dvt_check_floating(davit_type type);
 
+/* Points of the plane or of space: 2 or 3. */
+davit_status dvt_check_dim(int dim);
+
 /* A monoid of this version; a kind of scan. */
 davit_status dvt_check_monoid(const davit_monoid *monoid);
 davit_status dvt_check_kind(davit_scan_kind kind);
