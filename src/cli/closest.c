@@ -15,9 +15,7 @@ typedef struct search {
   cli_job job;
   const char *path;
   davit_closest_pair_algorithm algorithm, taken; /* as asked for; what ran */
-  int dim;
-  int64_t n;
-  int64_t k; /* 0: not given */
+  int64_t k;                                     /* 0: not given */
   double radius;
   bool several;                     /* pairs are wanted, instead of the closest alone */
   int64_t wanted, count;            /* pairs at most; that there are */
@@ -33,8 +31,6 @@ static int read_points(search *s) {
   CLI_TRY(cli_coordinates_read(&s->job, s->path, &s->coordinates));
   if (s->coordinates.n < 2)
     return cli_shape_fail(s->path, &s->coordinates.points, "at least 2 points");
-  s->n = s->coordinates.n;
-  s->dim = s->coordinates.dim;
   return CLI_OK;
 }
 
@@ -51,19 +47,20 @@ static davit_closest_pair_options options_of(const search *s) {
 /* All pairs, or a sweep; *list has the limit, and what is kept. */
 static void offer_all(const search *s, dvt_pair_list *list) {
   if (s->algorithm == DAVIT_CLOSEST_PAIR_BRUTE)
-    dvt_ref_pairs_brute(type_of(s), s->dim, s->n, s->coordinates.points.data, list);
+    dvt_ref_pairs_brute(type_of(s), s->coordinates.dim, s->coordinates.n, s->coordinates.points.data, list);
   else
-    dvt_ref_pairs_sweep(type_of(s), s->dim, s->n, s->coordinates.points.data, dvt_threads(), s->scratch,
-                        list);
+    dvt_ref_pairs_sweep(type_of(s), s->coordinates.dim, s->coordinates.n, s->coordinates.points.data,
+                        dvt_threads(), s->scratch, list);
 }
 
 /* The pairs in order, at the beginning of s->room; how many. */
 static int64_t by_reference(const search *s) {
   if (!s->several) {
     *s->room = s->algorithm == DAVIT_CLOSEST_PAIR_BRUTE
-                   ? dvt_ref_closest_brute(type_of(s), s->dim, s->n, s->coordinates.points.data)
-                   : dvt_ref_closest_divide(type_of(s), s->dim, s->n, s->coordinates.points.data,
-                                            dvt_threads(), s->scratch);
+                   ? dvt_ref_closest_brute(type_of(s), s->coordinates.dim, s->coordinates.n,
+                                           s->coordinates.points.data)
+                   : dvt_ref_closest_divide(type_of(s), s->coordinates.dim, s->coordinates.n,
+                                            s->coordinates.points.data, dvt_threads(), s->scratch);
     return 1;
   }
   dvt_pair_list list = {.limit = {INT64_MAX, INT64_MAX, s->radius},
@@ -80,8 +77,8 @@ static davit_status count_within(const search *s, int64_t *count) {
   const davit_closest_pair_options options = options_of(s);
   dvt_pair_list list = {.limit = {INT64_MAX, INT64_MAX, s->radius}};
   if (!s->job.devices.reference)
-    return davit_closest_pairs_count(type_of(s), s->dim, s->n, s->coordinates.points.data, s->radius, count,
-                                     &options);
+    return davit_closest_pairs_count(type_of(s), s->coordinates.dim, s->coordinates.n,
+                                     s->coordinates.points.data, s->radius, count, &options);
   offer_all(s, &list);
   *count = list.count;
   return DAVIT_SUCCESS;
@@ -96,10 +93,11 @@ static davit_status work(void *state, cli_array *unused, bool reference) {
     memcpy(s->pairs, s->room, (size_t)s->count * sizeof *s->pairs);
     return DAVIT_SUCCESS;
   }
-  return s->several
-             ? davit_closest_pairs(type_of(s), s->dim, s->n, s->coordinates.points.data, s->wanted, s->radius,
-                                   s->pairs, &s->count, &options)
-             : davit_closest_pair(type_of(s), s->dim, s->n, s->coordinates.points.data, s->pairs, &options);
+  return s->several ? davit_closest_pairs(type_of(s), s->coordinates.dim, s->coordinates.n,
+                                          s->coordinates.points.data, s->wanted, s->radius, s->pairs,
+                                          &s->count, &options)
+                    : davit_closest_pair(type_of(s), s->coordinates.dim, s->coordinates.n,
+                                         s->coordinates.points.data, s->pairs, &options);
 }
 
 static int choose_algorithm(search *s) {
@@ -107,13 +105,14 @@ static int choose_algorithm(search *s) {
   s->taken = s->algorithm == DAVIT_CLOSEST_PAIR_BRUTE ? DAVIT_CLOSEST_PAIR_BRUTE : DAVIT_CLOSEST_PAIR_DIVIDE;
   return s->job.devices.reference
              ? CLI_OK
-             : cli_status(davit_closest_pair_plan(type_of(s), s->dim, s->n, s->coordinates.points.data,
-                                                  &s->taken, &options));
+             : cli_status(davit_closest_pair_plan(type_of(s), s->coordinates.dim, s->coordinates.n,
+                                                  s->coordinates.points.data, &s->taken, &options));
 }
 
 /* How many pairs are wanted, and memory for them. */
 static int make_room(search *s, bool reference) {
-  const int64_t all = s->n < INT32_MAX ? s->n * (s->n - 1) / 2 : INT64_MAX;
+  const int64_t all =
+      s->coordinates.n < INT32_MAX ? s->coordinates.n * (s->coordinates.n - 1) / 2 : INT64_MAX;
   s->wanted = s->several ? s->k : 1;
   if (!s->wanted)
     CLI_TRY(cli_status(count_within(s, &s->wanted)));
@@ -129,7 +128,7 @@ static int load(void *state) {
   const bool reference = s->job.devices.reference || s->job.common.check;
   CLI_TRY(read_points(s));
   if (reference) {
-    s->scratch = cli_job_memory(&s->job, 1, dvt_ref_closest_scratch(s->n));
+    s->scratch = cli_job_memory(&s->job, 1, dvt_ref_closest_scratch(s->coordinates.n));
     if (!s->scratch)
       return CLI_DEVICE;
   }
@@ -200,8 +199,8 @@ static void json(cli_json *json, const void *state) {
 static void report(cli_json *json, const void *state) {
   const search *s = state;
   cli_json_string(json, "algorithm", cli_choice_name(algorithms, (int)s->taken));
-  cli_json_integer(json, "n", s->n);
-  cli_json_integer(json, "dim", s->dim);
+  cli_json_integer(json, "n", s->coordinates.n);
+  cli_json_integer(json, "dim", s->coordinates.dim);
 }
 
 const cli_command cli_command_closest = {
@@ -216,10 +215,7 @@ const cli_command cli_command_closest = {
                 "davit points -n 1e4 -o - | davit closest - --json\n",
     .operands = CLI_PLACES(CLI_PLACE(search, path, "POINTS", CLI_COORDINATES_HELP)),
     .options =
-        CLI_OPTIONS(CLI_OPTION(TEXT, search, coordinates.columns.wanted, "--columns", "LIST", .words = "",
-                               .otherwise = "x, y and z, or all that can be coordinates",
-                               .help = "the 2 or 3 columns that are coordinates, such as x,y: names of a CSV "
-                                       "file, or numbers, counted from 0"),
+        CLI_OPTIONS(CLI_COLUMNS_OPTION(search, coordinates, ""),
                     CLI_OPTION(WHOLE, search, k, "--k", "K", .minimum = 1, .maximum = 1e12,
                                .otherwise = "1, with --radius all",
                                .help = "the K closest pairs, or as many as there are"),

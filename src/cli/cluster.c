@@ -201,11 +201,7 @@ const cli_command cli_command_cluster = {
         CLI_OPTION(WHOLE, grouping, min_points, "--min-points", "N", .minimum = 1, .maximum = 1e12,
                    .value = "5", .help = "points within E, itself among them, that make a core point"),
         CLI_OPTION(FLAG, grouping, emst, "--emst", NULL, .help = "the minimum spanning tree"),
-        CLI_OPTION(
-            TEXT, grouping, points.columns.wanted, "--columns", "LIST", .words = "",
-            .otherwise = "x, y and z, or all that can be coordinates",
-            .help = "the 2 or 3 columns that are coordinates, such as x,y: names of a CSV file, or numbers, "
-                    "counted from 0"),
+        CLI_COLUMNS_OPTION(grouping, points, ""),
         CLI_OPTION(OUTPUT, grouping, job.output, "-o", "L",
                    .help = "write the labels, a vector, or a row of i, j and distance for each edge: .npy, "
                            ".mtx or .csv, as the "

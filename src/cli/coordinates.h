@@ -22,6 +22,13 @@ typedef struct cli_coordinates {
   "with # are skipped, and the first line may hold names. A first column that is "                           \
   "called id, index, name or label, or counts the lines, is no coordinate"
 
+/* `more`: what else the help says. */
+#define CLI_COLUMNS_OPTION(type, member, more)                                                               \
+  CLI_OPTION(TEXT, type, member.columns.wanted, "--columns", "LIST", .words = "",                            \
+             .otherwise = "x, y and z, or all that can be coordinates",                                      \
+             .help = "the 2 or 3 columns that are coordinates, such as x,y: names of a CSV file, or "        \
+                     "numbers, counted from 0" more)
+
 #define CLI_SPHERE_OPTION(type, member)                                                                      \
   CLI_OPTION(FLAG, type, member.sphere, "--sphere", NULL,                                                    \
              .help =                                                                                         \

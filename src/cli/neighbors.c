@@ -203,11 +203,7 @@ const cli_command cli_command_neighbors = {
         CLI_OPTION(TEXT, search, queries_path, "--queries", "Q",
                    .otherwise = "the points, each without itself",
                    .help = "a file as POINTS: places to search from"),
-        CLI_OPTION(
-            TEXT, search, points.columns.wanted, "--columns", "LIST", .words = "",
-            .otherwise = "x, y and z, or all that can be coordinates",
-            .help = "the 2 or 3 columns that are coordinates, such as x,y: names of a CSV file, or numbers, "
-                    "counted from 0; of both files"),
+        CLI_COLUMNS_OPTION(search, points, "; of both files"),
         CLI_OPTION(WHOLE, search, k, "--k", "K", .minimum = 1, .maximum = 1e9, .value = "1",
                    .excludes = "--radius", .help = "how many nearest points"),
         CLI_OPTION(REAL, search, radius, "--radius", "R", .minimum = 0, .maximum = 1e308, .otherwise = "none",
