@@ -134,6 +134,7 @@ static bool is_for_lanes(const pairs *p, const dvt_pair_part *a) {
 typedef struct place {
   int64_t which;
   dvt_pair_part part;
+  int64_t class;  /* of lengths */
   int64_t string; /* where its string begins among those of the block, */
   int64_t count;  /* and its characters with the final 0 */
 } place;
@@ -325,8 +326,7 @@ static davit_status find_columns(worker *w, pass_pairs *run, int count, place *a
   const pairs *p = w->pairs;
   dvt_pair_part inner[DVT_PAIR_LANES];
   dvt_pair_cell last[DVT_PAIR_LANES] = {0};
-  bool any = false;
-  bool banded = false;
+  bool any = false, banded = false;
   for (int l = 0; l < count; l++) {
     const davit_align_result *r = &p->results[at[l].which];
     inner[l] = between(&at[l].part, r);
@@ -431,8 +431,8 @@ static int64_t class_of(const pairs *p, const dvt_pair_part *a) {
 
 static int by_size(const void *x, const void *y) {
   const place *a = x, *b = y;
-  if (a->count != b->count)
-    return a->count < b->count ? -1 : 1;
+  if (a->class != b->class)
+    return a->class < b->class ? -1 : 1;
   if (a->part.n != b->part.n)
     return a->part.n < b->part.n ? -1 : 1;
   return a->which < b->which ? -1 : 1;
@@ -444,7 +444,7 @@ static int group_of(const pairs *p, int64_t count, const place *at) {
   int64_t m = 0, n = 0;
   double cells = 0;
   int group = 0;
-  for (; group < dvt_at_most(count, DVT_PAIR_LANES) && at[group].count < INT64_MAX; group++) {
+  for (; group < dvt_at_most(count, DVT_PAIR_LANES) && at[group].class < INT64_MAX; group++) {
     const dvt_pair_part *a = &at[group].part;
     const int64_t rows = dvt_at_least(m, a->m), columns = dvt_at_least(n, a->n);
     if (p->full && group > 0 && rows * columns > DVT_ALIGN_TRACE_CELLS)
@@ -515,7 +515,7 @@ static davit_status do_block(worker *w, int64_t block) {
   const int64_t first = block * p->block, count = dvt_at_most(p->block, p->queries->count - first);
   for (int64_t k = 0; k < count; k++) {
     w->places[k] = (place){.which = first + k, .part = whole(p, first + k)};
-    w->places[k].count = class_of(p, &w->places[k].part);
+    w->places[k].class = class_of(p, &w->places[k].part);
   }
   qsort(w->places, (size_t)count, sizeof *w->places, by_size);
   DVT_TRY(align_block(w, count));
