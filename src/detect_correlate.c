@@ -155,6 +155,14 @@ static void sum_bands(const correlation *c, fftwf_complex *lines, double *sums) 
   }
 }
 
+/* The spectrum of samples, with silence behind them. */
+static void transform(const correlation *c, const float *samples, int64_t count, float *room,
+                      fftwf_complex *lines) {
+  memcpy(room, samples, (size_t)count * sizeof *room);
+  memset(room + count, 0, (size_t)(c->block - count) * sizeof *room);
+  c->fftw->execute_dft_r2c(c->forward, room, lines);
+}
+
 static bool transform_clip(const correlation *c, const davit_detect_clip *clip, bench *b,
                            clip_spectrum *made) {
   made->count = clip->count;
@@ -164,9 +172,7 @@ static bool transform_clip(const correlation *c, const davit_detect_clip *clip, 
   made->sums = dvt_allocate_raw((size_t)lines_of(c) * sizeof *made->sums);
   if (!made->lines || !made->sums)
     return false;
-  memcpy(b->samples, clip->samples, (size_t)clip->count * sizeof *b->samples);
-  memset(b->samples + clip->count, 0, (size_t)(c->block - clip->count) * sizeof *b->samples);
-  c->fftw->execute_dft_r2c(c->forward, b->samples, made->lines);
+  transform(c, clip->samples, clip->count, b->samples, made->lines);
   made->sums[0] = 0;
   for (int64_t i = 1; i < lines_of(c); i++)
     made->sums[i] = made->sums[i - 1] + power_of(made->lines[i - 1]);
@@ -176,9 +182,7 @@ static bool transform_clip(const correlation *c, const davit_detect_clip *clip, 
 /* The block's spectrum X, and in b->weight 1 / P; false if the block is silent. */
 static bool transform_block(const correlation *c, const float *samples, int64_t count, bench *b) {
   double all = 0;
-  memcpy(b->samples, samples, (size_t)count * sizeof *b->samples);
-  memset(b->samples + count, 0, (size_t)(c->block - count) * sizeof *b->samples);
-  c->fftw->execute_dft_r2c(c->forward, b->samples, b->spectrum);
+  transform(c, samples, count, b->samples, b->spectrum);
   sum_bands(c, b->spectrum, b->weight);
   for (int band = 0; band < BANDS; band++)
     all += b->weight[band];
