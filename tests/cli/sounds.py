@@ -96,13 +96,15 @@ def level(samples):
     return samples / np.sqrt((samples ** 2).mean())
 
 
-def write(path, samples):
-    data = np.clip(np.round(samples * 32767), -32768, 32767).astype("<i2")
+def write(path, samples, rate=RATE):
+    """A 16-bit WAV file of samples within [-1, 1], one column a channel."""
+    data = np.clip(np.round(np.asarray(samples) * 32767), -32768, 32767).astype("<i2")
     with wave.open(path, "wb") as file:
-        file.setnchannels(1)
+        file.setnchannels(1 if data.ndim == 1 else data.shape[1])
         file.setsampwidth(2)
-        file.setframerate(RATE)
+        file.setframerate(rate)
         file.writeframes(data.tobytes())
+    return path
 
 
 def speech(seconds, first=0):

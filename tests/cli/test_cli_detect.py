@@ -11,13 +11,13 @@ import select
 import struct
 import subprocess
 import sys
-import wave
 import xml.etree.ElementTree
 
 import numpy as np
 
 sys.dont_write_bytecode = True
 import sounds
+from sounds import write as sound
 from support import (DAVIT, EACH, davit, expect, expect_keys, header_of, main, npy_bytes, npy_raw, on_terminal, peak_bytes, put, refuse,
                      run_json, sampled, save, watch)
 
@@ -25,17 +25,6 @@ RATE = 22050
 FRAME = 1024
 COLUMNS = "effect window onset_s offset_s score null_mean null_sd z p_value decision level_db note correlation".split()
 EDGES = np.minimum(np.concatenate([[0], 62.5 * 2 ** (np.arange(30) / 4), [11025]]), 11025)
-
-
-def sound(name, samples, rate=RATE):
-    """A 16-bit WAV file of samples within [-1, 1], one column a channel."""
-    data = np.clip(np.round(np.asarray(samples) * 32767), -32768, 32767).astype("<i2")
-    with wave.open(name, "wb") as file:
-        file.setnchannels(1 if data.ndim == 1 else data.shape[1])
-        file.setsampwidth(2)
-        file.setframerate(rate)
-        file.writeframes(data.tobytes())
-    return name
 
 
 def wav_bytes(samples, channels=1, rate=RATE, form=3, data_bytes=None):

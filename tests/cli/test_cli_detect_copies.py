@@ -8,25 +8,15 @@ import csv
 import json
 import subprocess
 import sys
-import wave
 
 import numpy as np
 
 sys.dont_write_bytecode = True
 import sounds
+from sounds import write
 from support import DAVIT, davit, expect, main, refuse, save
 
 RATE = 22050
-
-
-def write(name, samples, rate=RATE):
-    data = np.clip(np.round(np.asarray(samples) * 32767), -32768, 32767).astype("<i2")
-    with wave.open(name, "wb") as file:
-        file.setnchannels(1 if data.ndim == 1 else data.shape[1])
-        file.setsampwidth(2)
-        file.setframerate(rate)
-        file.writeframes(data.tobytes())
-    return name
 
 
 def chirps(rng, seconds, step=0.05):
