@@ -3,11 +3,13 @@
  *
  * Elements are (random - 1/2) exp(phi normal), of either part; they come in no order from 2^16 numbers.
  *
- * `error` is the largest of |C - A B| / (u |A||B|) over some elements, of either part, with sums in twice the precision;
- * `bound` is what it may be: k of a native product, min(k, 64) of an exact one, which ends the program where it is more.
+ * `error` is the largest of |C - A B| / (u |A||B|) over some elements, of either part, with sums in twice the
+ * precision; `bound` is what it may be: k of a native product, min(k, 64) of an exact one, which ends the program
+ * where it is more.
  *
- * Floors of exact products: 8-bit operations at 1440 TOPS for each device (three products of parts for complex numbers);
- * the host's link, for all products, as bench_gemm has it. `joules` are those of a product, over --energy seconds. */
+ * Floors of exact products: 8-bit operations at 1440 TOPS for each device (three products of parts for complex
+ * numbers); the host's link, for all products, as bench_gemm has it. `joules` are those of a product, over --energy
+ * seconds. */
 #include <complex.h>
 #include <math.h>
 #include <stdio.h>

@@ -4,8 +4,9 @@
  * bench/measure.h.
  *
  * Times are those of a call of the queue with the wait for its end, by the host's clock. `bytes` are those of the
- * operands, each read or written once: the floor. `ns_a_point` is the time by n, `of_uniform` by that of evenly spread
- * points. On the CPU the peer is SciPy's cKDTree with workers=-1, which tests/cli/test_cli_neighbors.py compares with. */
+ * operands, each read or written once: the floor. `ns_a_point` is the time by n, `of_uniform` by that of evenly
+ * spread points. On the CPU the peer is SciPy's cKDTree with workers=-1, which tests/cli/test_cli_neighbors.py
+ * compares with. */
 #include <davit/neighbors.h>
 #include <math.h>
 #include <stdio.h>

@@ -65,8 +65,8 @@ davit_status dvt_align_host(const dvt_site *site, const void *work);
 davit_status dvt_align_stream(const dvt_site *site, const void *work);
 davit_status dvt_align_region(const dvt_site *site, const void *work);
 
-/* The local score of one pair by one thread; `memory` is aligned, and dvt_align_score_bytes(query) long. false: there is
- * no memory for a team. */
+/* The local score of one pair by one thread; `memory` is aligned, and dvt_align_score_bytes(query) long. false: there
+ * is no memory for a team. */
 size_t dvt_align_score_bytes(const dvt_align_query *query);
 bool dvt_align_score(const dvt_align_query *query, int64_t n, const uint8_t *target, void *memory,
                      int32_t *score);

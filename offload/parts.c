@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of a matrix in a new order, the unit matrix, NaN on a diagonal, a few integers, as kernels. Rows are read to scratch memory and
- * written from there, neighbours of the list by neighbouring threads: of a column only the rows of the list are
- * accessed, each in a sector of 32 bytes. */
+/* Rows of a matrix in a new order, the unit matrix, NaN on a diagonal, a few integers, as kernels. Rows are read to
+ * scratch memory and written from there, neighbours of the list by neighbouring threads: of a column only the rows of
+ * the list are accessed, each in a sector of 32 bytes. */
 #include "offload/factored.h"
 #include "offload/kernel/gpu.h"
 #include "offload/kernel/instance.h"

@@ -48,10 +48,10 @@ static inline bool dvt_pair_counts(const dvt_pair_part *p, int64_t i, int64_t j)
   return p->low <= j - i && j - i <= p->high;
 }
 
-/* The step by which a cell is reached: where h comes from, whether the gap of target symbols that ends here
- * began before, and whether the gap of query symbols that may go on below did. DVT_ALIGN_ORIGIN is the
- * gap of query symbols as well, where that of target symbols would be the next best. Of equal scores a step takes the match
- * first, then the gap of target symbols, and opens a gap. */
+/* The step by which a cell is reached: where h comes from, whether the gap of target symbols that ends here began
+ * before, and whether the gap of query symbols that may go on below did. DVT_ALIGN_ORIGIN is the gap of query symbols
+ * as well, where that of target symbols would be the next best. Of equal scores a step takes the match first, then
+ * the gap of target symbols, and opens a gap. */
 enum {
   DVT_ALIGN_BOTH = 0,
   DVT_ALIGN_D = 1,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* DBSCAN: pairs within eps, found by the devices, join their core points. A set of points that are joined is known by its
- * lowest number, and so are the clusters. */
+/* DBSCAN: pairs within eps, found by the devices, join their core points. A set of points that are joined is known by
+ * its lowest number, and so are the clusters. */
 #include <davit/cluster.h>
 #include <davit/neighbors.h>
 #include <stdlib.h>

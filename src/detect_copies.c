@@ -2,10 +2,10 @@
 /* Which peaks of a correlation are copies.
  *
  * The peaks of segments of one length of the effect have, without copies, about the distribution of maxima: with the
- * correlation c, y = -ln(1 - c^2) is exponential in its tail, so its maxima are Gumbel's, of a scale that the quartiles
- * give. Of K segments one exceeds the median by `beyond` scales more than ln K with a probability of exp(-beyond). Sound is
- * less regular than that: the less of it there is, the more of it may be alike by chance, and below least_correlation() it often is.
- * docs/notes/detect.md has the experiment. */
+ * correlation c, y = -ln(1 - c^2) is exponential in its tail, so its maxima are Gumbel's, of a scale that the
+ * quartiles give. Of K segments one exceeds the median by `beyond` scales more than ln K with a probability of
+ * exp(-beyond). Sound is less regular than that: the less of it there is, the more of it may be alike by chance, and
+ * below least_correlation() it often is. docs/notes/detect.md has the experiment. */
 #include <davit/detect.h>
 #include <math.h>
 #include <stdlib.h>

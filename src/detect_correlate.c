@@ -3,12 +3,13 @@
  *
  * The stream is cut into blocks of 2^k samples that overlap by the longest clip. X is a block's spectrum, C a clip's,
  * P the mean of |X|^2 in each of BANDS equal bands, and no less than `least_power` of the mean of all. In the white
- * block, X / sqrt(P), a clip has the energy sum |C|^2 / P. The lines are cut into RANGES parts with as much of it each,
- * and in each part the neighbouring lines of RANGE bands with the most of it are compared: the transform of X conj(C) / P
- * in these, moved to zero frequency, is short, and its absolute value, divided by the clip's energy there, says how much of
- * the clip is in the stream from each place on. The value of a place is the smallest of all parts', times the root of
- * the clip's energy, over the root of the energy of as many samples of the white block. So a tone that both sounds have in
- * common is not enough. Places are 16 samples apart, two for each sample that a range's width needs.
+ * block, X / sqrt(P), a clip has the energy sum |C|^2 / P. The lines are cut into RANGES parts with as much of it
+ * each, and in each part the neighbouring lines of RANGE bands with the most of it are compared: the transform of X
+ * conj(C) / P in these, moved to zero frequency, is short, and its absolute value, divided by the clip's energy
+ * there, says how much of the clip is in the stream from each place on. The value of a place is the smallest of all
+ * parts', times the root of the clip's energy, over the root of the energy of as many samples of the white block. So
+ * a tone that both sounds have in common is not enough. Places are 16 samples apart, two for each sample that a
+ * range's width needs.
  *
  * Blocks are computed by as many threads, each with memory of its own: about 25 bytes for each sample of a block. Each
  * clip's spectrum takes 4. */
@@ -300,13 +301,15 @@ static void take_least(int64_t count, const fftwf_complex *places, float scale, 
   }
 }
 
-/* The part of a clip that lies in the stream, of which `left` samples are left: little of a clip may be alike by chance. */
+/* The part of a clip that lies in the stream, of which `left` samples are left: little of a clip may be alike by
+ * chance. */
 static float part_of(int64_t count, int64_t left) {
   return left < count ? (float)left / (float)count : 1;
 }
 
-/* The peaks of the frames of a block, where `left` samples of the stream are left. The transform gives the sum over the lines of a range, which is half of the energy
- * of the real sound there, and the energy of white samples is in units of block^2. */
+/* The peaks of the frames of a block, where `left` samples of the stream are left. The transform gives the sum over
+ * the lines of a range, which is half of the energy of the real sound there, and the energy of white samples is in
+ * units of block^2. */
 static void find_peaks(const correlation *c, const clip_spectrum *clip, bench *b, int64_t frames,
                        int64_t left, float *peaks) {
   range ranges[RANGES];

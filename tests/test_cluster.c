@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* DBSCAN against a walk from core point to core point, as its authors describe it, and the minimum spanning tree against
- * Prim's, over all distances. */
+/* DBSCAN against a walk from core point to core point, as its authors describe it, and the minimum spanning tree
+ * against Prim's, over all distances. */
 #include <davit/cluster.h>
 
 #include "ref/closest_pair.h"

@@ -588,7 +588,7 @@ CASE(test_files_that_cannot_be_opened) {
   expect_trouble("scan ../in/i.npy -o /nowhere/o", &(trouble){.code = 1, .says = "/nowhere/o"});
 }
 
-/* A file of the same shape and of another type, which is read whole, and what shows only when a stream has been read. */
+/* A file of another type, which is read whole, and what shows only when a stream has been read. */
 CASE(test_files_that_differ) {
   FILE *file = fopen(path_of("in/same.mtx"), "wb");
   assert_true(file && fputs("%%MatrixMarket matrix array real general\n600 1\n", file) >= 0);

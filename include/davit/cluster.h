@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Clusters of points in two or three dimensions: by density (DBSCAN), and the Euclidean minimum spanning tree.
  *
- * Point i has the coordinates points[dim i] … points[dim i + dim - 1]. It is a core point if at least min_points points,
- * itself among them, are no farther from it than eps. Core points that are no farther from each other than eps are in one
- * cluster. A point that is no core point belongs to the first cluster that has a core point within eps of it, and where
- * there is none it is noise. Clusters are numbered from 0 in the order of their first core points; the label of noise is
- * -1. So the labels are unique, the same on every device, and those of scikit-learn's DBSCAN. Distances are those of
- * <davit/neighbors.h>.
+ * Point i has the coordinates points[dim i] … points[dim i + dim - 1]. It is a core point if at least min_points
+ * points, itself among them, are no farther from it than eps. Core points that are no farther from each other than
+ * eps are in one cluster. A point that is no core point belongs to the first cluster that has a core point within eps
+ * of it, and where there is none it is noise. Clusters are numbered from 0 in the order of their first core points;
+ * the label of noise is -1. So the labels are unique, the same on every device, and those of scikit-learn's DBSCAN.
+ * Distances are those of <davit/neighbors.h>.
  *
  * type is DAVIT_FLOAT or DAVIT_DOUBLE, dim 2 or 3, n at least 1 and below 2^32 - 1, eps 0 or above, INFINITY allowed,
  * min_points at least 1. Coordinates must be finite: DAVIT_INVALID_ARGUMENT names the point that is not. Points may lie
  * anywhere; labels, which has room for n, and clusters, which gets their number, are host memory.
  *
- * The devices find the pairs within eps (davit_radius()), one thread of the host joins them. Memory: 8 bytes for each of
- * these pairs in each direction on the host, and 16 on the devices. Cost: that of davit_radius(), and of the pairs.
- * Source: Ester, Kriegel, Sander, Xu, A Density-based Algorithm for Discovering Clusters (1996). Thread safety: any
- * thread. */
+ * The devices find the pairs within eps (davit_radius()), one thread of the host joins them. Memory: 8 bytes for each
+ * of these pairs in each direction on the host, and 16 on the devices. Cost: that of davit_radius(), and of the
+ * pairs. Source: Ester, Kriegel, Sander, Xu, A Density-based Algorithm for Discovering Clusters (1996). Thread
+ * safety: any thread. */
 #ifndef DAVIT_CLUSTER_H
 #define DAVIT_CLUSTER_H
 

@@ -129,17 +129,17 @@ typedef struct davit_detect_clip {
   const float *samples;
 } davit_detect_clip;
 
-/* Compares the samples of a stream with those of effects, at each place of the stream: 0 is not alike at all, 1 is
- * an exact copy, louder or quieter or inverted. peaks[clip_count * frames], one clip after the other, get the
- * highest value of the places in each frame of `frame` samples; frames = count / frame. A place is the sample of
- * the stream at which the clip begins. Where the stream ends before the clip, the value is multiplied by the root of the
- * part that is in the stream.
+/* Compares the samples of a stream with those of effects, at each place of the stream: 0 is not alike at all, 1 is an
+ * exact copy, louder or quieter or inverted. peaks[clip_count * frames], one clip after the other, get the highest
+ * value of the places in each frame of `frame` samples; frames = count / frame. A place is the sample of the stream
+ * at which the clip begins. Where the stream ends before the clip, the value is multiplied by the root of the part
+ * that is in the stream.
  *
  * The value is the normalized cross-correlation of both sounds, whitened in blocks by the stream's spectrum, as the
- * smallest one of those of four frequency ranges with equal parts of the clip's energy: a tone that is in both sounds is
- * no copy. Host memory; runs on the host's threads, by FFTW in single precision. Cost: for each
- * clip, four transforms of an eighth of the length, for about as many samples of the stream. A sample that is not finite, or above 2^31,
- * is DAVIT_INVALID_ARGUMENT. */
+ * smallest one of those of four frequency ranges with equal parts of the clip's energy: a tone that is in both sounds
+ * is no copy. Host memory; runs on the host's threads, by FFTW in single precision. Cost: for each clip, four
+ * transforms of an eighth of the length, for about as many samples of the stream. A sample that is not finite, or
+ * above 2^31, is DAVIT_INVALID_ARGUMENT. */
 DAVIT_API davit_status davit_detect_correlate(int64_t frame, int64_t count, const float *stream,
                                               int clip_count, const davit_detect_clip *clips, float *peaks);
 
@@ -150,12 +150,12 @@ typedef struct davit_detect_peaks {
   const float *peaks; /* one for each frame of the stream */
 } davit_detect_peaks;
 
-/* Finds copies: after davit_detect() with the same stream and options, and peaks[effect_count]. A window's peak is that
- * of the frames in which an effect can begin and end in the window; in the last window those up to the end of the
- * stream. Where it stands out from the peaks of the rest of the stream (docs/detect.md has the rule), the effect is
- * there: onset, offset, level_db and correlation become those of the copy, p_value 1 / (permutations + 1), and
- * `detected` says whether that is at most alpha. As this is a second test, the p_value of other windows grows by as much,
- * and they are no longer detected if it passes alpha. */
+/* Finds copies: after davit_detect() with the same stream and options, and peaks[effect_count]. A window's peak is
+ * that of the frames in which an effect can begin and end in the window; in the last window those up to the end of
+ * the stream. Where it stands out from the peaks of the rest of the stream (docs/detect.md has the rule), the effect
+ * is there: onset, offset, level_db and correlation become those of the copy, p_value 1 / (permutations + 1), and
+ * `detected` says whether that is at most alpha. As this is a second test, the p_value of other windows grows by as
+ * much, and they are no longer detected if it passes alpha. */
 DAVIT_API davit_status davit_detect_copies(int width, int64_t frames, const float *stream, int effect_count,
                                            const davit_detect_peaks *peaks, davit_detect_hit *detections,
                                            const davit_detect_options *options);

@@ -100,8 +100,8 @@ void detect_copies_forget(detect_search *s, int64_t frames) {
   c->ready -= frames;
 }
 
-/* Peaks of the frames [ready, upto). Those before the stream count as its first one's, less as less of the effect lies in
- * the stream. */
+/* Peaks of the frames [ready, upto). Those before the stream count as its first one's, less as less of the effect
+ * lies in the stream. */
 static int compare(detect_search *s, int64_t upto) {
   detect_copies *c = &s->copies;
   const int64_t frames = c->stream.count / frame_of(s), done = upto - c->ready;

@@ -87,7 +87,8 @@ static bool is_exact(const product *p) {
   return p->report.arithmetic == DAVIT_ARITHMETIC_EXACT;
 }
 
-/* SLATE's bound for gemm (Gates et al., SLATE Users' Guide; test/test_gemm.cc), and what an exact product may differ by. */
+/* SLATE's bound for gemm (Gates et al., SLATE Users' Guide; test/test_gemm.cc), and what an exact product may differ
+ * by. */
 static double bound(const void *state) {
   const product *p = state;
   const int64_t k = p->job.sizes[K].whole, most = 64;

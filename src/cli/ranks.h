@@ -58,8 +58,8 @@ void cli_ranks_local(int *rank, int *count);
 /* CLI_OK if all ranks have it, else the code of the first that has another. */
 int cli_ranks_agree(int code);
 
-/* If all have CLI_OK, rank 0 gets the bytes of every rank, one behind the other, in *all, which is to be freed, and their
- * number. Elsewhere *all becomes NULL. */
+/* If all have CLI_OK, rank 0 gets the bytes of every rank, one behind the other, in *all, which is to be freed, and
+ * their number. Elsewhere *all becomes NULL. */
 int cli_ranks_collect(int code, size_t bytes, const void *data, size_t *total, void **all);
 
 /* Whether this rank has the same digest as rank 0. */

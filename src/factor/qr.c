@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Q R by Householder's reflectors. Beside a panel are, with its rank r: T, r × r, of the compact form I - V T V' of its
- * reflectors; the top r × r of the panel as LAPACK has it, whose place V itself takes, with ones on the diagonal and zeros
- * above; and tau. */
+/* Q R by Householder's reflectors. Beside a panel are, with its rank r: T, r × r, of the compact form I - V T V' of
+ * its reflectors; the top r × r of the panel as LAPACK has it, whose place V itself takes, with ones on the diagonal
+ * and zeros above; and tau. */
 #include "src/factor/factor.h"
 #include "src/factor/rows.h"
 #include "src/level3/arguments.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scan over ranks, in the order of <davit/scan.h> over the whole array. Each rank sums the groups that lie in its
- * piece. Then rank after rank hands on what enters the group at the end of its piece, and the elements of that group so far;
- * with these as a first part each rank scans its piece by davit_monoid_scan_onward(). */
+ * piece. Then rank after rank hands on what enters the group at the end of its piece, and the elements of that group
+ * so far; with these as a first part each rank scans its piece by davit_monoid_scan_onward(). */
 #include <davit_mpi.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sound as a stream of samples: every format that libsndfile reads, mixed to mono (the mean of the channels;
- * a remark says if they cancel each other) and resampled to one rate by soxr. Only a block of samples is in memory at a time.
+/* Sound as a stream of samples: every format that libsndfile reads, mixed to mono (the mean of the channels; a remark
+ * says if they cancel each other) and resampled to one rate by soxr. Only a block of samples is in memory at a time.
  *
  * Functions that return an exit code print what is wrong first: the file, the place (frame, second) and what
  * was expected. */
