@@ -116,6 +116,9 @@ static void expect_gemm(example *p) {
     for (int64_t i = 0; i < p->n; i++)
       if (is_stored(p, i, j))
         memcpy(p->expected + bytes_of(p, i + j * p->ldc), all + bytes_of(p, i + j * p->ldc), bytes_of(p, 1));
+  /* The two factors keep different numbers of bits, so that gemm's imaginary part is not quite 0 there. */
+  for (int64_t i = 0; p->hermitian && i < p->n; i++)
+    element_set(real_of(p), p->expected, (i + i * p->ldc) * 2 + 1, 0);
 }
 
 static example example_new(davit_type type, uint64_t *seed) {
