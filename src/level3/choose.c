@@ -284,16 +284,13 @@ static bool is_among(const dvt_plan_choice *one, const dvt_plan_choice *list, in
   return found;
 }
 
-/* Changes a choice while that makes it faster, for as long as the work is worth: goes on with the change that helped.
- * What is hardly faster is left, as no model is exact. */
-static davit_status improve(search *s, dvt_candidate *best, int64_t most_steps) {
+/* Changes a choice while that makes it faster: goes on with the change that helped. What is hardly faster is left, as no
+ * model is exact. */
+static davit_status climb(search *s, dvt_candidate *best, int64_t last_step) {
   const double worth = 0.995;
-  const int64_t end = s->steps + most_steps;
-  if (!s->tile)
-    DVT_TRY(try_first(s, best, FOR_ALL, FOR_BEST));
   dvt_plan_choice done[MOST_CHANGED] = {best->choice};
   int count = 1;
-  for (int first = 0, i = 0; i < CHANGES && count < MOST_CHANGED && s->steps < end; i++) {
+  for (int first = 0, i = 0; i < CHANGES && count < MOST_CHANGED && s->steps < last_step; i++) {
     dvt_candidate one = *best;
     const int number = (first + i) % CHANGES;
     if (!change(s, &one.choice, number) || is_among(&one.choice, done, count))
@@ -306,6 +303,23 @@ static davit_status improve(search *s, dvt_candidate *best, int64_t most_steps) 
       i = -1;
     }
   }
+  return DAVIT_SUCCESS;
+}
+
+/* Climbs from the best of the first tiles and from the shortest of them, for as long as the work is worth. */
+static davit_status improve(search *s, dvt_candidate *best, int64_t most_steps) {
+  const int64_t last_step = s->steps + most_steps;
+  dvt_candidate other = *best;
+  if (!s->tile)
+    DVT_TRY(try_first(s, best, FOR_ALL, FOR_BEST));
+  DVT_TRY(climb(s, best, last_step));
+  set_tiles(s, &other.choice, first_tiles[FOR_BEST - 1]);
+  if (s->tile || s->steps >= last_step)
+    return DAVIT_SUCCESS;
+  DVT_TRY(simulate(s, &other));
+  DVT_TRY(climb(s, &other, last_step));
+  if (other.seconds < best->seconds)
+    *best = other;
   return DAVIT_SUCCESS;
 }
 
