@@ -378,9 +378,54 @@ def queue_plot():
                                HEAD + HEIGHT, parts)
 
 
+# ---- exact products ----
+
+EXACT_COLORS = {("davit", "exact"): "davit", ("davit", "native"): "peer", ("cublas", "emulated"): "copy"}
+
+
+def exact_panel(title, rows, left, top):
+    """The error by powers of ten against the time, with the number of moduli at the first two points and the last."""
+    points = {}
+    for row in rows:
+        points.setdefault(EXACT_COLORS[row["who"], row["arithmetic"]], {})[row["moduli"]] = (row["median_ms"], row["error"])
+    times = [ms for group in points.values() for ms, _ in group.values()]
+    errors = [error for group in points.values() for _, error in group.values()]
+    low, high = math.floor(math.log10(min(errors))), math.ceil(math.log10(max(errors)))
+    most, step = nice_top(max(times))
+    right, bottom = left + WIDTH - RIGHT, top + HEIGHT - BOTTOM
+    x_of = lambda ms: left + LEFT + ms / most * (right - left - LEFT)
+    y_of = lambda error: bottom - (math.log10(error) - low) / (high - low) * (bottom - top - TOP)
+    out = [text(left + LEFT, top + 18, title, "start", 13, 'font-weight="bold"')]
+    for power in range(low, high + 1):
+        out += [rule(left + LEFT, y_of(10.0 ** power), right, y_of(10.0 ** power), "grid"),
+                text(left + LEFT - 6, y_of(10.0 ** power) + 4, f"{10.0 ** power:g}", "end")]
+    for i in range(round(most / step) + 1):
+        out += [rule(x_of(i * step), bottom, x_of(i * step), bottom + 4, "ink"),
+                text(x_of(i * step), bottom + 18, f"{i * step:g}")]
+    for name, group in points.items():
+        out.append(curve([(x_of(ms), y_of(error)) for _, (ms, error) in sorted(group.items())], name))
+    exact = sorted(points["davit"].items())
+    for moduli, (ms, error) in exact[:2] + exact[-1:]:
+        out.append(text(x_of(ms) + 4, y_of(error) - 7, moduli, "start", size=10))
+    middle = (top + TOP + bottom) / 2
+    return out + [rule(left + LEFT, bottom, right, bottom, "ink"),
+                  text((left + LEFT + right) / 2, bottom + 37, "ms"),
+                  text(left + 14, middle, "error in u Σ|a||b|",
+                       extra=f'transform="rotate(-90 {left + 14:.1f} {middle:.1f})"')]
+
+
+def exact_plot():
+    parts = legend([("davit", "exact, by moduli"), ("peer", "native"), ("copy", "cuBLAS's emulation")], 16, 49)
+    for i, name in enumerate(("double", "single")):
+        rows = json.loads(newest(f"exact-moduli-{name}", "2xh200").read_text())["rows"]
+        parts += exact_panel(f"{name} precision", rows, i * WIDTH, HEAD)
+    return document("16384 × 16384 × 16384 on an H200, largest error and time", 2 * WIDTH, HEAD + HEIGHT, parts)
+
+
 def write_tables(check):
     status = tables.write(check)
-    for path, new in ((QUEUE_PLOT, queue_plot()), (STUDY_PLOT, study_plot()), (PLOTS / "scaling.svg", tables.model.svg())):
+    for path, new in ((QUEUE_PLOT, queue_plot()), (STUDY_PLOT, study_plot()), (PLOTS / "scaling.svg", tables.model.svg()),
+                      (PLOTS / "exact.svg", exact_plot())):
         if not new or path.exists() and path.read_text() == new:
             continue
         if check:
