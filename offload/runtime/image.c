@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "src/base/fork.h"
 #include "src/base/inject.h"
 
 /* In LLVM's container come magic, version, size, offset and size of the one entry; in the entry the image's
@@ -95,13 +96,29 @@ static int find_own(struct dl_phdr_info *object, size_t bytes, void *unused) {
   return holds(object, &dvt_device_images) && object->dlpi_name[0] == '\0';
 }
 
+/* The runtime has made each GPU current in turn; a thread that has chosen none has CUDA's device 0. */
+static void leave_no_gpu_current(void) {
+  void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  int (*set_current)(void *context) = NULL;
+  if (!driver)
+    return;
+  *(void **)(void *)&set_current = dlsym(driver, "cuCtxSetCurrent");
+  if (set_current)
+    (void)set_current(NULL);
+  dlclose(driver);
+}
+
 /* As early as the images of other parts of the program are registered. A runtime that has been given nothing would
  * crash in omp_get_num_devices(). */
 __attribute__((constructor(101))) static void start_runtime(void) {
   static const dvt_image_list none = {.count = 0};
+  const bool nobody_chose = !dvt_driver_is_loaded();
   __tgt_register_lib(&none);
-  if (dl_iterate_phdr(find_own, NULL) || dl_iterate_phdr(find_user, NULL))
-    dvt_image_register();
+  if (!dl_iterate_phdr(find_own, NULL) && !dl_iterate_phdr(find_user, NULL))
+    return;
+  dvt_image_register();
+  if (nobody_chose)
+    leave_no_gpu_current();
 }
 
 /* ---- the files of host images ---- */
