@@ -25,7 +25,7 @@ static davit_status fit_on_stream(int which, int device, dvt_kernel_fit *fit) {
   dvt_stream *stream;
   DVT_INSIDE;
   DVT_KEEP_CURRENT;
-  davit_status status = dvt_stream_acquire(device, &stream);
+  davit_status status = dvt_stream_acquire(device, DVT_STREAM_MIXED, &stream);
   if (status == DAVIT_SUCCESS) {
     status = kernels[which].fit(device, stream, fit);
     dvt_stream_release(stream);

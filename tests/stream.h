@@ -34,6 +34,7 @@ struct dvt_stream {
   pthread_cond_t changed;
   item *first, **end;
   int unfinished, number;
+  dvt_stream_role role;
   dvt_stream *adopted; /* which it works on instead of itself */
   dvt_stream *side;    /* callbacks run here, held up by nothing behind their marks */
   dvt_stream *next;
@@ -57,7 +58,7 @@ static atomic_int lame; /* the number of a stream, from 1 on, whose items are al
 static _Thread_local bool in_callback;
 static pthread_mutex_t streams_lock = PTHREAD_MUTEX_INITIALIZER, marks_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t mark_reached = PTHREAD_COND_INITIALIZER;
-static dvt_stream *free_streams;
+static dvt_stream *free_streams[DVT_STREAM_ROLES];
 
 static void count_call(void) {
   atomic_fetch_add(&device_calls.all, 1);
@@ -167,30 +168,27 @@ static dvt_stream *new_stream(void) {
 }
 
 /* Streams and their threads are kept for ever, as the library keeps those of a device. */
-davit_status dvt_stream_acquire(int device, dvt_stream **taken) {
+davit_status dvt_stream_acquire(int device, dvt_stream_role role, dvt_stream **taken) {
   (void)device;
   pthread_mutex_lock(&streams_lock);
-  dvt_stream *s = free_streams;
+  dvt_stream *s = free_streams[role];
   if (s)
-    free_streams = s->next;
+    free_streams[role] = s->next;
   pthread_mutex_unlock(&streams_lock);
   if (!s) {
     s = new_stream();
     s->side = new_stream();
+    s->role = role;
   }
   *taken = s;
   return DAVIT_SUCCESS;
 }
 
-davit_status dvt_stream_acquire_urgent(int device, dvt_stream **taken) {
-  return dvt_stream_acquire(device, taken);
-}
-
 void dvt_stream_release(dvt_stream *s) {
   s->adopted = NULL;
   pthread_mutex_lock(&streams_lock);
-  s->next = free_streams;
-  free_streams = s;
+  s->next = free_streams[s->role];
+  free_streams[s->role] = s;
   pthread_mutex_unlock(&streams_lock);
 }
 
@@ -314,6 +312,10 @@ static void run_copy(void *argument) {
 davit_status dvt_stream_copy(dvt_stream *s, void *destination, size_t destination_pitch, const void *source,
                              size_t source_pitch, size_t row_bytes, size_t cols) {
   DVT_TRY(device_call());
+  if (s->role == DVT_STREAM_KERNELS || s->role == DVT_STREAM_URGENT) {
+    fprintf(stderr, "a copy on a stream for kernels\n");
+    abort();
+  }
   device_copy *c = malloc(sizeof *c);
   *c = (device_copy){destination, source, destination_pitch, source_pitch, row_bytes, cols};
   push(s, (item){.run = run_copy, .argument = c});

@@ -383,7 +383,7 @@ static void try_forms(davit_type type, int64_t rows, int64_t columns, int64_t le
 
 CASE(test_forms) {
   uint64_t seed = 1;
-  CHECK(dvt_stream_acquire(devices[0], &stream_site.stream));
+  CHECK(dvt_stream_acquire(devices[0], DVT_STREAM_MIXED, &stream_site.stream));
   for (int turn = 0; turn < scaled(12); turn++)
     for (int v = 0; v < COUNT(problem_types); v++) {
       emulator_descending = turn % 2;

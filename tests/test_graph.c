@@ -42,7 +42,7 @@ static void open_graph(dvt_graph *g, int64_t tasks) {
   CHECK(davit_device_current(&(int){0})); /* starts the library */
   CHECK(dvt_graph_open(g, LANES, tasks));
   for (int lane = 0; lane < LANES; lane++)
-    CHECK(dvt_graph_add_lane(g, lane, DAVIT_HOST));
+    CHECK(dvt_graph_add_lane(g, lane, DAVIT_HOST, DVT_STREAM_MIXED));
 }
 
 /* Each task follows the one before, which is on the same lane or on another one. */

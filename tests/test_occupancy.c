@@ -440,7 +440,7 @@ CASE(test_own_kernels) {
   davit_occupancy_card card;
   dvt_stream *stream = NULL;
   CHECK(davit_occupancy_card_describe(device, &card));
-  CHECK(dvt_stream_acquire(device, &stream));
+  CHECK(dvt_stream_acquire(device, DVT_STREAM_MIXED, &stream));
   int index = 0;
   for (bool more = true; more; index += more)
     for (int threads = 32; threads <= 1024 && more; threads += 96)

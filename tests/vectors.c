@@ -23,7 +23,7 @@ bool form_available(int form) {
 
 void open_forms(void) {
   if (device_count() > 0)
-    (void)dvt_stream_acquire(0, &stream);
+    (void)dvt_stream_acquire(0, DVT_STREAM_MIXED, &stream);
 }
 
 void close_forms(void) {

@@ -35,7 +35,7 @@ struct dvt_stream {
   pthread_mutex_t side_lock;
   source *sources[DVT_MAX_ORDINALS]; /* made when they are needed, as are the next ones */
   void *cublas, *cusolver;
-  bool urgent;
+  dvt_stream_role role;
   dvt_stream *next;
 };
 
@@ -52,10 +52,10 @@ typedef struct notifier {
 } notifier;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static dvt_stream *free_streams[DVT_MAX_ORDINALS][2];      /* common, urgent */
+static dvt_stream *free_streams[DVT_MAX_ORDINALS][DVT_STREAM_ROLES];
 static dvt_device_event *free_events[DVT_MAX_ORDINALS][2]; /* not timed, timed */
 
-static davit_status use(int ordinal) {
+static davit_status make_current(int ordinal) {
   static _Thread_local int current = -1;
   int now = -1;
   /* The OpenMP runtime switches contexts under us, so CUDA is asked what is current. */
@@ -67,7 +67,7 @@ static davit_status use(int ordinal) {
 }
 
 davit_status dvt_stream_use(dvt_stream *stream) {
-  return use(stream->ordinal);
+  return make_current(stream->ordinal);
 }
 
 void *dvt_stream_native(dvt_stream *stream) {
@@ -99,13 +99,13 @@ static cudaStream_t new_stream(const dvt_device *device, bool urgent, omp_intero
   return dvt_cuda_ok(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking)) ? stream : NULL;
 }
 
-static davit_status make(const dvt_device *device, bool urgent, dvt_stream **stream) {
+static davit_status make(const dvt_device *device, dvt_stream_role role, dvt_stream **stream) {
   dvt_stream *made = dvt_allocate(1, sizeof *made);
   if (!made)
     return DAVIT_OUT_OF_HOST_MEMORY;
-  davit_status status = use(device->ordinal);
+  davit_status status = make_current(device->ordinal);
   if (status == DAVIT_SUCCESS) {
-    made->stream = made->own = new_stream(device, urgent, &made->own_interop);
+    made->stream = made->own = new_stream(device, role == DVT_STREAM_URGENT, &made->own_interop);
     made->interop = made->own_interop;
     if (!made->stream)
       status = davit_fail(DAVIT_DEVICE_ERROR, "device %d gives no stream to work on", device->info.device);
@@ -117,36 +117,28 @@ static davit_status make(const dvt_device *device, bool urgent, dvt_stream **str
   pthread_mutex_init(&made->side_lock, NULL);
   made->device = device->info.device;
   made->ordinal = device->ordinal;
-  made->urgent = urgent;
+  made->role = role;
   *stream = made;
   return DAVIT_SUCCESS;
 }
 
-static davit_status acquire(int device, bool urgent, dvt_stream **stream) {
+davit_status dvt_stream_acquire(int device, dvt_stream_role role, dvt_stream **stream) {
   const dvt_device *found = dvt_device_find(device);
   if (!found || found->ordinal < 0 || found->ordinal >= DVT_MAX_ORDINALS)
     return davit_fail(DAVIT_UNSUPPORTED, "device %d has no streams", device);
   pthread_mutex_lock(&lock);
-  dvt_stream *taken = free_streams[found->ordinal][urgent];
+  dvt_stream *taken = free_streams[found->ordinal][role];
   if (taken)
-    free_streams[found->ordinal][urgent] = taken->next;
+    free_streams[found->ordinal][role] = taken->next;
   pthread_mutex_unlock(&lock);
   if (!taken) {
     DVT_KEEP_CURRENT;
-    davit_status status = make(found, urgent, &taken);
+    davit_status status = make(found, role, &taken);
     if (status != DAVIT_SUCCESS)
       return status;
   }
   *stream = taken;
   return DAVIT_SUCCESS;
-}
-
-davit_status dvt_stream_acquire(int device, dvt_stream **stream) {
-  return acquire(device, false, stream);
-}
-
-davit_status dvt_stream_acquire_urgent(int device, dvt_stream **stream) {
-  return acquire(device, true, stream);
 }
 
 /* The handle of cuBLAS, if there is one, follows; or it is made anew when it is needed, as cuSOLVER's is. */
@@ -165,7 +157,7 @@ static void work_on(dvt_stream *stream, cudaStream_t native, omp_interop_t inter
 davit_status dvt_stream_adopt(dvt_stream *stream, void *interop, void *native) {
   int result = 0, ordinal = -1;
   DVT_KEEP_CURRENT;
-  DVT_TRY(use(stream->ordinal));
+  DVT_TRY(make_current(stream->ordinal));
   if (interop)
     native = omp_get_interop_ptr(interop, omp_ipr_targetsync, &result);
   if (!native)
@@ -185,12 +177,12 @@ davit_status dvt_stream_adopt(dvt_stream *stream, void *interop, void *native) {
 void dvt_stream_release(dvt_stream *stream) {
   if (stream->stream != stream->own) {
     DVT_KEEP_CURRENT;
-    (void)use(stream->ordinal);
+    (void)make_current(stream->ordinal);
     work_on(stream, stream->own, stream->own_interop);
   }
   pthread_mutex_lock(&lock);
-  stream->next = free_streams[stream->ordinal][stream->urgent];
-  free_streams[stream->ordinal][stream->urgent] = stream;
+  stream->next = free_streams[stream->ordinal][stream->role];
+  free_streams[stream->ordinal][stream->role] = stream;
   pthread_mutex_unlock(&lock);
 }
 
@@ -221,7 +213,7 @@ static davit_status new_mark(dvt_stream *stream, bool timed, dvt_device_event **
   dvt_device_event *made = dvt_allocate(1, sizeof *made);
   if (!made)
     return DAVIT_OUT_OF_HOST_MEMORY;
-  davit_status status = use(stream->ordinal);
+  davit_status status = make_current(stream->ordinal);
   if (status == DAVIT_SUCCESS)
     status = dvt_cuda_status(
         cudaEventCreateWithFlags(&made->event, timed ? cudaEventDefault : cudaEventDisableTiming),
@@ -323,7 +315,7 @@ static davit_status notify(dvt_device_event *event, dvt_notify function, void *a
 /* Whoever waits for an event may come here. */
 davit_status dvt_device_event_notify(dvt_device_event *event, dvt_notify function, void *argument) {
   DVT_KEEP_CURRENT;
-  davit_status status = use(event->stream->ordinal);
+  davit_status status = make_current(event->stream->ordinal);
   if (status == DAVIT_SUCCESS)
     status = notify(event, function, argument);
   return status;
@@ -354,17 +346,17 @@ static davit_status copy(cudaStream_t stream, void *destination, size_t destinat
 
 davit_status dvt_stream_copy(dvt_stream *stream, void *destination, size_t destination_pitch,
                              const void *source, size_t source_pitch, size_t row_bytes, size_t cols) {
-  DVT_TRY(use(stream->ordinal));
+  DVT_TRY(make_current(stream->ordinal));
   return copy(stream->stream, destination, destination_pitch, source, source_pitch, row_bytes, cols);
 }
 
 /* ---- copies from another GPU ---- */
 
 static davit_status make_source(int ordinal, int destination, source *s) {
-  DVT_TRY(use(destination));
+  DVT_TRY(make_current(destination));
   DVT_TRY(dvt_cuda_status(cudaEventCreateWithFlags(&s->may_begin, cudaEventDisableTiming),
                           "making a device event"));
-  DVT_TRY(use(ordinal));
+  DVT_TRY(make_current(ordinal));
   DVT_TRY(
       dvt_cuda_status(cudaEventCreateWithFlags(&s->over, cudaEventDisableTiming), "making a device event"));
   return dvt_cuda_status(cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking), "making a stream");
@@ -405,7 +397,7 @@ davit_status dvt_stream_copy_peer(dvt_stream *stream, int source_device, void *d
     return dvt_stream_copy(stream, destination, destination_pitch, from, source_pitch, row_bytes, cols);
   DVT_TRY(dvt_cuda_status(cudaEventRecord(s->may_begin, stream->stream), "recording a device event"));
   DVT_TRY(dvt_cuda_status(cudaStreamWaitEvent(s->stream, s->may_begin, 0), "waiting for a device event"));
-  DVT_TRY(use(other->ordinal));
+  DVT_TRY(make_current(other->ordinal));
   DVT_TRY(copy(s->stream, destination, destination_pitch, from, source_pitch, row_bytes, cols));
   davit_status status = dvt_cuda_status(cudaEventRecord(s->over, s->stream), "recording a device event");
   if (status == DAVIT_SUCCESS)
@@ -416,14 +408,14 @@ davit_status dvt_stream_copy_peer(dvt_stream *stream, int source_device, void *d
 }
 
 davit_status dvt_stream_fill(dvt_stream *stream, void *pointer, int value, size_t bytes) {
-  davit_status status = use(stream->ordinal);
+  davit_status status = make_current(stream->ordinal);
   if (status != DAVIT_SUCCESS)
     return status;
   return dvt_cuda_status(cudaMemsetAsync(pointer, value, bytes, stream->stream), "fill");
 }
 
 davit_status dvt_stream_cublas(dvt_stream *stream, void **handle) {
-  davit_status status = use(stream->ordinal);
+  davit_status status = make_current(stream->ordinal);
   if (status == DAVIT_SUCCESS && !stream->cublas)
     status = dvt_cublas_create(stream->stream, &stream->cublas);
   if (status == DAVIT_SUCCESS)
@@ -432,7 +424,7 @@ davit_status dvt_stream_cublas(dvt_stream *stream, void **handle) {
 }
 
 davit_status dvt_stream_cusolver(dvt_stream *stream, void **handle) {
-  davit_status status = use(stream->ordinal);
+  davit_status status = make_current(stream->ordinal);
   if (status == DAVIT_SUCCESS && !stream->cusolver)
     status = dvt_cusolver_create(stream->stream, &stream->cusolver);
   if (status == DAVIT_SUCCESS)
@@ -446,13 +438,9 @@ static davit_status none(void) {
   return davit_fail(DAVIT_UNSUPPORTED, "this build has no CUDA");
 }
 
-davit_status dvt_stream_acquire(int device, dvt_stream **stream) {
-  (void)device, (void)stream;
+davit_status dvt_stream_acquire(int device, dvt_stream_role role, dvt_stream **stream) {
+  (void)device, (void)role, (void)stream;
   return none();
-}
-
-davit_status dvt_stream_acquire_urgent(int device, dvt_stream **stream) {
-  return dvt_stream_acquire(device, stream);
 }
 
 void dvt_stream_release(dvt_stream *stream) {

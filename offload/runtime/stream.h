@@ -18,11 +18,20 @@ enum { DVT_MAX_ORDINALS = 64 }; /* NVIDIA devices beyond have no streams */
 typedef struct dvt_stream dvt_stream;
 typedef struct dvt_device_event dvt_device_event;
 
-/* Takes a stream of the device from the pool, or makes one. Released streams must be idle. */
-davit_status dvt_stream_acquire(int device, dvt_stream **stream);
+/* What a stream is for. A kernel on a stream that has carried copies waits for what is queued on the copy engine, copies
+ * on other streams as well, so a stream that is released is taken again for the same role only. */
+typedef enum dvt_stream_role {
+  DVT_STREAM_MIXED,
+  DVT_STREAM_LOADS,   /* copies from the host */
+  DVT_STREAM_STORES,  /* copies to the host */
+  DVT_STREAM_PEERS,   /* copies from other devices */
+  DVT_STREAM_KERNELS, /* no copies */
+  DVT_STREAM_URGENT,  /* kernels, which go before those of all others, as far as the device can */
+  DVT_STREAM_ROLES
+} dvt_stream_role;
 
-/* One of those whose kernels go before the kernels of all others, as far as the device can. */
-davit_status dvt_stream_acquire_urgent(int device, dvt_stream **stream);
+/* Takes a stream of the device from the pool, or makes one. Released streams must be idle. */
+davit_status dvt_stream_acquire(int device, dvt_stream_role role, dvt_stream **stream);
 void dvt_stream_release(dvt_stream *stream);
 int dvt_stream_device(const dvt_stream *stream);
 

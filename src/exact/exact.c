@@ -68,7 +68,7 @@ static davit_status enqueue(dvt_exact_call *p, int w, follows all, const dvt_ope
                             const void *arguments, double flops, int32_t *task) {
   const dvt_graph_task new = new_task(p, w, COMPUTE, &all);
   const int threads = p->graph.lane[w * ROLES + COMPUTE]->threads;
-  *task = (int32_t)new.number;
+  *task = p->worker[w].computed = (int32_t)new.number;
   return dvt_graph_operation(&p->graph, &new, operation, arguments, dvt_level3_threads(flops, threads));
 }
 
@@ -110,13 +110,7 @@ static davit_status bring(dvt_exact_call *p, int w, int s, dvt_exact_range i, dv
   return DAVIT_SUCCESS;
 }
 
-/* The panel is measured, and cut if what is needed is known; else it is cut by cut_panel(). */
-typedef struct panel {
-  dvt_exact_vectors vectors;
-  int slot;
-} panel;
-
-static davit_status cut_panel(dvt_exact_call *p, int w, panel *q) {
+static davit_status cut_panel(dvt_exact_call *p, int w, dvt_exact_panel *q) {
   dvt_exact_worker *e = &p->worker[w];
   int32_t task;
   q->vectors.choice = p->choice;
@@ -133,7 +127,7 @@ static int64_t next_panel(const dvt_exact_worker *e, int s) {
                                                               : e->panel[s]);
 }
 
-static davit_status measure_panel(dvt_exact_call *p, int w, int s, panel *q) {
+static davit_status measure_panel(dvt_exact_call *p, int w, int s, dvt_exact_panel *q) {
   dvt_exact_worker *e = &p->worker[w];
   const int64_t first = e->arrived[s], count = next_panel(e, s);
   int32_t loaded, task;
@@ -152,7 +146,7 @@ static davit_status measure_panel(dvt_exact_call *p, int w, int s, panel *q) {
                                    .need = e->need};
   DVT_TRY(bring(p, w, s, (dvt_exact_range){e->slab[s].begin + first, e->slab[s].begin + first + count},
                 &q->vectors, &loaded));
-  DVT_TRY(enqueue(p, w, behind(loaded, DVT_EXACT_NOTHING), &dvt_exact_measure_operation, &q->vectors,
+  DVT_TRY(enqueue(p, w, behind(loaded, e->cleared), &dvt_exact_measure_operation, &q->vectors,
                   20 * (double)count * (double)p->length, &task));
   if (e->brings[s])
     e->panel_read[q->slot] = task;
@@ -271,20 +265,23 @@ static davit_status do_tiles(dvt_exact_call *p, int w, dvt_exact_range rows, dvt
 
 /* ---- decisions ---- */
 
+/* What is needed travels on lanes of copies, so that no kernel waits behind the copy engine (stream.h). */
 static davit_status fetch_need(dvt_exact_call *p, int w, int32_t *task) {
   const dvt_exact_worker *e = &p->worker[w];
+  const follows all = behind(e->computed, DVT_EXACT_NOTHING);
   const dvt_copy copy =
       dvt_copy_bytes(sizeof *e->need, e->need, dvt_place_for(e->device), &p->need[w], DAVIT_PINNED);
-  const dvt_graph_task new = new_task(p, w, COMPUTE, &(follows){.count = 0});
+  const dvt_graph_task new = new_task(p, w, STORE, &all);
   *task = (int32_t)new.number;
   return dvt_graph_copy(&p->graph, &new, &copy);
 }
 
 static davit_status clear_need(dvt_exact_call *p, int w) {
-  const dvt_exact_worker *e = &p->worker[w];
+  dvt_exact_worker *e = &p->worker[w];
   const dvt_copy copy =
       dvt_copy_bytes(sizeof *e->need, &p->need[p->workers], DAVIT_PINNED, e->need, dvt_place_for(e->device));
-  const dvt_graph_task new = new_task(p, w, COMPUTE, &(follows){.count = 0});
+  const dvt_graph_task new = new_task(p, w, LOAD_C, &(follows){.count = 0});
+  e->cleared = (int32_t)new.number;
   return dvt_graph_copy(&p->graph, &new, &copy);
 }
 
@@ -325,26 +322,21 @@ static davit_status do_panel(dvt_exact_call *p, int w, int s) {
   dvt_exact_worker *e = &p->worker[w];
   const dvt_exact_range new = {e->arrived[s], e->arrived[s] + next_panel(e, s)},
                         other = {0, e->arrived[1 - s]};
-  panel q;
+  dvt_exact_panel q;
   DVT_TRY(measure_panel(p, w, s, &q));
   if (p->computes)
     DVT_TRY(cut_panel(p, w, &q));
   return s == 0 ? do_tiles(p, w, new, other) : do_tiles(p, w, other, new);
 }
 
-/* The first panels of both sides of the first slab, before anything is decided. */
-static davit_status begin(dvt_exact_call *p, int w) {
+/* The first panels of both sides of the first slab, when it is decided how they are cut. The first device's tile has
+ * been looked at. */
+static davit_status go_on(dvt_exact_call *p, int w) {
   dvt_exact_worker *e = &p->worker[w];
   const bool looks = p->looks;
-  panel q[2];
   for (int s = 0; s < 2; s++)
-    DVT_TRY(measure_panel(p, w, s, &q[s]));
-  DVT_TRY(decide(p, w));
-  if (!p->holds)
-    return DAVIT_SUCCESS;
-  for (int s = 0; s < 2; s++)
-    DVT_TRY(cut_panel(p, w, &q[s]));
-  p->looks = false; /* this one has been looked at */
+    DVT_TRY(cut_panel(p, w, &e->ahead[s]));
+  p->looks = looks && w > 0;
   const davit_status status =
       do_tiles(p, w, (dvt_exact_range){0, e->arrived[0]}, (dvt_exact_range){0, e->arrived[1]});
   p->looks = looks;
@@ -357,12 +349,11 @@ static bool has_more(const dvt_exact_worker *e, int s) {
 
 static davit_status do_slab(dvt_exact_call *p, int w) {
   dvt_exact_worker *e = &p->worker[w];
-  e->arrived[0] = e->arrived[1] = 0;
-  if (p->computes && p->choice.moduli == 0) {
-    DVT_TRY(begin(p, w));
-    if (!p->holds)
-      return DAVIT_SUCCESS;
-  }
+  if (e->is_ahead)
+    DVT_TRY(go_on(p, w));
+  else
+    e->arrived[0] = e->arrived[1] = 0;
+  e->is_ahead = false;
   while (has_more(e, 0) || has_more(e, 1)) {
     const int fewer = e->arrived[1] < e->arrived[0];
     DVT_TRY(do_panel(p, w, has_more(e, fewer) ? fewer : 1 - fewer));
@@ -400,19 +391,34 @@ static davit_status make_square(dvt_exact_call *p, int w) {
                  (double)n * (double)n, &task);
 }
 
-/* Everything is enqueued for one device after the other; the first one's first tile has decided by then. */
-static davit_status do_worker(dvt_exact_call *p, int w) {
+static void set_slab(dvt_exact_worker *e, int64_t i, int64_t j) {
+  e->slab[0] = (dvt_exact_range){i, dvt_at_most(i + e->most[0], e->all[0].end)};
+  e->slab[1] = (dvt_exact_range){j, dvt_at_most(j + e->most[1], e->all[1].end)};
+}
+
+/* What does not depend on the decision, for all devices before the first of them decides. */
+static davit_status begin(dvt_exact_call *p, int w) {
   dvt_exact_worker *e = &p->worker[w];
   DVT_TRY(clear_need(p, w));
   if (p->mirrored != DVT_EXACT_NOTHING)
     DVT_TRY(make_square(p, w));
+  e->is_ahead = p->computes && p->choice.moduli == 0;
+  if (!e->is_ahead)
+    return DAVIT_SUCCESS;
+  set_slab(e, e->all[0].begin, e->all[1].begin);
+  e->arrived[0] = e->arrived[1] = 0;
+  for (int s = 0; s < 2; s++)
+    DVT_TRY(measure_panel(p, w, s, &e->ahead[s]));
+  return DAVIT_SUCCESS;
+}
+
+/* Everything is enqueued for one device after the other. */
+static davit_status do_worker(dvt_exact_call *p, int w) {
+  dvt_exact_worker *e = &p->worker[w];
   for (int64_t j = e->all[1].begin; j < e->all[1].end; j += e->most[1])
     for (int64_t i = e->all[0].begin; i < e->all[0].end; i += e->most[0]) {
-      e->slab[0] = (dvt_exact_range){i, dvt_at_most(i + e->most[0], e->all[0].end)};
-      e->slab[1] = (dvt_exact_range){j, dvt_at_most(j + e->most[1], e->all[1].end)};
+      set_slab(e, i, j);
       DVT_TRY(do_slab(p, w));
-      if (p->computes && !p->holds)
-        return DAVIT_SUCCESS;
     }
   int32_t task;
   return fetch_need(p, w, &task);
@@ -435,6 +441,11 @@ static int64_t most_tasks(const dvt_exact_call *p) {
 
 /* Once over all devices: looks at everything, or computes, or both. */
 static davit_status pass(dvt_exact_call *p) {
+  static const dvt_stream_role stream_role[] = {[LOAD_A] = DVT_STREAM_LOADS,
+                                                [LOAD_B] = DVT_STREAM_LOADS,
+                                                [LOAD_C] = DVT_STREAM_LOADS,
+                                                [COMPUTE] = DVT_STREAM_KERNELS,
+                                                [STORE] = DVT_STREAM_STORES};
   int threads = 0;
   davit_status status = dvt_graph_open(&p->graph, p->workers * ROLES, most_tasks(p));
   p->tasks = 0;
@@ -443,7 +454,7 @@ static davit_status pass(dvt_exact_call *p) {
     for (int role = 0; role < ROLES && status == DAVIT_SUCCESS; role++)
       if (e->streams || role == COMPUTE) {
         threads += !e->streams;
-        status = dvt_graph_add_lane(&p->graph, w * ROLES + role, e->device);
+        status = dvt_graph_add_lane(&p->graph, w * ROLES + role, e->device, stream_role[role]);
       }
     for (int i = 0; i < DVT_EXACT_PANELS; i++)
       e->panel_read[i] = DVT_EXACT_NOTHING;
@@ -454,7 +465,11 @@ static davit_status pass(dvt_exact_call *p) {
   if (status == DAVIT_SUCCESS)
     status = dvt_pool_reserve(threads);
   for (int w = 0; w < p->workers && status == DAVIT_SUCCESS; w++)
-    if (!p->computes || w == 0 || p->holds)
+    status = begin(p, w);
+  if (status == DAVIT_SUCCESS && p->worker[0].is_ahead)
+    status = decide(p, 0);
+  for (int w = 0; w < p->workers && status == DAVIT_SUCCESS; w++)
+    if (!p->computes || p->holds)
       status = do_worker(p, w);
   status = dvt_graph_wait(&p->graph, status);
   dvt_graph_close(&p->graph);

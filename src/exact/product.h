@@ -33,6 +33,12 @@ typedef struct dvt_exact_range {
   int64_t begin, end;
 } dvt_exact_range;
 
+/* A panel that is measured, and where it was brought to. */
+typedef struct dvt_exact_panel {
+  dvt_exact_vectors vectors;
+  int slot;
+} dvt_exact_panel;
+
 typedef struct dvt_exact_worker {
   int device;
   bool streams, brings[2], stores, brings_square; /* what it does not reach */
@@ -49,7 +55,10 @@ typedef struct dvt_exact_worker {
   void *square;                                                       /* the whole of a symmetric operand */
   int32_t panel_read[DVT_EXACT_PANELS], tile_stored[DVT_EXACT_TILES]; /* the newest task that uses it */
   int panel_turn, tile_turn;
-  int64_t arrived[2]; /* vectors of the slab */
+  int64_t arrived[2];        /* vectors of the slab */
+  int32_t cleared, computed; /* the task before which `need` has nothing; the newest one of kernels */
+  bool is_ahead;             /* the first panels of both sides are measured, and not cut: */
+  dvt_exact_panel ahead[2];
 } dvt_exact_worker;
 
 typedef struct dvt_exact_call {

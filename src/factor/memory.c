@@ -258,6 +258,10 @@ static bool has_lane(const dvt_factoring *f, int w, int role) {
 }
 
 static davit_status open_lanes(dvt_factoring *f) {
+  static const dvt_stream_role stream_role[] = {
+      [DVT_LOAD] = DVT_STREAM_LOADS,     [DVT_LOAD_2] = DVT_STREAM_LOADS, [DVT_STORE] = DVT_STREAM_STORES,
+      [DVT_STORE_2] = DVT_STREAM_STORES, [DVT_PEER] = DVT_STREAM_PEERS,   [DVT_NEXT] = DVT_STREAM_KERNELS,
+      [DVT_UPDATE] = DVT_STREAM_KERNELS};
   int threads = 0;
   DVT_TRY(dvt_graph_open(&f->graph, f->workers * DVT_FACTOR_ROLES + 1, f->most_tasks));
   for (int w = 0; w < f->workers; w++)
@@ -265,15 +269,15 @@ static davit_status open_lanes(dvt_factoring *f) {
       if (!has_lane(f, w, role))
         continue;
       threads += !f->worker[w].streams;
-      const bool urgent = role == DVT_NEXT && f->rule->urgent;
-      DVT_TRY((urgent ? dvt_graph_add_urgent_lane
-                      : dvt_graph_add_lane)(&f->graph, w * DVT_FACTOR_ROLES + role, f->worker[w].device));
+      DVT_TRY(
+          dvt_graph_add_lane(&f->graph, w * DVT_FACTOR_ROLES + role, f->worker[w].device,
+                             role == DVT_NEXT && f->rule->urgent ? DVT_STREAM_URGENT : stream_role[role]));
     }
   if (f->rule->finish && f->call->work == DVT_FACTOR) {
     const int place = f->a.matrix.place;
     threads++;
     DVT_TRY(dvt_graph_add_lane(&f->graph, f->workers * DVT_FACTOR_ROLES,
-                               dvt_place_is_host(place) ? DAVIT_HOST : place));
+                               dvt_place_is_host(place) ? DAVIT_HOST : place, DVT_STREAM_MIXED));
   }
   return dvt_pool_reserve(threads);
 }

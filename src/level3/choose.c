@@ -306,8 +306,10 @@ static davit_status climb(search *s, dvt_candidate *best, int64_t last_step) {
   return DAVIT_SUCCESS;
 }
 
-/* Climbs from the best of the first tiles and from the shortest of them, for as long as the work is worth. */
+/* Climbs from the best of the first tiles, and from the shortest of them, for as long as the work is worth. Short tiles
+ * are taken where they are clearly faster (docs/notes/gemm.md, How a plan is chosen). */
 static davit_status improve(search *s, dvt_candidate *best, int64_t most_steps) {
+  const double clearly = 0.98;
   const int64_t last_step = s->steps + most_steps;
   dvt_candidate other = *best;
   if (!s->tile)
@@ -318,7 +320,7 @@ static davit_status improve(search *s, dvt_candidate *best, int64_t most_steps) 
     return DAVIT_SUCCESS;
   DVT_TRY(simulate(s, &other));
   DVT_TRY(climb(s, &other, last_step));
-  if (other.seconds < best->seconds)
+  if (other.seconds < clearly * best->seconds)
     *best = other;
   return DAVIT_SUCCESS;
 }

@@ -345,6 +345,13 @@ static davit_status open_pool(execution *r, int index, int pool) {
 
 /* The lanes that its steps are on. Adds to *threads how many of them need one of the host. */
 static davit_status open_lanes(execution *r, int index, int *threads) {
+  static const dvt_stream_role stream_role[] = {[DVT_ROLE_LOAD] = DVT_STREAM_LOADS,
+                                                [DVT_ROLE_PEER] = DVT_STREAM_PEERS,
+                                                [DVT_ROLE_STORE] = DVT_STREAM_STORES,
+                                                [DVT_ROLE_PRODUCT] = DVT_STREAM_KERNELS,
+                                                [DVT_ROLE_PRODUCT_2] = DVT_STREAM_KERNELS,
+                                                [LOAD_2] = DVT_STREAM_LOADS,
+                                                [STORE_2] = DVT_STREAM_STORES};
   const worker *e = &r->worker[index];
   bool used[LANES] = {false};
   for (int64_t i = 0; i < r->plan->steps; i++)
@@ -355,7 +362,7 @@ static davit_status open_lanes(execution *r, int index, int *threads) {
     if (!used[role])
       continue;
     *threads += !e->streams;
-    DVT_TRY(dvt_graph_add_lane(&r->graph, lane, e->device));
+    DVT_TRY(dvt_graph_add_lane(&r->graph, lane, e->device, stream_role[role]));
     /* What a product of the rule may need: later C may be written already. */
     if (e->streams && r->shape->rule->over_b && (role == DVT_ROLE_PRODUCT || role == DVT_ROLE_PRODUCT_2))
       DVT_TRY(dvt_lane_reserve(r->graph.lane[lane], r->plan->buffer_bytes[DVT_C]));

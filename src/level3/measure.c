@@ -246,7 +246,7 @@ static davit_status open_device(bench *b, int index) {
   const size_t bytes =
       3 * matrix_bytes(b) > 2 * (size_t)MOST_BYTES ? 3 * matrix_bytes(b) : 2 * (size_t)MOST_BYTES;
   for (int i = 0; i < 2; i++)
-    DVT_TRY(dvt_stream_acquire(device, &b->stream[index][i]));
+    DVT_TRY(dvt_stream_acquire(device, DVT_STREAM_MIXED, &b->stream[index][i]));
   DVT_TRY(dvt_malloc(bytes, device, (void **)&b->memory[index]));
   return davit_random(DAVIT_DOUBLE, (int64_t)(bytes / sizeof(double)), (uint64_t)index, b->memory[index]);
 }

@@ -77,13 +77,13 @@ typedef struct dvt_company {
 
 struct dvt_lane {
   int device;
-  int threads;         /* of the host that one command may use */
-  dvt_stream *stream;  /* NULL: the lane works on host threads alone */
-  atomic_bool shared;  /* the program may put work on the stream, too: it is never known to be idle */
-  bool urgent;         /* its stream is */
-  bool issues_records; /* its records pass through ISSUED */
-  char address;        /* the address that orders the lane's tasks */
-  atomic_int regions;  /* groups of regions in the task graph */
+  int threads;          /* of the host that one command may use */
+  dvt_stream *stream;   /* NULL: the lane works on host threads alone */
+  atomic_bool shared;   /* the program may put work on the stream, too: it is never known to be idle */
+  dvt_stream_role role; /* of its stream */
+  bool issues_records;  /* its records pass through ISSUED */
+  char address;         /* the address that orders the lane's tasks */
+  atomic_int regions;   /* groups of regions in the task graph */
   atomic_bool failed;
   bool left;      /* by the back end, because the process ends: its commands run where they are enqueued */
   bool abandoned; /* with work under way that never ends, so it is not freed */

@@ -133,7 +133,7 @@ static int staging_device(const dvt_copy *c) {
 static davit_status stage_here(const dvt_copy *c, int device) {
   dvt_stream *stream;
   DVT_KEEP_CURRENT;
-  davit_status status = dvt_stream_acquire(device, &stream);
+  davit_status status = dvt_stream_acquire(device, DVT_STREAM_MIXED, &stream);
   if (status == DAVIT_SUCCESS) {
     status = dvt_stage(stream, c);
     const davit_status end = dvt_stream_synchronize(stream);

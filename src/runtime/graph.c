@@ -13,14 +13,8 @@ davit_status dvt_graph_open(dvt_graph *g, int lanes, int64_t tasks) {
   return g->lane && g->record ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
 }
 
-davit_status dvt_graph_add_lane(dvt_graph *g, int lane, int device) {
-  DVT_TRY(dvt_lane_open(device, &g->lane[lane]));
-  g->lane[lane]->company = &g->company;
-  return DAVIT_SUCCESS;
-}
-
-davit_status dvt_graph_add_urgent_lane(dvt_graph *g, int lane, int device) {
-  DVT_TRY(dvt_lane_open_urgent(device, &g->lane[lane]));
+davit_status dvt_graph_add_lane(dvt_graph *g, int lane, int device, dvt_stream_role role) {
+  DVT_TRY(dvt_lane_open_for(device, role, &g->lane[lane]));
   g->lane[lane]->company = &g->company;
   return DAVIT_SUCCESS;
 }
@@ -64,8 +58,7 @@ davit_status dvt_graph_wait(dvt_graph *g, davit_status status) {
 void dvt_graph_close(dvt_graph *g) {
   for (int64_t i = 0; g->record && i < g->tasks; i++)
     dvt_record_drop(g->record[i]);
-  /* The next graph takes its streams in the opposite order: a kernel on a stream that has carried copies waits for what
-   * is queued on the copy engine, the copies of that graph. */
+  /* So that the next graph of the kind has each lane on the stream that it is on here. */
   for (int i = g->lane ? g->lanes - 1 : -1; i >= 0; i--)
     if (g->lane[i])
       dvt_lane_release(g->lane[i]);

@@ -21,9 +21,8 @@ typedef struct dvt_graph {
 /* Room for so many lanes and tasks; after a failure, too, dvt_graph_wait() and dvt_graph_close() follow. */
 davit_status dvt_graph_open(dvt_graph *graph, int lanes, int64_t tasks);
 
-/* Opens a lane on a device; an urgent one's kernels go first. */
-davit_status dvt_graph_add_lane(dvt_graph *graph, int lane, int device);
-davit_status dvt_graph_add_urgent_lane(dvt_graph *graph, int lane, int device);
+/* Opens a lane on a device. */
+davit_status dvt_graph_add_lane(dvt_graph *graph, int lane, int device, dvt_stream_role role);
 
 /* A task: its number, its lane, the numbers of those before it that it follows, which are `awaited`, and whether it is
  * itself. Those of its own lane it follows anyway. */

@@ -254,8 +254,7 @@ static void close_in_backend(dvt_lane *lane) {
 static davit_status take_stream(dvt_lane *lane, void *interop, void *native) {
   if (!dvt_lane_has_stream(lane->device))
     return DAVIT_SUCCESS;
-  DVT_TRY(lane->urgent ? dvt_stream_acquire_urgent(lane->device, &lane->stream)
-                       : dvt_stream_acquire(lane->device, &lane->stream));
+  DVT_TRY(dvt_stream_acquire(lane->device, lane->role, &lane->stream));
   const bool shared = interop || native;
   atomic_store(&lane->shared, shared);
   return shared ? dvt_stream_adopt(lane->stream, interop, native) : DAVIT_SUCCESS;
@@ -290,7 +289,8 @@ davit_status dvt_may_wait(void) {
              : DAVIT_SUCCESS;
 }
 
-static davit_status open_lane(int device, bool urgent, void *interop, void *native, dvt_lane **lane) {
+static davit_status open_lane(int device, dvt_stream_role role, void *interop, void *native,
+                              dvt_lane **lane) {
   DVT_UNCANCELLED;
   DVT_TRY(dvt_may_wait());
   DVT_TRY(dvt_start());
@@ -298,7 +298,7 @@ static davit_status open_lane(int device, bool urgent, void *interop, void *nati
   if (!made)
     return DAVIT_OUT_OF_HOST_MEMORY;
   made->device = made->timeline.device = device;
-  made->urgent = urgent;
+  made->role = role;
   made->threads = dvt_device_threads(device);
   made->site = (dvt_site){.device = device,
                           .order = &made->address,
@@ -318,15 +318,15 @@ static davit_status open_lane(int device, bool urgent, void *interop, void *nati
 }
 
 davit_status dvt_lane_open(int device, dvt_lane **lane) {
-  return open_lane(device, false, NULL, NULL, lane);
+  return open_lane(device, DVT_STREAM_MIXED, NULL, NULL, lane);
 }
 
-davit_status dvt_lane_open_urgent(int device, dvt_lane **lane) {
-  return open_lane(device, true, NULL, NULL, lane);
+davit_status dvt_lane_open_for(int device, dvt_stream_role role, dvt_lane **lane) {
+  return open_lane(device, role, NULL, NULL, lane);
 }
 
 davit_status dvt_lane_open_on(int device, void *interop, void *native, dvt_lane **lane) {
-  return open_lane(device, false, interop, native, lane);
+  return open_lane(device, DVT_STREAM_MIXED, interop, native, lane);
 }
 
 davit_status dvt_lane_finish(dvt_lane *lane) {

@@ -12,8 +12,8 @@ dvt_lane *dvt_queue_lane(davit_queue *queue);
 
 davit_status dvt_lane_open(int device, dvt_lane **lane);
 
-/* On a stream whose kernels go before those of others. */
-davit_status dvt_lane_open_urgent(int device, dvt_lane **lane);
+/* For commands of one kind. */
+davit_status dvt_lane_open_for(int device, dvt_stream_role role, dvt_lane **lane);
 
 /* On the stream of the program's interop object, or its `native` one where that is NULL. */
 davit_status dvt_lane_open_on(int device, void *interop, void *native, dvt_lane **lane);

@@ -312,7 +312,7 @@ static void join_device(dvt_record *const *records, int count) {
   dvt_stream *stream = NULL;
   dvt_record *joined = NULL;
   DVT_INSIDE;
-  davit_status status = dvt_stream_acquire(device, &stream);
+  davit_status status = dvt_stream_acquire(device, DVT_STREAM_MIXED, &stream);
   if (status == DAVIT_SUCCESS) {
     status = join_in(stream, records, count, &joined);
     if (status == DAVIT_SUCCESS)

@@ -322,7 +322,7 @@ static davit_status open(split *s, const int *devices) {
   if (!s->buffer)
     return DAVIT_OUT_OF_HOST_MEMORY;
   for (int i = 0; i < s->lanes; i++)
-    DVT_TRY(dvt_graph_add_lane(&s->graph, i, devices[i % s->devices]));
+    DVT_TRY(dvt_graph_add_lane(&s->graph, i, devices[i % s->devices], DVT_STREAM_MIXED));
   const int64_t results = s->chunks > 0 ? (s->chunks + 1) * e->results : s->operation->merge ? s->lanes : 0;
   return results > 0 ? dvt_malloc((size_t)results * e->result_bytes, DAVIT_PINNED, (void **)&s->results)
                      : DAVIT_SUCCESS;

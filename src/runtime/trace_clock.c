@@ -79,7 +79,8 @@ dvt_anchor *dvt_anchor_of(dvt_stream *stream, int64_t *host_ns, int64_t *error_n
   struct device *d = &devices[dvt_stream_ordinal(stream)];
   *error_ns = 0;
   if (!d->newest || dvt_now_ns() - d->newest->host_ns > longest_ns) {
-    if (!d->stream && dvt_stream_acquire(dvt_stream_device(stream), &d->stream) != DAVIT_SUCCESS)
+    if (!d->stream &&
+        dvt_stream_acquire(dvt_stream_device(stream), DVT_STREAM_MIXED, &d->stream) != DAVIT_SUCCESS)
       return NULL;
     dvt_anchor *made = new_anchor(d->stream, error_ns);
     if (made) {
