@@ -12,24 +12,23 @@
 
 #ifdef DVT_NVIDIA
 typedef struct dvt_align_reader {
-  const uint8_t *at;   /* of the next block */
+  uintptr_t at;        /* address of the next block */
   int left;            /* symbols from there on, or less than 0 */
   uint32_t held, next; /* the aligned word of its first byte, and the one after */
   uint32_t last;       /* the block before */
 } dvt_align_reader;
 
 DVT_INLINE uint32_t dvt_align_word(const dvt_align_reader *r, int words, uint32_t blank) {
-  const uintptr_t at = (uintptr_t)r->at;
   uint32_t word = blank;
-  if (r->left > 0 && r->left + (int)(at & 3) > 4 * words)
-    word = ((const uint32_t *)(at & ~(uintptr_t)3))[words];
+  if (r->left > 0 && r->left + (int)(r->at & 3) > 4 * words)
+    word = ((const uint32_t *)(r->at & ~(uintptr_t)3))[words];
   return word;
 }
 
 /* `blank`: four symbols that score nothing. Keeps the block before, which another string may have had. */
 DVT_INLINE void dvt_align_open_reader(dvt_align_reader *r, const uint8_t *string, int length,
                                       uint32_t blank) {
-  r->at = string;
+  r->at = (uintptr_t)string;
   r->left = length;
   r->held = dvt_align_word(r, 0, blank);
   r->next = dvt_align_word(r, 1, blank);
@@ -37,7 +36,7 @@ DVT_INLINE void dvt_align_open_reader(dvt_align_reader *r, const uint8_t *string
 
 /* The next block of a lane that is `late` rows, at most 3, behind the reader. */
 DVT_INLINE uint32_t dvt_align_read(dvt_align_reader *r, int late, uint32_t blank) {
-  uint32_t block = dvt_funnel_right(r->held, r->next, 8 * (uint32_t)(uintptr_t)r->at);
+  uint32_t block = dvt_funnel_right(r->held, r->next, 8 * (uint32_t)r->at);
   if (r->left < 4) {
     const uint32_t after = r->left > 0 ? ~0u << 8 * r->left : ~0u;
     block = (block & ~after) | (blank & after);
