@@ -45,9 +45,12 @@ endforeach()
 # multiprocessor's schedulers has room for four warps. By itself ptxas takes a few more, and there is room for three. With more, a team of atax's
 # 512 threads would not run at all.
 if(DAVIT_WITH_CUDA)
-  foreach(name align_stream align_wavefront atax detect_stream)
+  foreach(name align_wavefront atax detect_stream)
     set_property(SOURCE offload/${name}.c APPEND PROPERTY COMPILE_OPTIONS -Xcuda-ptxas -maxrregcount=128)
   endforeach()
+  # Three warps are enough for the kernels that align pairs, so lanes may have up to 48 columns. Of the limits that leave room for
+  # three, 162 spreads operands best over the banks of registers (docs/notes/align.md).
+  set_property(SOURCE offload/align_stream.c APPEND PROPERTY COMPILE_OPTIONS -Xcuda-ptxas -maxrregcount=162)
 endif()
 # A user's source that includes <davit/define_monoid.h> needs DAVIT_BARE_COMPILE as well.
 add_library(davit_monoid INTERFACE)

@@ -43,7 +43,8 @@ static inline int64_t dvt_align_length(const dvt_align_targets *t, int64_t k) {
   return t->offsets[k + 1] - t->offsets[k];
 }
 
-/* Targets in a device's memory, as in dvt_align_targets, and room for their scores there. */
+/* Targets in a device's memory, as in dvt_align_targets, and room for one score more than they have. Symbols may be read up
+ * to the next multiple of 4 bytes. */
 typedef struct dvt_align_device {
   int64_t *offsets;
   uint8_t *symbols;
@@ -55,8 +56,8 @@ typedef struct dvt_align_work {
   const dvt_align_query *query;
   const dvt_align_targets *targets;
   const dvt_align_device *device; /* not read on the CPU */
-  int32_t *scores;                /* the host's, best pinned, in the order of the targets */
-  int64_t threads, teams;         /* of a GPU's team; teams at most; 0: davit's own choice */
+  int32_t *scores;        /* the host's, best pinned, in the order of the targets; room for one more */
+  int64_t threads, teams; /* of a GPU's team; teams at most; 0: davit's own choice */
 } dvt_align_work;
 
 /* Its forms. All wait for the scores. The stream form leaves a query that its kernels cannot take to the

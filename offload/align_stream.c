@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "offload/align.h"
+#include "offload/align_reader.h"
 #include "offload/align_wavefront.h"
 #include "offload/runtime/launch.h"
 #include "offload/warp.h"
@@ -20,13 +21,13 @@ enum {
   PAIR_THREADS = 128,    /* measured on an H200; `davit tune` may have found others */
   BORDER_BYTES = 8,      /* of a row */
   BORDER_ROWS = 1 << 27, /* of the targets that go through the strips together */
-  MAX_SCORE = 1 << 30    /* so that no sum in 32 bits overflows, for any cost of gaps */
+  MAX_SCORE = (1 << 30) -
+              128 /* so that no sum in 32 bits overflows, for any cost of gaps and any entry of a matrix */
 };
-
-#define SYMBOL uint8_t
 
 #define EACH "offload/align_kernel.inc"
 #define KIND two
+#define ALL_SHAPES
 #include "offload/each_shape.inc"
 
 /* For scores that do not fit 16 bits. */
@@ -44,21 +45,36 @@ typedef struct way {
   size_t profile_bytes;    /* of a strip */
 } way;
 
+/* A shape of 32 lanes for strips: for them only some have kernels. */
+static dvt_shape strip_shape_of(int64_t m) {
+  static const int index[] = {3, 4, 8}; /* 28, 32 and 40 columns */
+  dvt_shape best = {0};
+  int64_t minimum = INT64_MAX;
+  for (int i = 0; i < 3; i++) {
+    const int64_t columns = dvt_shape_columns(index[i]),
+                  cost = dvt_divide_up(m, 32 * columns) * dvt_shape_cost(32, columns);
+    if (cost >= minimum)
+      continue;
+    minimum = cost;
+    best = (dvt_shape){index[i], columns, 32, dvt_shape_chunk(columns, true)};
+  }
+  return best;
+}
+
+static dvt_shape wide_shape_of(int64_t m) {
+  dvt_shape shape = {0, WIDE_COLUMNS, 1, dvt_shape_chunk(WIDE_COLUMNS, false)};
+  while (shape.lanes < 32 && shape.lanes * WIDE_COLUMNS < m)
+    shape.lanes *= 2;
+  return shape;
+}
+
 static way way_of(const dvt_align_query *q, bool pairs) {
-  const int64_t most = pairs ? DVT_MAX_COLUMNS : WIDE_COLUMNS * 32;
-  way w = {.pairs = pairs, .strips = dvt_divide_up(q->m, most)};
-  w.columns = dvt_divide_up(q->m, w.strips);
-  if (pairs) {
-    w.shape = dvt_shape_of(w.columns, true);
-  } else {
-    w.shape = (dvt_shape){0, WIDE_COLUMNS, 1, dvt_shape_chunk(WIDE_COLUMNS, false)};
-    while (w.shape.lanes * WIDE_COLUMNS < w.columns)
-      w.shape.lanes *= 2;
-  }
-  if (w.strips > 1) { /* what leaves a strip comes from the shape's last column */
-    w.columns = w.shape.lanes * w.shape.columns;
-    w.strips = dvt_divide_up(q->m, w.columns);
-  }
+  way w = {.pairs = pairs};
+  w.shape = !pairs                    ? wide_shape_of(q->m)
+            : q->m <= DVT_MAX_COLUMNS ? dvt_shape_of(q->m, true, DVT_ALL_SHAPES)
+                                      : strip_shape_of(q->m);
+  w.columns = w.shape.lanes * w.shape.columns;
+  w.strips = dvt_divide_up(q->m, w.columns);
   w.profile_bytes = (size_t)((q->scoring->symbols + 1) * w.shape.lanes * w.shape.chunk);
   return w;
 }
@@ -69,7 +85,7 @@ static int threads_of(int64_t wanted) {
 }
 
 static bool fits_pairs(const dvt_align_query *q) {
-  return (int64_t)q->scoring->gap_open + q->scoring->gap_extend <= INT16_MAX;
+  return (int64_t)q->scoring->gap_open + q->scoring->gap_extend <= INT16_MAX + INT8_MIN;
 }
 
 static bool fits_stream(const dvt_align_targets *t, const dvt_align_query *q) {
@@ -121,8 +137,10 @@ static int64_t border_rows(const dvt_align_targets *t, const dvt_align_query *q)
   return dvt_at_most(all, BORDER_ROWS > longest ? BORDER_ROWS : longest);
 }
 
-/* Of the device: profiles of all strips, a list of targets, borders, what long targets need. */
+/* Of the device: the counter of a launch's items, profiles of all strips, a list of targets, borders, what long targets
+ * need. */
 typedef struct stream_memory {
+  uint32_t *counter;
   char *profiles;
   int32_t *list;
   void *border, *wavefront;
@@ -141,12 +159,13 @@ static stream_memory lay_out(const dvt_align_targets *t, const dvt_align_query *
   const int64_t wavefronts = waves_of(t, q);
   const size_t border = dvt_aligned_up((size_t)border_rows(t, q) * BORDER_BYTES),
                wavefront = wavefronts > 0 ? dvt_align_wavefront_bytes(q->m, dvt_align_length(t, 0), 0) : 0;
-  stream_memory m = {.bytes = profiles + list + border + wavefront, .wavefronts = wavefronts};
+  stream_memory m = {.bytes = DVT_ALIGNMENT + profiles + list + border + wavefront, .wavefronts = wavefronts};
   if (memory) {
-    m.profiles = memory;
-    m.list = (int32_t *)(void *)(memory + profiles);
-    m.border = memory + profiles + list;
-    m.wavefront = memory + profiles + list + border;
+    m.counter = (uint32_t *)(void *)memory;
+    m.profiles = memory + DVT_ALIGNMENT;
+    m.list = (int32_t *)(void *)(m.profiles + profiles);
+    m.border = m.profiles + profiles + list;
+    m.wavefront = m.profiles + profiles + list + border;
   }
   return m;
 }
@@ -197,11 +216,16 @@ typedef struct search {
 } search;
 
 static dvt_kernel *kernel_of(const way *w) {
-  static dvt_kernel kernels[DVT_SHAPES] = {DVT_KERNEL(search_region_two_16), DVT_KERNEL(search_region_two_20),
-                                           DVT_KERNEL(search_region_two_24), DVT_KERNEL(search_region_two_28),
-                                           DVT_KERNEL(search_region_two_32)};
-  static dvt_kernel wide = DVT_KERNEL(search_region_one_16);
-  return w->pairs ? &kernels[w->shape.index] : &wide;
+  static dvt_kernel whole[DVT_ALL_SHAPES] = {
+      DVT_KERNEL(search_region_two_16), DVT_KERNEL(search_region_two_20), DVT_KERNEL(search_region_two_24),
+      DVT_KERNEL(search_region_two_28), DVT_KERNEL(search_region_two_32), DVT_KERNEL(search_region_two_26),
+      DVT_KERNEL(search_region_two_30), DVT_KERNEL(search_region_two_36), DVT_KERNEL(search_region_two_40),
+      DVT_KERNEL(search_region_two_44), DVT_KERNEL(search_region_two_48)};
+  static dvt_kernel strip[DVT_ALL_SHAPES] = {[3] = DVT_KERNEL(strip_region_two_28),
+                                             [4] = DVT_KERNEL(strip_region_two_32),
+                                             [8] = DVT_KERNEL(strip_region_two_40)};
+  static dvt_kernel wide[] = {DVT_KERNEL(search_region_one_16), DVT_KERNEL(strip_region_one_16)};
+  return !w->pairs ? &wide[w->strips > 1] : &(w->strips > 1 ? strip : whole)[w->shape.index];
 }
 
 static davit_status launch_strip(const search *s, const way *w, int64_t strip, int64_t first, int64_t count) {
@@ -211,13 +235,16 @@ static davit_status launch_strip(const search *s, const way *w, int64_t strip, i
   const int64_t most = s->teams > 0 ? dvt_at_most(s->teams, residents) : residents,
                 groups = s->threads / w->shape.lanes, items = dvt_divide_up(count, w->pairs ? 2 : 1);
   const davit_align_scoring *scoring = s->query->scoring;
+  DVT_TRY(dvt_stream_fill(s->stream, s->memory.counter, 0, sizeof *s->memory.counter));
   return dvt_launch(
       kernel, s->stream, dvt_at_most(most, dvt_divide_up(items, groups)), s->threads, w->profile_bytes,
       DVT_ARGUMENTS(s->memory.profiles + (size_t)strip * w->profile_bytes, scoring->symbols,
                     w->shape.lanes * w->shape.chunk, s->device->symbols, s->device->offsets,
                     s->list ? s->memory.list : NULL, first, count, s->device->scores, s->memory.border,
                     strip > 0, strip + 1 < w->strips, w->shape.lanes, s->threads,
-                    dvt_at_most(scoring->gap_open, MAX_SCORE), dvt_at_most(scoring->gap_extend, MAX_SCORE)));
+                    dvt_at_most(scoring->gap_open, MAX_SCORE), dvt_at_most(scoring->gap_extend, MAX_SCORE),
+                    s->memory.counter, s->device->scores + s->targets->count,
+                    w->pairs ? INT16_MAX - s->query->largest : INT32_MAX));
 }
 
 davit_status dvt_align_fit(dvt_stream *stream, int64_t columns, int symbols, int64_t threads,
@@ -253,16 +280,17 @@ static davit_status run_way(const search *s, bool pairs) {
   return DAVIT_SUCCESS;
 }
 
+/* The scores, and behind them whether one is above the launch's limit. */
 static davit_status download(const search *s, int32_t *scores) {
   DVT_TRY(dvt_stream_copy_bytes(s->stream, scores, s->device->scores,
-                                (size_t)s->targets->count * sizeof *scores));
+                                ((size_t)s->targets->count + 1) * sizeof *scores));
   return dvt_stream_synchronize(s->stream);
 }
 
 /* Computes what may not fit 16 bits again; the list of these targets is the caller's. */
 static davit_status run_wide(search *s, int32_t *list, int32_t *scores) {
   s->count = 0;
-  for (int64_t k = s->first; k < s->targets->count; k++)
+  for (int64_t k = scores[s->targets->count] ? s->first : s->targets->count; k < s->targets->count; k++)
     if (scores[k] > INT16_MAX - s->query->largest)
       list[s->count++] = (int32_t)k;
   s->list = list;
@@ -278,6 +306,7 @@ static davit_status run_search(search *s, int32_t *list, int32_t *scores) {
   const bool pairs = fits_pairs(s->query);
   if (s->first == s->count)
     return DAVIT_SUCCESS;
+  DVT_TRY(dvt_stream_fill(s->stream, s->device->scores + s->targets->count, 0, sizeof *s->device->scores));
   DVT_TRY(run_way(s, pairs));
   DVT_TRY(download(s, scores));
   return pairs ? run_wide(s, list, scores) : DAVIT_SUCCESS;

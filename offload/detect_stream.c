@@ -75,8 +75,6 @@ DVT_NVIDIA_REGION(detect_profiles_region, detect_make_profiles, DETECT_THREADS, 
                   x, y, profiles, features, window, hop, windows, frames, columns, lanes, chunk, bytes,
                   rounded, threshold, threads)
 
-#define SYMBOL uint16_t
-
 #define EACH "offload/detect_kernel.inc"
 #define KIND pair
 #include "offload/each_shape.inc"
@@ -97,8 +95,9 @@ typedef struct effect_shape {
 } effect_shape;
 
 static effect_shape shape_of(const dvt_detect_task *t, int64_t frames) {
-  effect_shape e = {.pairs = dvt_detect_fits(t, frames) && t->gap_open + t->gap_extend <= INT16_MAX};
-  e.shape = dvt_shape_of(frames, e.pairs);
+  effect_shape e = {.pairs =
+                        dvt_detect_fits(t, frames) && t->gap_open + t->gap_extend <= INT16_MAX + INT8_MIN};
+  e.shape = dvt_shape_of(frames, e.pairs, DVT_SHAPES);
   e.profile_bytes = (t->window + 1) * e.shape.lanes * e.shape.chunk;
   return e;
 }

@@ -13,7 +13,9 @@
 #include "offload/kernel/gpu.h"
 #include "offload/kernel/instance.h"
 
-enum { DVT_SHAPES = 5, DVT_MAX_COLUMNS = 32 * 32 };
+/* Numbers of columns of a lane. Kernels of few registers are made for the first DVT_SHAPES, those of pairs of scores
+ * that may take more registers for all. */
+enum { DVT_SHAPES = 5, DVT_ALL_SHAPES = 11, DVT_MAX_COLUMNS = 32 * 48 };
 
 typedef struct dvt_shape {
   int index;       /* of the kernel */
@@ -23,21 +25,26 @@ typedef struct dvt_shape {
 } dvt_shape;
 
 static inline int64_t dvt_shape_columns(int index) {
-  return 16 + 4 * index;
+  static const uint8_t columns[DVT_ALL_SHAPES] = {16, 20, 24, 28, 32, 26, 30, 36, 40, 44, 48};
+  return columns[index];
 }
 
 static inline int64_t dvt_shape_chunk(int64_t columns, bool bytes) {
-  return !bytes ? 4 * columns : columns > 16 ? 32 : 16;
+  return bytes ? (columns + 15) / 16 * 16 : 4 * columns;
 }
 
-/* The shape that computes a row of so many columns fastest: of the instructions of a lane, 25 are not for its
- * columns. */
-static inline dvt_shape dvt_shape_of(int64_t columns, bool bytes) {
+/* Instructions of a row of all lanes: of those of a lane, 25 are not for its columns. */
+static inline int64_t dvt_shape_cost(int64_t lanes, int64_t columns) {
+  return lanes * (7 * columns + 25);
+}
+
+/* The shape, of the first so many, that computes a row of so many columns fastest. */
+static inline dvt_shape dvt_shape_of(int64_t columns, bool bytes, int count) {
   dvt_shape best = {0};
   int64_t minimum = INT64_MAX;
-  for (int i = 0; i < DVT_SHAPES; i++)
+  for (int i = 0; i < count; i++)
     for (int64_t lanes = 1; lanes <= 32; lanes *= 2) {
-      const int64_t each = dvt_shape_columns(i), cost = lanes * (7 * each + 25);
+      const int64_t each = dvt_shape_columns(i), cost = dvt_shape_cost(lanes, each);
       if (lanes * each < columns || cost >= minimum)
         continue;
       minimum = cost;
@@ -47,7 +54,7 @@ static inline dvt_shape dvt_shape_of(int64_t columns, bool bytes) {
 }
 
 /* Where column j is in a row, in bytes. Of chunks of 32 bytes the halves are exchanged in lanes 4 … 7 of each
- * 8, so that 8 lanes that read a row read different banks. */
+ * 8, so that 8 lanes that read a row read different banks, as they do with chunks of 16 or 48. */
 static inline int64_t dvt_profile_place(int64_t j, int64_t columns, int64_t chunk, bool bytes) {
   const int64_t lane = j / columns, c = j % columns, swapped = chunk == 32 ? (lane & 4) << 2 : 0;
   return lane * chunk + (bytes ? c ^ swapped : 4 * c);

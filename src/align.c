@@ -173,7 +173,7 @@ static davit_status send_targets(share *s) {
   const size_t offsets = ((size_t)t->count + 1) * sizeof *t->offsets,
                symbols = (size_t)t->offsets[t->count] + 1;
   DVT_TRY(dvt_malloc(offsets, device, (void **)&s->device.offsets));
-  DVT_TRY(dvt_malloc(symbols, device, (void **)&s->device.symbols));
+  DVT_TRY(dvt_malloc(dvt_aligned_up(symbols), device, (void **)&s->device.symbols));
   DVT_TRY(dvt_malloc(((size_t)t->count + 1) * sizeof *s->scores, device, (void **)&s->device.scores));
   DVT_TRY(davit_copy(offsets, t->offsets, s->device.offsets));
   return davit_copy(symbols, t->symbols, s->device.symbols);

@@ -304,6 +304,33 @@ DVT_INLINE int32_t dvt_byte(uint32_t word, int k) {
   return (int8_t)(word >> 8 * k);
 }
 
+DVT_INLINE void dvt_load_8_if(bool wanted, const void *at, void *value) {
+  memset(value, 0, 8);
+  if (wanted)
+    memcpy(value, at, 8);
+}
+
+DVT_INLINE void dvt_store_8_if(bool wanted, void *at, const void *value) {
+  if (wanted)
+    memcpy(at, value, 8);
+}
+
+DVT_INLINE uint32_t dvt_funnel_right(uint32_t low, uint32_t high, uint32_t bits) {
+  return (uint32_t)(((uint64_t)high << 32 | low) >> bits % 32);
+}
+
+DVT_INLINE uint32_t dvt_funnel_left(uint32_t low, uint32_t high, uint32_t bits) {
+  return (uint32_t)(((uint64_t)high << 32 | low) << bits % 32 >> 32);
+}
+
+DVT_INLINE uint32_t dvt_multiply_add_word(uint32_t a, uint32_t b, uint32_t c) {
+  return a * b + c;
+}
+
+DVT_INLINE uint32_t dvt_multiply_add_halves(uint32_t halves, uint32_t bytes, uint32_t c) {
+  return c + (halves & 0xffff) * (bytes & 0xff) + (halves >> 16) * (bytes >> 8 & 0xff);
+}
+
 #include "offload/kernel/value.h"
 
 static void emulator_start(void) {

@@ -12,33 +12,59 @@ static double wave_seconds = 1; /* of a long target */
 #include "ref/ref.h"
 #include "tests/support.h"
 
-#define BODY(name)                                                                                           \
-  static void run_##name(void *arguments) {                                                                  \
+#define BODY(search, name)                                                                                   \
+  static void run_##search##name(void *arguments) {                                                          \
     const dvt_argument *a = arguments;                                                                       \
-    search_##name(emulator_pointer(a), (int64_t)a[1], (int64_t)a[2], emulator_pointer(a + 3),                \
-                  emulator_pointer(a + 4), emulator_pointer(a + 5), (int64_t)a[6], (int64_t)a[7],            \
-                  emulator_pointer(a + 8), emulator_pointer(a + 9), (int64_t)a[10], (int64_t)a[11],          \
-                  (int64_t)a[12], (int64_t)a[13], (int64_t)a[14], (int64_t)a[15]);                           \
+    search##name(emulator_pointer(a), (int64_t)a[1], (int64_t)a[2], emulator_pointer(a + 3),                 \
+                 emulator_pointer(a + 4), emulator_pointer(a + 5), (int64_t)a[6], (int64_t)a[7],             \
+                 emulator_pointer(a + 8), emulator_pointer(a + 9), (int64_t)a[10], (int64_t)a[11],           \
+                 (int64_t)a[12], (int64_t)a[13], (int64_t)a[14], (int64_t)a[15], emulator_pointer(a + 16),   \
+                 emulator_pointer(a + 17), (int64_t)a[18]);                                                  \
   }
-BODY(two_16)
-BODY(two_20)
-BODY(two_24)
-BODY(two_28)
-BODY(two_32)
-BODY(one_16)
+BODY(search, _two_16)
+BODY(search, _two_20)
+BODY(search, _two_24)
+BODY(search, _two_26)
+BODY(search, _two_28)
+BODY(search, _two_30)
+BODY(search, _two_32)
+BODY(search, _two_36)
+BODY(search, _two_40)
+BODY(search, _two_44)
+BODY(search, _two_48)
+BODY(search, _one_16)
+BODY(search_strip, _two_28)
+BODY(search_strip, _two_32)
+BODY(search_strip, _two_40)
+BODY(search_strip, _one_16)
 
 const emulator_kernel emulator_kernels[] = {WAVE_KERNELS,
-                                            {"search_region_two_16", run_two_16},
-                                            {"search_region_two_20", run_two_20},
-                                            {"search_region_two_24", run_two_24},
-                                            {"search_region_two_28", run_two_28},
-                                            {"search_region_two_32", run_two_32},
-                                            {"search_region_one_16", run_one_16}};
+                                            {"search_region_two_16", run_search_two_16},
+                                            {"search_region_two_20", run_search_two_20},
+                                            {"search_region_two_24", run_search_two_24},
+                                            {"search_region_two_26", run_search_two_26},
+                                            {"search_region_two_28", run_search_two_28},
+                                            {"search_region_two_30", run_search_two_30},
+                                            {"search_region_two_32", run_search_two_32},
+                                            {"search_region_two_36", run_search_two_36},
+                                            {"search_region_two_40", run_search_two_40},
+                                            {"search_region_two_44", run_search_two_44},
+                                            {"search_region_two_48", run_search_two_48},
+                                            {"search_region_one_16", run_search_one_16},
+                                            {"strip_region_two_28", run_search_strip_two_28},
+                                            {"strip_region_two_32", run_search_strip_two_32},
+                                            {"strip_region_two_40", run_search_strip_two_40},
+                                            {"strip_region_one_16", run_search_strip_one_16}};
 
 typedef struct database {
   int64_t count, *offsets;
   uint8_t *symbols;
 } database;
+
+static int64_t first_strip(int64_t m) {
+  const davit_align_scoring scoring = {.symbols = 1};
+  return way_of(&(dvt_align_query){.scoring = &scoring, .m = m}, true).columns;
+}
 
 /* Targets of falling lengths; some resemble the query, with a gap, across the border of its first strip where
  * there is one. */
@@ -48,10 +74,11 @@ static database make_database(int64_t count, const int64_t *lengths, int symbols
   d.offsets[0] = 0;
   for (int64_t k = 0; k < count; k++)
     d.offsets[k + 1] = d.offsets[k] + lengths[k];
-  d.symbols = kept((size_t)d.offsets[count] + 1);
+  d.symbols = kept((size_t)d.offsets[count] / 4 * 4 + 4);
   for (int64_t k = 0; k < count; k++)
     for (int64_t i = 0; i < lengths[k]; i++) {
-      const int64_t j = i + (i > lengths[k] / 2 ? 6 : 0) + (m > 1024 ? 1024 - 3 - lengths[k] / 2 : 0);
+      const int64_t j =
+          i + (i > lengths[k] / 2 ? 6 : 0) + (m > DVT_MAX_COLUMNS ? first_strip(m) - 3 - lengths[k] / 2 : 0);
       const bool alike = k % 3 == 0 && j >= 0 && j < m && random_below(random, 20) > 0;
       d.symbols[d.offsets[k] + i] = alike ? query[j] : (uint8_t)random_below(random, symbols);
     }
@@ -65,8 +92,8 @@ static void expect_scores(const davit_align_scoring *scoring, int64_t m, const u
     largest = scoring->matrix[i] > largest ? scoring->matrix[i] : largest;
   const dvt_align_query q = {scoring, m, query, largest};
   const dvt_align_targets t = {.count = d->count, .offsets = d->offsets, .symbols = d->symbols};
-  int32_t *device_scores = kept((size_t)d->count * sizeof *device_scores),
-          *scores = kept((size_t)d->count * sizeof *scores),
+  int32_t *device_scores = kept(((size_t)d->count + 1) * sizeof *device_scores),
+          *scores = kept(((size_t)d->count + 1) * sizeof *scores),
           *scratch = kept(2 * ((size_t)m + 1) * sizeof *scratch);
   const dvt_align_device device = {d->offsets, d->symbols, device_scores};
   assert_true(fits_stream(&t, &q));
@@ -101,16 +128,19 @@ static void run_case(int symbols, int64_t m, int64_t count, int64_t longest, int
 }
 
 CASE(test_every_shape) {
-  static const int64_t lengths[] = {1,  15, 16, 17, 20, 21,  28,  29,  33,
-                                    40, 56, 63, 64, 65, 100, 129, 200, 375};
+  static const int64_t lengths[] = {1,  15, 16, 17, 20, 21, 25, 26, 28,  29,  30,  32,  33,  37,
+                                    40, 44, 48, 49, 56, 63, 64, 65, 100, 129, 144, 200, 375, 464};
   for (int i = 0; i < COUNT(lengths); i++)
     run_case(24, lengths[i], 13, 60, 5, 11, 1, (uint64_t)i);
 }
 
 CASE(test_strips) {
-  run_case(4, 1024, 3, 40, 2, 3, 1, 1);
-  run_case(4, 1025, 5, 60, 2, 3, 1, 2);
-  run_case(20, 3000, 4, 50, 3, 5, 2, 3);
+  run_case(4, 1536, 3, 40, 2, 3, 1, 1);
+  run_case(4, 1537, 5, 60, 2, 3, 1, 2);
+  run_case(20, 2000, 3, 50, 3, 5, 2, 3);
+  run_case(20, 2300, 4, 50, 3, 5, 2, 3);
+  run_case(20, 3000, 40, 50, 3, 5, 2, 3);
+  run_case(20, 5000, 5, 90, 3, 5, 2, 4);
 }
 
 /* Scores beyond 16 bits, and penalties that do not fit them. */
@@ -141,14 +171,14 @@ CASE(test_odd_databases) {
 
 /* Each launch is refused in turn; nothing is running when the call returns. */
 CASE(test_refused_launches) {
-  enum { M = 1100, COUNT_OF_TARGETS = 3, LENGTH = 300 };
+  enum { M = 1600, COUNT_OF_TARGETS = 3, LENGTH = 300 };
   static int8_t matrix[] = {127};
   static uint8_t query[M], symbols[COUNT_OF_TARGETS * LENGTH];
   static int64_t offsets[] = {0, LENGTH, 2 * LENGTH, 3 * LENGTH};
   const davit_align_scoring scoring = {.symbols = 1, .matrix = matrix, .gap_open = 11, .gap_extend = 1};
   const dvt_align_query q = {&scoring, M, query, 127};
   const dvt_align_targets t = {.count = COUNT_OF_TARGETS, .offsets = offsets, .symbols = symbols};
-  int32_t device_scores[COUNT_OF_TARGETS], scores[COUNT_OF_TARGETS];
+  int32_t device_scores[COUNT_OF_TARGETS + 1], scores[COUNT_OF_TARGETS + 1];
   int64_t device_offsets[COUNT_OF_TARGETS + 1];
   memcpy(device_offsets, offsets, sizeof offsets);
   const dvt_align_device device = {device_offsets, symbols, device_scores};
@@ -165,6 +195,6 @@ CASE(test_refused_launches) {
     assert_int_equal(status, DAVIT_DEVICE_ERROR);
   }
   emulator_fails_at = -1;
-  assert_int_equal(refused, 5); /* 2 strips in 16 bits, 3 in 32 */
+  assert_int_equal(refused, 6); /* 2 strips in 16 bits, 4 in 32 */
   assert_int_equal(scores[0], 127 * LENGTH);
 }

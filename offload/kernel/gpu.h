@@ -139,6 +139,27 @@ DVT_INLINE void dvt_store_16(void *at, const void *value) {
                    : "memory");
 }
 
+/* Two words from or to an address that is a multiple of 8, only if `wanted`; else zeros. No branch parts what is computed
+ * before from what is computed after. */
+DVT_INLINE void dvt_load_8_if(bool wanted, const void *at, void *value) {
+  uint32_t word[2];
+  __asm__ volatile("{.reg .pred wanted;\n\tsetp.ne.u32 wanted, %3, 0;\n\tmov.u32 %0, 0;\n\tmov.u32 %1, 0;\n\t"
+                   "@wanted ld.global.v2.u32 {%0, %1}, [%2];}"
+                   : "=&r"(word[0]), "=&r"(word[1])
+                   : "l"(at), "r"((uint32_t)wanted)
+                   : "memory");
+  __builtin_memcpy(value, word, 8);
+}
+
+DVT_INLINE void dvt_store_8_if(bool wanted, void *at, const void *value) {
+  uint32_t word[2];
+  __builtin_memcpy(word, value, 8);
+  __asm__ volatile("{.reg .pred wanted;\n\tsetp.ne.u32 wanted, %3, 0;\n\t"
+                   "@wanted st.global.v2.u32 [%2], {%0, %1};}" ::"r"(word[0]),
+                   "r"(word[1]), "l"(at), "r"((uint32_t)wanted)
+                   : "memory");
+}
+
 /* From the team's memory. */
 DVT_INLINE void dvt_load_team_16(const DVT_TEAM void *at, void *value) {
   uint32_t word[4];
@@ -156,6 +177,33 @@ DVT_INLINE uint32_t dvt_byte_pair(uint32_t low, uint32_t high, int k) {
 /* Byte k < 4 of a word with its sign, in one instruction. */
 DVT_INLINE int32_t dvt_byte(uint32_t word, int k) {
   return (int32_t)__nvvm_prmt(word, word, (uint32_t)(k | (k | 8) << 4 | (k | 8) << 8 | (k | 8) << 12));
+}
+
+/* A word of two side by side: from bit `bits` modulo 32 of the lower one on, or so many bits before the higher one. */
+DVT_INLINE uint32_t dvt_funnel_right(uint32_t low, uint32_t high, uint32_t bits) {
+  uint32_t word;
+  __asm__("shf.r.wrap.b32 %0, %1, %2, %3;" : "=r"(word) : "r"(low), "r"(high), "r"(bits));
+  return word;
+}
+
+DVT_INLINE uint32_t dvt_funnel_left(uint32_t low, uint32_t high, uint32_t bits) {
+  uint32_t word;
+  __asm__("shf.l.wrap.b32 %0, %1, %2, %3;" : "=r"(word) : "r"(low), "r"(high), "r"(bits));
+  return word;
+}
+
+/* a b + c by the unit for products, which leaves the one for maxima and selections alone. */
+DVT_INLINE uint32_t dvt_multiply_add_word(uint32_t a, uint32_t b, uint32_t c) {
+  uint32_t word;
+  __asm__("mad.lo.u32 %0, %1, %2, %3;" : "=r"(word) : "r"(a), "r"(b), "r"(c));
+  return word;
+}
+
+/* c, the lower half of `halves` times byte 0 of `bytes`, and the upper half times byte 1, added up. */
+DVT_INLINE uint32_t dvt_multiply_add_halves(uint32_t halves, uint32_t bytes, uint32_t c) {
+  uint32_t word;
+  __asm__("dp2a.lo.u32.u32 %0, %1, %2, %3;" : "=r"(word) : "r"(halves), "r"(bytes), "r"(c));
+  return word;
 }
 
 /* A pause of some hundred nanoseconds for threads that wait. */

@@ -42,6 +42,7 @@ neighbors neighbors_[a-z]*[23]_(keys|leaves|level|list_[0-9]*|heap|count|rows|ch
 detect_stream detect_profiles_region
 detect_stream detect_region_[a-z]*_[0-9]* shared load
 align_stream search_region_[a-z]*_[0-9]* shared load
+align_stream strip_region_[a-z]*_[0-9]* shared load
 align_wavefront wavefront_region_[0-9]* shared load store'
 
 work=$build/ptx
