@@ -263,7 +263,11 @@ static davit_status check_query(const davit_align_database *database, const davi
   if (scoring->symbols != database->symbols)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "scoring->symbols is %d, the database's %d", scoring->symbols,
                       database->symbols);
-  DVT_TRY(dvt_check_sequence("query", "m", m, query, scoring->symbols));
+  DVT_TRY(dvt_check_length("m", m));
+  if (scoring->profile)
+    DVT_TRY(dvt_check_extent("m", m, DAVIT_ALIGN_SYMBOLS_MAXIMUM));
+  else
+    DVT_TRY(dvt_check_sequence("query", "m", m, query, scoring->symbols));
   return dvt_check_score_range(scoring, m, database->longest);
 }
 
@@ -362,7 +366,9 @@ davit_status davit_align_scores(davit_align_database *database, const davit_alig
   /* Where opening costs less than extending, a gap is opened again instead. */
   davit_align_scoring cheaper = *scoring;
   cheaper.gap_extend = (int32_t)dvt_at_most(cheaper.gap_extend, cheaper.gap_open);
-  const dvt_align_query q = {&cheaper, m, query, dvt_largest_entry(scoring)};
+  /* Of a profile only places count, which are told by their addresses; its first m entries have such. */
+  const uint8_t *places = scoring->profile ? (const uint8_t *)scoring->profile : query;
+  const dvt_align_query q = {&cheaper, m, places, dvt_largest_entry(scoring, m)};
   pthread_mutex_lock(&database->lock);
   davit_status status =
       is_for_caller(database, &q) ? run_here(&database->share[0], &q) : run_queries(database, &q);
