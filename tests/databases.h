@@ -78,6 +78,9 @@ static inline void expect_hits(davit_align_database *database, const targets *t,
   assert_int_equal(found, count);
 }
 
+/* What a database may take of each device; 0: davit's own choice. */
+static size_t database_bytes;
+
 /* Each device alone, all of them, and the default ones. */
 typedef struct device_list {
   int count;
@@ -97,7 +100,8 @@ static inline int device_lists(device_list lists[MAX_PLACES + 2]) {
 static inline davit_align_database *database_on(const targets *t, int symbols, const device_list *list) {
   davit_align_database *database = NULL;
   const davit_align_database_options options = {.devices = list->count ? list->devices : NULL,
-                                                .device_count = list->count};
+                                                .device_count = list->count,
+                                                .cache_bytes = database_bytes};
   CHECK(davit_align_database_create(&t->view, symbols, &database, &options));
   assert_non_null(database);
   return database;

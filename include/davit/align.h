@@ -77,13 +77,19 @@ typedef struct davit_align_sequences {
 typedef struct davit_align_database davit_align_database;
 
 typedef struct davit_align_database_options {
-  const int *devices;   /* device numbers, DAVIT_HOST allowed; NULL: davit_device_defaults() */
-  int device_count;     /* 0 with devices = NULL */
-  uint64_t reserved[4]; /* 0 */
+  const int *devices; /* device numbers, DAVIT_HOST allowed; NULL: davit_device_defaults() */
+  int device_count;   /* 0 with devices = NULL */
+  size_t
+      cache_bytes; /* maximum memory for targets on each device; 0: 80 % of what is free, 1 GiB where that is
+                           unknown. The CPU has no limit */
+  uint64_t reserved[3]; /* 0 */
 } davit_align_database_options;
 
 /* Copies `targets`, whose symbols are below `symbols`, to the devices, a share to each. `targets` may be
- * freed after the call. */
+ * freed after the call. What does not fit `cache_bytes` of a device stays in the host's memory, and every query brings
+ * it to the device part by part, each while the part before is searched. Results do not depend on that. Memory of the
+ * host: 9 bytes a target and its symbols; what does not fit is pinned if possible. DAVIT_OUT_OF_DEVICE_MEMORY:
+ * `cache_bytes`, or what is free, is less than two of the longest targets take. */
 DAVIT_API davit_status davit_align_database_create(const davit_align_sequences *targets, int symbols,
                                                    davit_align_database **database,
                                                    const davit_align_database_options *options);
