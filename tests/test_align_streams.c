@@ -25,9 +25,11 @@ static void run_search(void *argument) {
     if (k == t->count / 2)
       usleep(300);
     const uint8_t *symbols = w->device->symbols + t->offsets[k];
-    const bool here = w->device->offsets[k] == t->offsets[k] && w->device->offsets[k + 1] == t->offsets[k + 1];
+    const bool here =
+        w->device->offsets[k] == t->offsets[k] && w->device->offsets[k + 1] == t->offsets[k + 1];
     w->scores[k] =
-        here ? dvt_ref_align_score(q->scoring, q->m, q->symbols, dvt_align_length(t, k), symbols, scratch) : -1;
+        here ? dvt_ref_align_score(q->scoring, q->m, q->symbols, dvt_align_length(t, k), symbols, scratch)
+             : -1;
   }
   free(scratch);
   free(argument);
@@ -58,7 +60,8 @@ static problem make_problem(uint64_t *random) {
   problem p = {.query = random_sequence(30, 24, random), .scoring = protein(11, 1)};
   sequence all[MANY];
   for (int k = 0; k < MANY; k++)
-    all[k] = k % 5 ? random_sequence(random_below(random, 60), 24, random) : relative_of(&p.query, 24, random);
+    all[k] =
+        k % 5 ? random_sequence(random_below(random, 60), 24, random) : relative_of(&p.query, 24, random);
   p.t = targets_of(MANY, all);
   p.wanted = expected_scores(&p.t, &p.scoring, &p.query);
   p.bytes = (size_t)p.t.offsets[MANY] + 12 * MANY;
