@@ -139,16 +139,23 @@ CASE(test_large_scores) {
   }
 }
 
+/* The query in two halves, with 30 other symbols between, around the end of the fourth of the 64 lanes that a target may
+ * be folded in: one lane has it whole if it goes on far enough. */
+static void put_across_lanes(const sequence *q, sequence *t) {
+  const int64_t half = q->length / 2, begin = (t->length + 63) / 64 * 4 - half / 2;
+  memcpy(t->symbols + begin, q->symbols, (size_t)half);
+  memcpy(t->symbols + begin + half + 30, q->symbols + half, (size_t)(q->length - half));
+}
+
 /* Few long targets: folded, striped, and in tiles by all threads. */
 CASE(test_long_targets) {
-  static const int64_t lengths[] = {20, 90, 300, 2000};
+  static const int64_t lengths[][2] = {{20, 60000}, {40, 60000}, {300, 20000}, {2000, 9000}};
   uint64_t random = 3;
   for (int k = 0; k < COUNT(lengths); k++) {
-    const sequence q = random_sequence(lengths[k], 20, &random);
-    const sequence all[] = {random_sequence(scaled(60000), 20, &random), relative_of(&q, 20, &random),
-                            random_sequence(5000, 20, &random), random_sequence(10, 20, &random)};
-    for (int64_t i = 0; i < q.length && i < all[0].length; i++) /* across the border of two lanes */
-      all[0].symbols[all[0].length / 64 * 3 + i - 7] = q.symbols[i];
+    const sequence q = random_sequence(lengths[k][0], 20, &random);
+    sequence all[] = {random_sequence(lengths[k][1], 20, &random), relative_of(&q, 20, &random),
+                      random_sequence(5000, 20, &random), random_sequence(10, 20, &random)};
+    put_across_lanes(&q, &all[0]);
     const targets t = targets_of(COUNT(all), all);
     const int8_t *profile = random_profile(&q, 20, -8, 9, &random);
     const davit_align_scoring scoring = with_profile(20, profile, 11, 1);
