@@ -114,6 +114,9 @@ def test_statistics():
            f"bits of {row}")
     other = davit("align", "--pssm", "m.pssm", "t.fa", "--top", 1, "--gap-open", 11)
     expect("\t*\t*\n" in other.out.decode() and "not those of --gap-open 11" in other.err, f"other gaps: {other}")
+    for standard in ((0.0410, 0.3), (0.05, 0.2670)):
+        put("m.pssm", pssm_text(query, rows, statistics={**STATISTICS, "Standard Gapped": standard}))
+        expect(align("--pssm", "m.pssm", "t.fa", "--top", 1)[0]["evalue"] == "*", "statistics of other gaps or another matrix")
     put("m.pssm", pssm_text(query, rows, statistics={**STATISTICS, "PSI Gapped": (-1, -1)}))
     expect(align("--pssm", "m.pssm", "t.fa", "--top", 1)[0]["evalue"] == "*", "statistics that psiblast has not found")
 
