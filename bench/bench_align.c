@@ -4,7 +4,9 @@
  *
  * Databases are synthetic: --count proteins of one length ("even"), or of lengths as Swiss-Prot has them
  * ("mixed": log-normal, median 295, sigma 0.63, 20 to 35000), residues by the frequencies of A. B. Robinson
- * and L. R. Robinson (1991); BLOSUM62, gaps 11 and 1. On the CPU --count is 20000. --reads: that many reads
+ * and L. R. Robinson (1991); BLOSUM62, gaps 11 and 1. On the CPU --count is 20000. --profile 1: queries as profiles
+ * with the matrix's entries as well. --parts 2: also with half of the memory that the targets take, so that most of
+ * them are brought to the device by every query. Both are to give the same scores. --reads: that many reads
  * of 150 bases, and one of them as the query; +2, -3, gaps 5 and 2. --genome: a target of that many bases, and a
  * changed read of --read bases from its middle as the query. --pair: a sequence of bases and, as the
  * query, a part of it (--share 10: a tenth; on a GPU all of it as well) with a change in every tenth place;
@@ -28,7 +30,8 @@ enum { READ_LENGTH = 150, DEALT = 4096 /* entries of a table of residues, 2^12 *
 
 typedef struct problem {
   bench_cells *cells;
-  const char *variant;
+  const char *variant, *form;
+  size_t cache_bytes;
   davit_align_scoring scoring;
   davit_align_sequences targets;
   int64_t m;
@@ -148,7 +151,7 @@ static bench_time search(problem *p, bench_words words) {
   bench_time times[4];
   bench_case what = {.operation = "align",
                      .variant = p->variant,
-                     .form = "search",
+                     .form = p->form,
                      .rows = p->m,
                      .cols = p->targets.offsets[p->targets.count],
                      .devices = p->devices};
@@ -171,7 +174,8 @@ static bool open_database(problem *p, const int *devices, int count) {
   p->peer = peer ? peer_parasail_targets_create(&p->targets, &p->scoring) : NULL;
   p->scores = bench_memory(DAVIT_PAGEABLE, bytes);
   p->peer_scores = bench_memory(DAVIT_PAGEABLE, bytes);
-  const davit_align_database_options options = {.devices = devices, .device_count = count};
+  const davit_align_database_options options = {
+      .devices = devices, .device_count = count, .cache_bytes = p->cache_bytes};
   if (davit_align_database_create(&p->targets, p->scoring.symbols, &p->database, &options) != DAVIT_SUCCESS)
     bench_failure("database", davit_last_error());
   return p->database && p->scores && p->peer_scores;
@@ -185,19 +189,67 @@ static void close_database(problem *p) {
   davit_free(p->peer_scores);
 }
 
-static void search_proteins(problem *p, const chances table) {
-  const bench_values queries = bench_sizes("queries", "144,375,1000,5000");
+/* Of the scores; *before is that of an earlier search, or 0. */
+static void compare_scores(const problem *p, uint64_t *before) {
+  uint64_t sum = 1;
+  for (int64_t k = 0; k < p->targets.count; k++)
+    sum = (sum ^ (uint32_t)p->scores[k]) * UINT64_C(0x100000001b3);
+  if (*before && sum != *before)
+    bench_failure(p->form, "it has other scores");
+  *before = sum;
+}
+
+/* The same by a profile with the matrix's entries. */
+static void search_profile(problem *p, uint64_t *scores) {
+  const davit_align_scoring by_matrix = p->scoring;
+  const char *form = p->form;
+  int8_t *profile = bench_memory(DAVIT_PAGEABLE, (size_t)(p->m * by_matrix.symbols));
+  for (int t = 0; profile && t < by_matrix.symbols; t++)
+    for (int64_t j = 0; j < p->m; j++)
+      profile[j + t * p->m] = by_matrix.matrix[p->query[j] + t * by_matrix.symbols];
+  if (profile) {
+    p->scoring.matrix = NULL;
+    p->scoring.profile = profile;
+    p->form = "search profile";
+    search(p, BENCH_BYTES);
+    compare_scores(p, scores);
+  }
+  p->scoring = by_matrix;
+  p->form = form;
+  davit_free(profile);
+}
+
+static void search_queries(problem *p, const chances table, const bench_values *queries, bool profile,
+                           uint64_t *scores) {
   if (open_database(p, &p->cells->site->device, 1))
-    for (int i = 0; i < queries.count; i++) {
-      p->m = queries.at[i];
+    for (int i = 0; i < queries->count; i++) {
+      p->m = queries->at[i];
       p->query = bench_memory(DAVIT_PAGEABLE, (size_t)p->m);
       if (p->query) {
         fill(table, 4242 + (uint64_t)p->m, p->m, p->query);
         search(p, BENCH_BYTES);
+        compare_scores(p, &scores[i]);
+        if (profile)
+          search_profile(p, &scores[i]);
       }
       davit_free(p->query);
     }
   close_database(p);
+}
+
+static void search_proteins(problem *p, const chances table) {
+  const bench_values queries = bench_sizes("queries", "144,375,1000,5000");
+  const size_t parts = (size_t)bench_whole("parts", 0),
+               bytes = (size_t)p->targets.offsets[p->targets.count] + 12 * (size_t)p->targets.count;
+  uint64_t scores[sizeof queries.at / sizeof *queries.at] = {0};
+  search_queries(p, table, &queries, bench_whole("profile", 0), scores);
+  if (parts < 1)
+    return;
+  p->form = "search parts";
+  p->cache_bytes = bytes / parts;
+  search_queries(p, table, &queries, false, scores);
+  p->form = "search";
+  p->cache_bytes = 0;
 }
 
 /* The same search by more and more devices. */
@@ -378,14 +430,14 @@ static void bases(problem *p) {
 }
 
 static void measure_site(bench_cells *cells, bool several) {
-  problem p = {.cells = cells};
+  problem p = {.cells = cells, .form = "search"};
   proteins(&p, several);
   bases(&p);
 }
 
 static const char usage[] =
     "bench_align [--count 1000000] [--length 360] [--queries 144,375,1000,5000] "
-    "[--mixed 1] [--reads 100000] [--pair 100000] [--share 10]\n"
+    "[--mixed 1] [--profile 0] [--parts 0] [--reads 100000] [--pair 100000] [--share 10]\n"
     "            [--genome 1000000] [--read 100] [--unrelated 0] [--avx2 0] [--clock 1.98]\n" BENCH_OPTIONS;
 
 int main(int argc, char **argv) {

@@ -34,11 +34,13 @@ enum {
 
 _Static_assert((SHORT - 1) * INT8_MAX <= INT16_MAX, "scores of striped pairs fit 16 bits");
 
-/* What the symbols 0 … 31 of a target score against symbol q of the query: table[q], where there are
- * batches; and what those of the query score against symbol t of a target: across[t]. */
+/* What the symbols 0 … 31 of a target score against symbol q of the query, or at place q of a profile: table[q], where
+ * there are batches. What the symbols of the query score against symbol t of a target: across[t], without a profile. */
 typedef struct query_tables {
   const dvt_align_query *query;
-  int8_t table[DAVIT_ALIGN_SYMBOLS_MAXIMUM][32], across[DAVIT_ALIGN_SYMBOLS_MAXIMUM][32];
+  int8_t (*table)[32];
+  int8_t own[DAVIT_ALIGN_SYMBOLS_MAXIMUM][32], across[DAVIT_ALIGN_SYMBOLS_MAXIMUM][32];
+  uint8_t places[DAVIT_ALIGN_SYMBOLS_MAXIMUM]; /* 0, 1, … */
 } query_tables;
 
 /* Rows first … first + count - 1 of lanes. Below the last of `height` rows each lane goes on with the next one's
@@ -153,14 +155,27 @@ static void look_up(const int8_t tables[][32], int count, const uint8_t *symbols
   variants[dvt_cpu_best()](tables, count, symbols, scores);
 }
 
-static void make_tables(const dvt_align_query *query, bool batches, query_tables *t) {
-  const int symbols = query->scoring->symbols;
+/* False: there is no memory. free_tables() follows. */
+static bool make_tables(const dvt_align_query *query, bool batches, query_tables *t) {
+  const davit_align_scoring *scoring = query->scoring;
+  const int symbols = scoring->symbols;
+  const int8_t *from = scoring->profile ? scoring->profile : scoring->matrix;
+  const int64_t count = scoring->profile ? query->m : symbols;
   t->query = query;
-  for (int s = 0; s < symbols; s++)
-    memcpy(t->across[s], query->scoring->matrix + s * symbols, (size_t)symbols);
-  for (int q = 0; batches && q < symbols; q++)
+  for (int s = 0; s < symbols && !scoring->profile; s++)
+    memcpy(t->across[s], scoring->matrix + s * symbols, (size_t)symbols);
+  for (int q = 0; q < DAVIT_ALIGN_SYMBOLS_MAXIMUM; q++)
+    t->places[q] = (uint8_t)q;
+  t->table = scoring->profile && batches ? dvt_allocate_raw((size_t)count * sizeof *t->table) : t->own;
+  for (int64_t q = 0; batches && t->table && q < count; q++)
     for (int s = 0; s < symbols; s++)
-      t->table[q][s] = query->scoring->matrix[q + s * symbols];
+      t->table[q][s] = from[q + s * count];
+  return t->table != NULL;
+}
+
+static void free_tables(query_tables *t) {
+  if (t->table != t->own)
+    free(t->table);
 }
 
 /* ---- the CPU ---- */
@@ -315,6 +330,13 @@ static void do_batch(worker *w, int64_t b) {
 
 /* ---- folded targets ---- */
 
+static int64_t likes_at(const dvt_align_query *query, int64_t place) {
+  int64_t most = 0;
+  for (int t = 0; t < query->scoring->symbols; t++)
+    most = dvt_at_least(most, dvt_align_entry(query, place, t));
+  return most;
+}
+
 /* The target symbols that a local alignment with a score above 0 spans, at most. No more of them are in columns with a
  * query symbol than the query has; those columns score at most `sum`, each query symbol with what it likes best. Gaps
  * have d > 0 of the others and cost open + (d - 1) extend at least, as extend is not more than open: less than
@@ -322,10 +344,10 @@ static void do_batch(worker *w, int64_t b) {
 static int64_t reach_of(const dvt_align_query *query) {
   const davit_align_scoring *s = query->scoring;
   int64_t likes[DAVIT_ALIGN_SYMBOLS_MAXIMUM] = {0}, sum = 0;
-  for (int k = 0; k < s->symbols * s->symbols; k++)
+  for (int k = 0; k < s->symbols * s->symbols && !s->profile; k++)
     likes[k % s->symbols] = dvt_at_least(likes[k % s->symbols], s->matrix[k]);
   for (int64_t i = 0; i < query->m; i++)
-    sum += likes[query->symbols[i]];
+    sum += s->profile ? likes_at(query, i) : likes[query->symbols[i]];
   return query->m + (sum > s->gap_open ? 1 + (sum - 1 - s->gap_open) / s->gap_extend : 0);
 }
 
@@ -460,6 +482,14 @@ static bool do_by_team(const worker *like, int64_t done, int threads) {
   return !atomic_load(&failed);
 }
 
+static davit_status do_all(const worker *like, int64_t done, int most) {
+  DVT_TRY(do_long(like, most, &done));
+  const int threads = threads_for(like->targets, &like->folding, done, most);
+  return (threads > 1 ? do_by_team(like, done, threads) : do_alone(like, done))
+             ? DAVIT_SUCCESS
+             : no_memory(like->tables->query);
+}
+
 davit_status dvt_align_host(const dvt_site *site, const void *work) {
   const dvt_align_work *a = work;
   const dvt_align_targets *targets = a->targets;
@@ -469,15 +499,14 @@ davit_status dvt_align_host(const dvt_site *site, const void *work) {
     return DAVIT_SUCCESS;
   }
   const folding f = folding_of(targets, query, site->threads);
-  int64_t done = f.count;
   query_tables tables;
-  make_tables(query, f.count + targets->batches > 0, &tables);
   memset(a->scores, 0, (size_t)f.count * sizeof *a->scores);
   const worker like = {.targets = targets, .tables = &tables, .folding = f, .scores = a->scores};
-  DVT_TRY(do_long(&like, site->threads, &done));
-  const int threads = threads_for(targets, &f, done, site->threads);
-  return (threads > 1 ? do_by_team(&like, done, threads) : do_alone(&like, done)) ? DAVIT_SUCCESS
-                                                                                  : no_memory(query);
+  const davit_status status = make_tables(query, f.count + targets->batches > 0, &tables)
+                                  ? do_all(&like, f.count, site->threads)
+                                  : DAVIT_OUT_OF_HOST_MEMORY;
+  free_tables(&tables);
+  return status;
 }
 
 /* ---- one pair ---- */
@@ -509,7 +538,7 @@ bool dvt_align_score(const dvt_align_query *query, int64_t n, const uint8_t *tar
   query_tables tables;
   folded f;
   fold_alone(n, target, &f);
-  make_tables(query, false, &tables);
+  make_tables(query, false, &tables); /* without batches it needs no memory */
   worker w = {.targets = &f.targets, .tables = &tables, .memory = memory};
   *score = do_pair(&w, n, target, false);
   dvt_align_team_close(&w.team);
@@ -566,16 +595,17 @@ davit_status dvt_align_best_folded(const dvt_align_query *query, int64_t n, cons
   if (!f.targets.lanes)
     return DAVIT_OUT_OF_HOST_MEMORY;
   dvt_align_fold(n, target, f.targets.lanes);
-  make_tables(query, true, &tables);
+  const bool made = make_tables(query, true, &tables);
   const worker like = {.targets = &f.targets,
                        .tables = &tables,
                        .folding = folding_of(&f.targets, query, threads),
                        .lanes = lanes,
                        .scores = &score};
   const int most = threads_for(&f.targets, &like.folding, 1, threads);
-  const bool done = most > 1 ? do_by_team(&like, 1, most) : do_alone(&like, 1);
+  const bool done = made && (most > 1 ? do_by_team(&like, 1, most) : do_alone(&like, 1));
   if (done)
     find_in_lane(query, &f, &like.folding, lanes, team, h, d, best);
+  free_tables(&tables);
   free(f.targets.lanes);
   return done ? DAVIT_SUCCESS : no_memory(query);
 }

@@ -13,14 +13,27 @@
 typedef struct dvt_align_query {
   const davit_align_scoring *scoring; /* gap_extend is not more than gap_open */
   int64_t m;
-  const uint8_t *symbols;
-  int largest; /* entry of the matrix, at least 0 */
+  const uint8_t *symbols; /* with a profile only the places count, unless columns are wanted */
+  int largest;            /* entry of the matrix or profile, at least 0 */
 } dvt_align_query;
+
+/* What place j of the query scores with target symbol t. */
+static inline int8_t dvt_align_entry(const dvt_align_query *q, int64_t j, int t) {
+  const davit_align_scoring *s = q->scoring;
+  return s->profile ? s->profile[j + t * q->m] : s->matrix[q->symbols[j] + t * s->symbols];
+}
 
 /* For sweeps over its matrix with one target (align_sweep.h). */
 static inline dvt_align_costs dvt_align_costs_of(const dvt_align_query *q) {
   const davit_align_scoring *s = q->scoring;
-  return (dvt_align_costs){s->matrix, s->symbols, q->largest, s->gap_open - s->gap_extend, s->gap_extend};
+  return (dvt_align_costs){.matrix = s->matrix,
+                           .symbols = s->symbols,
+                           .largest = q->largest,
+                           .first = s->gap_open - s->gap_extend,
+                           .extend = s->gap_extend,
+                           .profile = s->profile,
+                           .query = q->symbols,
+                           .m = q->m};
 }
 
 /* A vector of the CPU holds so many targets in its narrowest words. */

@@ -157,8 +157,10 @@ static stream_memory lay_out(const dvt_align_targets *t, const dvt_align_query *
   }
   const size_t list = dvt_aligned_up((size_t)t->count * sizeof(int32_t));
   const int64_t wavefronts = waves_of(t, q);
+  const dvt_align_costs costs = dvt_align_costs_of(q);
   const size_t border = dvt_aligned_up((size_t)border_rows(t, q) * BORDER_BYTES),
-               wavefront = wavefronts > 0 ? dvt_align_wavefront_bytes(q->m, dvt_align_length(t, 0), 0) : 0;
+               wavefront =
+                   wavefronts > 0 ? dvt_align_wavefront_bytes(&costs, q->m, dvt_align_length(t, 0), 0) : 0;
   stream_memory m = {.bytes = DVT_ALIGNMENT + profiles + list + border + wavefront, .wavefronts = wavefronts};
   if (memory) {
     m.counter = (uint32_t *)(void *)memory;
@@ -177,7 +179,7 @@ static void fill_strip(const dvt_align_query *q, const way *w, int64_t strip, ch
   const int64_t begin = strip * w->columns, end = dvt_at_most(begin + w->columns, q->m);
   for (int t = 0; t < s->symbols; t++)
     for (int64_t j = begin; j < end; j++) {
-      const int8_t score = s->matrix[q->symbols[j] + t * s->symbols];
+      const int8_t score = dvt_align_entry(q, j, t);
       char *to = profile + t * w->shape.lanes * w->shape.chunk +
                  dvt_profile_place(j - begin, w->shape.columns, w->shape.chunk, w->pairs);
       if (w->pairs)

@@ -21,10 +21,14 @@
 
 #define DVT_ALIGN_NONE (INT64_MIN / 2) /* the score of what cannot be */
 
+/* The matrix, or the profile (davit_align_scoring) of the query of m symbols that stretches are of. */
 typedef struct dvt_align_costs {
   const int8_t *matrix;
-  int symbols, largest;  /* entry of the matrix, at least 0 */
+  int symbols, largest;  /* entry of either, at least 0 */
   int64_t first, extend; /* 0 or more, 1 or more */
+  const int8_t *profile; /* NULL: the matrix */
+  const uint8_t *query;  /* with a profile */
+  int64_t m;
 } dvt_align_costs;
 
 /* Query and target of a rectangle, read forward (step 1) or backward from their ends (step -1). */

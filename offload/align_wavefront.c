@@ -79,9 +79,15 @@ static size_t result_bytes(int64_t m) {
   return (size_t)(4 * m + BEST_WORDS * most_strips(m)) * sizeof(int32_t);
 }
 
-static size_t lay_out_wavefront(int64_t m, int64_t n, int64_t every, char *memory, dvt_align_wavefront *w) {
+/* Entries for each symbol. */
+static int64_t pitch_of(const dvt_align_costs *costs) {
+  return costs->profile ? costs->m : costs->symbols;
+}
+
+static size_t lay_out_wavefront(const dvt_align_costs *costs, int64_t m, int64_t n, int64_t every,
+                                char *memory, dvt_align_wavefront *w) {
   const int64_t columns = dvt_align_kept_columns(n, every);
-  const size_t matrix = dvt_aligned_up(DAVIT_ALIGN_SYMBOLS_MAXIMUM * DAVIT_ALIGN_SYMBOLS_MAXIMUM),
+  const size_t matrix = dvt_aligned_up((size_t)(costs->symbols * pitch_of(costs))),
                query = dvt_aligned_up((size_t)m), target = dvt_aligned_up((size_t)n),
                parts = dvt_aligned_up(PARTS_BYTES), border = dvt_aligned_up((size_t)n * 2 * sizeof(uint64_t)),
                results = dvt_aligned_up(result_bytes(m)), kept = (size_t)(columns * 2 * m) * sizeof(int32_t);
@@ -97,8 +103,8 @@ static size_t lay_out_wavefront(int64_t m, int64_t n, int64_t every, char *memor
   return matrix + query + target + parts + border + results + kept;
 }
 
-size_t dvt_align_wavefront_bytes(int64_t m, int64_t n, int64_t every) {
-  return lay_out_wavefront(m, n, every, NULL, NULL);
+size_t dvt_align_wavefront_bytes(const dvt_align_costs *costs, int64_t m, int64_t n, int64_t every) {
+  return lay_out_wavefront(costs, m, n, every, NULL, NULL);
 }
 
 size_t dvt_align_wavefront_staging_bytes(int64_t m) {
@@ -116,10 +122,13 @@ davit_status dvt_align_wavefront_open(dvt_stream *stream, const dvt_align_costs 
                                      .every = every,
                                      .parts = staging,
                                      .staging = (int32_t *)(void *)((char *)staging + PARTS_BYTES)};
-  lay_out_wavefront(m, n, every, memory, wavefront);
-  DVT_TRY(dvt_stream_copy_bytes(stream, wavefront->matrix, costs->matrix,
-                                (size_t)(costs->symbols * costs->symbols)));
-  DVT_TRY(dvt_stream_copy_bytes(stream, wavefront->device_query, query, (size_t)m));
+  lay_out_wavefront(costs, m, n, every, memory, wavefront);
+  DVT_TRY(dvt_stream_copy_bytes(stream, wavefront->matrix, costs->profile ? costs->profile : costs->matrix,
+                                (size_t)(costs->symbols * pitch_of(costs))));
+  if (costs->profile)
+    wavefront->device_query = NULL;
+  else
+    DVT_TRY(dvt_stream_copy_bytes(stream, wavefront->device_query, query, (size_t)m));
   if (there)
     wavefront->device_target = there;
   else
@@ -177,9 +186,10 @@ static davit_status launch_passes(const dvt_align_wavefront *w, int count,
       dvt_stream_copy_bytes(w->stream, w->device_parts, w->parts, (size_t)count * sizeof *w->device_parts));
   DVT_TRY(dvt_stream_fill(w->stream, w->border, 0, (size_t)all->border * 2 * sizeof *w->border));
   return dvt_launch(&shape->kernel, w->stream, all->team, 32, (size_t)(w->costs->symbols * shape->strip),
-                    DVT_ARGUMENTS(w->matrix, w->costs->symbols, w->device_query, w->device_target,
-                                  w->device_parts, count, -(w->costs->first + w->costs->extend),
-                                  -w->costs->extend, e->floor, e->first, e->slope, w->border, w->results,
+                    DVT_ARGUMENTS(w->matrix, w->costs->symbols, pitch_of(w->costs), w->device_query,
+                                  w->device_target, w->device_parts, count,
+                                  -(w->costs->first + w->costs->extend), -w->costs->extend, e->floor,
+                                  e->first, e->slope, w->border, w->results,
                                   searches ? w->results + 2 * rows : NULL, w->every, keep ? w->kept : NULL));
 }
 

@@ -4,7 +4,7 @@
  *
  * Strips of rows, a warp for each, go through the columns in a wavefront: a strip is some columns behind the one
  * above it, whose last row it gets through memory. Several sweeps run side by side. Cost: m n cells of 8.5
- * instructions; 17 n + 17 m bytes on the device and 8 m for each column that is kept, 17 m on the host. */
+ * instructions; 17 n + 17 m bytes on the device, a profile, and 8 m for each column that is kept, 17 m on the host. */
 #ifndef DAVIT_OFFLOAD_ALIGN_WAVEFRONT_H
 #define DAVIT_OFFLOAD_ALIGN_WAVEFRONT_H
 
@@ -22,8 +22,9 @@ typedef struct dvt_align_wavefront {
   dvt_stream *stream;
   const dvt_align_costs *costs;
   const uint8_t *query, *target; /* the host's */
-  int8_t *matrix;                /* from here on the device's */
-  uint8_t *device_query, *device_target;
+  int8_t *matrix;                /* from here on the device's: the matrix or the profile, */
+  uint8_t *device_query;         /* NULL with a profile */
+  uint8_t *device_target;
   dvt_align_part *device_parts;
   uint64_t *border;
   int32_t *
@@ -42,7 +43,7 @@ double dvt_align_wavefront_seconds(int64_t m, int64_t n);
 
 /* Memory of the device and of the host, pinned, for sweeps at the same time over at most 2 m rows and n
  * columns together. A sweep over all of the pair may keep one column in `every` (dvt_align_kept), unless that is 0. */
-size_t dvt_align_wavefront_bytes(int64_t m, int64_t n, int64_t every);
+size_t dvt_align_wavefront_bytes(const dvt_align_costs *costs, int64_t m, int64_t n, int64_t every);
 size_t dvt_align_wavefront_staging_bytes(int64_t m);
 
 /* Copies the sequences to the device; `there`: where it has the target already, or NULL. Sequences and memory

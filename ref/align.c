@@ -5,16 +5,25 @@
 #include "ref/cell.h"
 #include "ref/ref.h"
 
+/* What target symbol t scores with the query: entry `place` of a profile, or that of the place's symbol. */
+static const int8_t *column_of(const davit_align_scoring *s, int64_t m, int t) {
+  return s->profile ? s->profile + t * m : s->matrix + (int64_t)t * s->symbols;
+}
+
+static int entry_of(const davit_align_scoring *s, const int8_t *column, const uint8_t *query, int64_t place) {
+  return column[s->profile ? place : query[place]];
+}
+
 int32_t dvt_ref_align_score(const davit_align_scoring *scoring, int64_t m, const uint8_t *query, int64_t n,
                             const uint8_t *target, int32_t *scratch) {
   int32_t *h = scratch, *e = scratch + m, best = 0;
   for (int64_t i = 0; i < 2 * m; i++)
     scratch[i] = 0;
   for (int64_t j = 0; j < n; j++) {
-    const int8_t *column = scoring->matrix + (int64_t)target[j] * scoring->symbols;
+    const int8_t *column = column_of(scoring, m, target[j]);
     int32_t diagonal = 0, f = 0;
     for (int64_t i = 0; i < m; i++) {
-      const int32_t matched = diagonal + column[query[i]];
+      const int32_t matched = diagonal + entry_of(scoring, column, query, i);
       diagonal = h[i];
       h[i] = dvt_int_cell(matched, scoring->gap_open, scoring->gap_extend, &e[i], &f, &best);
     }
@@ -39,11 +48,11 @@ int64_t dvt_ref_align_ends(davit_align_mode mode, const davit_align_scoring *sco
     e[i] = none;
   }
   for (int64_t j = 1; j <= n; j++) {
-    const int8_t *column = scoring->matrix + (int64_t)target[j - 1] * scoring->symbols;
+    const int8_t *column = column_of(scoring, m, target[j - 1]);
     int64_t diagonal = h[0], f = none;
     h[0] = -first - j * edge;
     for (int64_t i = 1; i <= m; i++) {
-      const int64_t matched = diagonal + column[query[i - 1]];
+      const int64_t matched = diagonal + entry_of(scoring, column, query, i - 1);
       e[i] = larger(e[i] - extend, h[i] - open);
       f = larger(f - extend, h[i - 1] - open);
       diagonal = h[i];

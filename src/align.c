@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Databases, and queries against them. A database's targets are sorted by length, the longest first, and
- * dealt to the devices in groups of DVT_ALIGN_LANES, so that each device has a share of every length. A
- * query is one command on the lane of each device; what one thread of the CPU does alone, the calling one
- * does. Memory: 9 bytes a target and its symbols, on the host and on each GPU; on the CPU the symbols once
- * more. */
+ * dealt to the devices in groups of DVT_ALIGN_LANES, so that each device has a share of every length
+ * (align_share.h). A query is a command, or several, on the lane of each device; what one thread of the CPU does
+ * alone, the calling one does. Each target's score is read where its share has it, so results do not depend on how
+ * shares are cut. */
 #include <davit/align.h>
 #include <davit/memory.h>
 #include <pthread.h>
@@ -14,6 +14,7 @@
 #include "offload/kernel/threads.h"
 #include "offload/runtime/device.h"
 #include "src/align.h"
+#include "src/align_share.h"
 #include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
 #include "src/base/error.h"
@@ -25,15 +26,6 @@
 #include "src/runtime/tuning.h"
 #include "src/shape.h"
 
-/* The targets of one device. */
-typedef struct share {
-  int number;     /* of the device */
-  dvt_lane *lane; /* NULL after a failure, until it is needed again */
-  dvt_align_targets targets;
-  dvt_align_device device; /* copies there; NULL on the CPU */
-  int32_t *scores;
-} share;
-
 struct davit_align_database {
   int process; /* that made it */
   int symbols;
@@ -41,15 +33,8 @@ struct davit_align_database {
   pthread_mutex_t lock;  /* a call at a time */
   const int32_t **score; /* of each target, in its share's scores */
   int shares;
-  share share[DVT_MAX_DEVICES];
+  dvt_align_share share[DVT_MAX_DEVICES];
 };
-
-static const dvt_operation operation = {.name = "align",
-                                        .bytes = sizeof(dvt_align_work),
-                                        .stream = dvt_align_stream,
-                                        .host = dvt_align_host,
-                                        .region = dvt_align_region,
-                                        .region_on_host = true};
 
 /* ---- arguments ---- */
 
@@ -63,139 +48,49 @@ static davit_status check_targets(const davit_align_sequences *targets, int symb
 
 /* ---- making a database ---- */
 
-typedef struct sized {
-  int64_t length, which;
-} sized;
-
 /* The longest first, of equal ones the earlier. */
 static int by_length(const void *x, const void *y) {
-  const sized *a = x, *b = y;
+  const dvt_align_sized *a = x, *b = y;
   return a->length != b->length ? (a->length < b->length) - (a->length > b->length)
                                 : (a->which > b->which) - (a->which < b->which);
 }
 
-static sized *sort_targets(const davit_align_sequences *targets) {
-  sized *order = dvt_allocate((size_t)targets->count + 1, sizeof *order);
+static dvt_align_sized *sort_targets(const davit_align_sequences *targets) {
+  dvt_align_sized *order = dvt_allocate((size_t)targets->count + 1, sizeof *order);
   for (int64_t k = 0; order && k < targets->count; k++)
-    order[k] = (sized){targets->offsets[k + 1] - targets->offsets[k], k};
+    order[k] = (dvt_align_sized){targets->offsets[k + 1] - targets->offsets[k], k};
   if (order)
     qsort(order, (size_t)targets->count, sizeof *order, by_length);
   return order;
 }
 
-static int dealt_to(const davit_align_database *d, int64_t place) {
-  return (int)(place / DVT_ALIGN_LANES % d->shares);
-}
-
-static davit_status fill_share(davit_align_database *d, int index, const davit_align_sequences *targets,
-                               const sized *order) {
-  share *s = &d->share[index];
-  dvt_align_targets *t = &s->targets;
-  int64_t bytes = 0, k = 0;
+/* Share `index`, from those of its targets in *order, which `own` has room for. */
+static davit_status make_share(davit_align_database *d, int index, const davit_align_sequences *targets,
+                               const dvt_align_sized *order, dvt_align_sized *own, size_t cache_bytes) {
+  dvt_align_share *s = &d->share[index];
+  int64_t count = 0;
   for (int64_t place = 0; place < d->count; place++)
-    if (dealt_to(d, place) == index) {
-      t->count++;
-      bytes += order[place].length;
-    }
-  t->offsets = dvt_allocate((size_t)t->count + 1, sizeof *t->offsets);
-  t->symbols = dvt_allocate((size_t)bytes + 1, 1);
-  if (!t->offsets || !t->symbols)
-    return DAVIT_OUT_OF_HOST_MEMORY;
-  DVT_TRY(dvt_malloc(((size_t)t->count + 1) * sizeof *s->scores,
-                     s->lane->stream ? DAVIT_PINNED : DAVIT_PAGEABLE, (void **)&s->scores));
-  for (int64_t place = 0; place < d->count; place++)
-    if (dealt_to(d, place) == index) {
-      const sized *from = &order[place];
-      d->score[from->which] = &s->scores[k];
-      t->offsets[k + 1] = t->offsets[k] + from->length;
-      if (from->length > 0)
-        memcpy(t->symbols + t->offsets[k], targets->symbols + targets->offsets[from->which],
-               (size_t)from->length);
-      k++;
-    }
+    if (place / DVT_ALIGN_LANES % d->shares == index)
+      own[count++] = order[place];
+  DVT_TRY(dvt_align_share_make(s, targets, count, own, cache_bytes));
+  for (int64_t k = 0; k < count; k++)
+    d->score[own[k].which] = &s->scores[k];
   return DAVIT_SUCCESS;
-}
-
-static int64_t length_of(const dvt_align_targets *t, int64_t k) {
-  return k < t->count ? t->offsets[k + 1] - t->offsets[k] : 0;
-}
-
-enum {
-  LONG = 1 << 16,  /* symbols of a target that is never one of a batch */
-  FOLDED = 1 << 12 /* and of one that is folded, at least */
-};
-
-/* Whether at least a quarter of a batch would be symbols. */
-static bool is_batch(const dvt_align_targets *t, int64_t first) {
-  int64_t used = 0;
-  if (length_of(t, first) >= LONG)
-    return false;
-  for (int64_t k = first; k < first + DVT_ALIGN_LANES; k++)
-    used += length_of(t, k);
-  return 4 * used >= DVT_ALIGN_LANES * length_of(t, first);
-}
-
-static void fill_lanes(const dvt_align_targets *t) {
-  memset(t->lanes, DVT_ALIGN_PAD, (size_t)t->rows[t->folds + t->batches] * DVT_ALIGN_LANES);
-  for (int64_t k = 0; k < t->folds; k++)
-    dvt_align_fold(length_of(t, k), t->symbols + t->offsets[k], t->lanes + t->rows[k] * DVT_ALIGN_LANES);
-  for (int64_t k = t->singles; k < t->count; k++) {
-    const int64_t at = k - t->singles, row = t->rows[t->folds + at / DVT_ALIGN_LANES];
-    for (int64_t i = 0; i < length_of(t, k); i++)
-      t->lanes[(row + i) * DVT_ALIGN_LANES + at % DVT_ALIGN_LANES] = t->symbols[t->offsets[k] + i];
-  }
-}
-
-static davit_status make_batches(dvt_align_targets *t) {
-  while (t->singles < t->count && !is_batch(t, t->singles))
-    t->singles++;
-  while (t->folds < t->singles && length_of(t, t->folds) >= FOLDED)
-    t->folds++;
-  t->batches = dvt_divide_up(t->count - t->singles, DVT_ALIGN_LANES);
-  t->rows = dvt_allocate((size_t)(t->folds + t->batches) + 1, sizeof *t->rows);
-  if (!t->rows)
-    return DAVIT_OUT_OF_HOST_MEMORY;
-  for (int64_t k = 0; k < t->folds; k++)
-    t->rows[k + 1] = t->rows[k] + dvt_divide_up(length_of(t, k), DVT_ALIGN_LANES);
-  for (int64_t b = 0, k = t->folds; b < t->batches; b++, k++)
-    t->rows[k + 1] = t->rows[k] + length_of(t, t->singles + b * DVT_ALIGN_LANES);
-  t->lanes = dvt_allocate_aligned((size_t)t->rows[t->folds + t->batches] * DVT_ALIGN_LANES + 64);
-  if (!t->lanes)
-    return DAVIT_OUT_OF_HOST_MEMORY;
-  fill_lanes(t);
-  return DAVIT_SUCCESS;
-}
-
-/* The targets in the memory of the share's device. */
-static davit_status send_targets(share *s) {
-  const int device = s->lane->device;
-  const dvt_align_targets *t = &s->targets;
-  const size_t offsets = ((size_t)t->count + 1) * sizeof *t->offsets,
-               symbols = (size_t)t->offsets[t->count] + 1;
-  DVT_TRY(dvt_malloc(offsets, device, (void **)&s->device.offsets));
-  DVT_TRY(dvt_malloc(dvt_aligned_up(symbols), device, (void **)&s->device.symbols));
-  DVT_TRY(dvt_malloc(((size_t)t->count + 1) * sizeof *s->scores, device, (void **)&s->device.scores));
-  DVT_TRY(davit_copy(offsets, t->offsets, s->device.offsets));
-  return davit_copy(symbols, t->symbols, s->device.symbols);
 }
 
 static davit_status make_shares(davit_align_database *d, const davit_align_sequences *targets,
-                                const int *devices, int count) {
-  sized *order = sort_targets(targets);
+                                const int *devices, int count, size_t cache_bytes) {
+  dvt_align_sized *order = sort_targets(targets), *own = dvt_allocate((size_t)d->count + 1, sizeof *own);
   d->score = dvt_allocate((size_t)d->count + 1, sizeof *d->score);
-  davit_status status = order && d->score ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
+  davit_status status = order && own && d->score ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
   d->longest = order && d->count > 0 ? order[0].length : 0;
   d->shares = count;
-  for (int i = 0; i < count && status == DAVIT_SUCCESS; i++) {
+  for (int i = 0; i < count; i++)
     d->share[i].number = devices[i];
-    status = dvt_lane_open(devices[i], &d->share[i].lane);
-    if (status == DAVIT_SUCCESS)
-      status = fill_share(d, i, targets, order);
-    if (status == DAVIT_SUCCESS)
-      status = dvt_path_of(d->share[i].lane, &operation) == DVT_ON_HOST ? make_batches(&d->share[i].targets)
-                                                                        : send_targets(&d->share[i]);
-  }
+  for (int i = 0; i < count && status == DAVIT_SUCCESS; i++)
+    status = make_share(d, i, targets, order, own, cache_bytes);
   free(order);
+  free(own);
   return status;
 }
 
@@ -214,7 +109,7 @@ davit_status davit_align_database_create(const davit_align_sequences *targets, i
   d->count = targets->count;
   pthread_mutex_init(&d->lock, NULL);
   dvt_error first = {.status = DAVIT_SUCCESS};
-  dvt_error_keep(&first, make_shares(d, targets, chosen, count));
+  dvt_error_keep(&first, make_shares(d, targets, chosen, count, options ? options->cache_bytes : 0));
   if (first.status == DAVIT_SUCCESS)
     *database = d;
   else
@@ -222,13 +117,9 @@ davit_status davit_align_database_create(const davit_align_sequences *targets, i
   return dvt_error_report(&first);
 }
 
-/* Waits for the lanes' commands, also after a failure. */
 static void close_lanes(davit_align_database *d, dvt_error *first) {
-  for (int i = 0; i < d->shares; i++) {
-    if (d->share[i].lane)
-      dvt_error_keep(first, dvt_lane_close(d->share[i].lane));
-    d->share[i].lane = NULL;
-  }
+  for (int i = 0; i < d->shares; i++)
+    dvt_align_share_close(&d->share[i], first);
 }
 
 davit_status davit_align_database_destroy(davit_align_database *database) {
@@ -236,17 +127,8 @@ davit_status davit_align_database_destroy(davit_align_database *database) {
   if (!database || database->process != dvt_process())
     return DAVIT_SUCCESS;
   close_lanes(database, &first);
-  for (int i = 0; i < database->shares; i++) {
-    share *s = &database->share[i];
-    free(s->targets.offsets);
-    free(s->targets.symbols);
-    free(s->targets.rows);
-    free(s->targets.lanes);
-    davit_free(s->scores);
-    davit_free(s->device.offsets);
-    davit_free(s->device.symbols);
-    davit_free(s->device.scores);
-  }
+  for (int i = 0; i < database->shares; i++)
+    dvt_align_share_free(&database->share[i]);
   pthread_mutex_destroy(&database->lock);
   free((void *)database->score);
   free(database);
@@ -263,30 +145,12 @@ static davit_status check_query(const davit_align_database *database, const davi
   if (scoring->symbols != database->symbols)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "scoring->symbols is %d, the database's %d", scoring->symbols,
                       database->symbols);
-  DVT_TRY(dvt_check_sequence("query", "m", m, query, scoring->symbols));
+  DVT_TRY(dvt_check_length("m", m));
+  if (scoring->profile)
+    DVT_TRY(dvt_check_extent("m", m, DAVIT_ALIGN_SYMBOLS_MAXIMUM));
+  else
+    DVT_TRY(dvt_check_sequence("query", "m", m, query, scoring->symbols));
   return dvt_check_score_range(scoring, m, database->longest);
-}
-
-static davit_status run_query(const dvt_site *site, const void *work) {
-  return dvt_operation_run(site, &operation, work);
-}
-
-static davit_status submit_queries(davit_align_database *d, const dvt_align_query *query) {
-  for (int i = 0; i < d->shares; i++) {
-    share *s = &d->share[i];
-    const int units = dvt_device_find(s->number)->info.compute_units;
-    const dvt_align_work work = {.query = query,
-                                 .targets = &s->targets,
-                                 .device = &s->device,
-                                 .scores = s->scores,
-                                 .threads = dvt_tuned(s->number, DVT_TUNE_ALIGN_TEAM_THREADS, 0),
-                                 .teams = dvt_tuned(s->number, DVT_TUNE_ALIGN_TEAMS, 0) * units};
-    if (!s->lane)
-      DVT_TRY(dvt_lane_open(s->number, &s->lane));
-    if (s->targets.count > 0)
-      DVT_TRY(dvt_lane_submit(s->lane, DVT_BLOCKING, run_query, &work, sizeof work));
-  }
-  return DAVIT_SUCCESS;
 }
 
 /* Of a query of 300 proteins' residues. */
@@ -295,29 +159,41 @@ davit_status dvt_align_kernel(int device, dvt_stream *stream, dvt_kernel_fit *fi
 }
 
 /* Short is what takes some milliseconds at most. */
-static int threads_here(const share *s, const dvt_align_query *query) {
-  const double short_cells = 1 << 24, cells = (double)query->m * (double)s->targets.offsets[s->targets.count];
+static int threads_here(const dvt_align_targets *targets, const dvt_align_query *query) {
+  const double short_cells = 1 << 24, cells = (double)query->m * (double)targets->offsets[targets->count];
   return cells <= short_cells ? DVT_ALONE : 1;
 }
 
 /* Whether one thread of the CPU does the whole query: then the calling one does, without the way to a lane and back. */
 static bool is_for_caller(const davit_align_database *d, const dvt_align_query *query) {
-  const share *s = &d->share[0];
-  return d->shares == 1 && s->targets.lanes &&
-         dvt_align_host_threads(&s->targets, query, dvt_device_threads(s->number)) == 1 &&
-         dvt_operation_runs_here(s->number, &operation, threads_here(s, query));
+  const dvt_align_share *s = &d->share[0];
+  const dvt_align_targets *targets = &s->part[0].targets;
+  return d->shares == 1 && targets->lanes &&
+         dvt_align_host_threads(targets, query, dvt_device_threads(s->number)) == 1 &&
+         dvt_operation_runs_here(s->number, &dvt_align_operation, threads_here(targets, query));
 }
 
-static davit_status run_here(const share *s, const dvt_align_query *query) {
-  const dvt_align_work work = {.query = query, .targets = &s->targets, .scores = s->scores};
-  return dvt_operation_run_here(s->number, &operation, &work, threads_here(s, query));
+static davit_status run_here(const dvt_align_share *s, const dvt_align_query *query) {
+  const dvt_align_targets *targets = &s->part[0].targets;
+  const dvt_align_work work = {.query = query, .targets = targets, .scores = s->scores};
+  return dvt_operation_run_here(s->number, &dvt_align_operation, &work, threads_here(targets, query));
+}
+
+static davit_status submit_queries(davit_align_database *d, const dvt_align_query *query) {
+  for (int i = 0; i < d->shares; i++)
+    DVT_TRY(dvt_align_share_submit(&d->share[i], query));
+  return DAVIT_SUCCESS;
 }
 
 static davit_status wait_for_queries(const davit_align_database *d) {
-  dvt_lane *lanes[DVT_MAX_DEVICES];
-  for (int i = 0; i < d->shares; i++)
-    lanes[i] = d->share[i].lane;
-  return dvt_lanes_synchronize(lanes, d->shares);
+  dvt_lane *lanes[2 * DVT_MAX_DEVICES];
+  int count = 0;
+  for (int i = 0; i < d->shares; i++) {
+    lanes[count++] = d->share[i].lane;
+    if (d->share[i].copies)
+      lanes[count++] = d->share[i].copies;
+  }
+  return dvt_lanes_synchronize(lanes, count);
 }
 
 static davit_status run_queries(davit_align_database *d, const dvt_align_query *query) {
@@ -362,7 +238,9 @@ davit_status davit_align_scores(davit_align_database *database, const davit_alig
   /* Where opening costs less than extending, a gap is opened again instead. */
   davit_align_scoring cheaper = *scoring;
   cheaper.gap_extend = (int32_t)dvt_at_most(cheaper.gap_extend, cheaper.gap_open);
-  const dvt_align_query q = {&cheaper, m, query, dvt_largest_entry(scoring)};
+  /* Of a profile only places count, which are told by their addresses; its first m entries have such. */
+  const uint8_t *places = scoring->profile ? (const uint8_t *)scoring->profile : query;
+  const dvt_align_query q = {&cheaper, m, places, dvt_largest_entry(scoring, m)};
   pthread_mutex_lock(&database->lock);
   davit_status status =
       is_for_caller(database, &q) ? run_here(&database->share[0], &q) : run_queries(database, &q);

@@ -17,8 +17,8 @@ davit_status dvt_check_sequence(const char *name, const char *length_name, int64
 davit_status dvt_check_sequences(const char *name, const char *one, const davit_align_sequences *all,
                                  int symbols);
 
-/* Of the matrix; 0 if all are negative. */
-int dvt_largest_entry(const davit_align_scoring *scoring);
+/* Of the matrix, or of the profile of a query of m symbols; 0 if all are negative. */
+int dvt_largest_entry(const davit_align_scoring *scoring, int64_t m);
 
 /* Whether the best score that lengths m and n allow is at most 2^31 - 1. */
 davit_status dvt_check_score_range(const davit_align_scoring *scoring, int64_t m, int64_t n);

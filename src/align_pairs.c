@@ -640,6 +640,8 @@ static davit_status check(const davit_align_scoring *scoring, const davit_align_
                           const davit_align_result *results, char **cigars,
                           const davit_align_pairs_options *options) {
   DVT_TRY(dvt_check_scoring(scoring));
+  if (scoring->profile)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "scoring->profile is of one query, and here there are many");
   DVT_TRY(dvt_check_sequences("queries", "query", queries, scoring->symbols));
   DVT_TRY(dvt_check_sequences("targets", "target", targets, scoring->symbols));
   if (queries->count != targets->count)
@@ -670,7 +672,7 @@ davit_status davit_align_pairs(const davit_align_scoring *scoring, const davit_a
              .targets = targets,
              .mode = options ? options->mode : DAVIT_ALIGN_LOCAL,
              .band = options ? options->band : 0,
-             .largest = dvt_largest_entry(scoring),
+             .largest = dvt_largest_entry(scoring, 0),
              .smallest = -smallest_entry(scoring),
              .full = results != NULL,
              .strings = cigars != NULL};

@@ -44,7 +44,10 @@ davit_status dvt_check_scoring(const davit_align_scoring *scoring) {
   if (scoring->symbols < 1 || scoring->symbols > DAVIT_ALIGN_SYMBOLS_MAXIMUM)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "scoring->symbols is %d, not 1 to %d", scoring->symbols,
                       DAVIT_ALIGN_SYMBOLS_MAXIMUM);
-  DVT_TRY(dvt_check_pointer("scoring->matrix", scoring->matrix));
+  if (scoring->matrix && scoring->profile)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "scoring->matrix and scoring->profile exclude each other");
+  if (!scoring->profile)
+    DVT_TRY(dvt_check_pointer("scoring->matrix", scoring->matrix));
   if (scoring->gap_open < 1)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "scoring->gap_open is %d, less than 1", scoring->gap_open);
   if (scoring->gap_extend < 1)
@@ -98,16 +101,18 @@ davit_status dvt_check_sequences(const char *name, const char *one, const davit_
   return DAVIT_SUCCESS;
 }
 
-int dvt_largest_entry(const davit_align_scoring *scoring) {
+int dvt_largest_entry(const davit_align_scoring *scoring, int64_t m) {
+  const int8_t *entries = scoring->profile ? scoring->profile : scoring->matrix;
+  const int64_t count = scoring->symbols * (scoring->profile ? m : scoring->symbols);
   int largest = 0;
-  for (int k = 0; k < scoring->symbols * scoring->symbols; k++)
-    largest = scoring->matrix[k] > largest ? scoring->matrix[k] : largest;
+  for (int64_t k = 0; k < count; k++)
+    largest = entries[k] > largest ? entries[k] : largest;
   return largest;
 }
 
 davit_status dvt_check_score_range(const davit_align_scoring *scoring, int64_t m, int64_t n) {
   const int64_t shorter = dvt_at_most(m, n);
-  const int largest = dvt_largest_entry(scoring);
+  const int largest = dvt_largest_entry(scoring, m);
   if (largest > 0 && shorter > INT32_MAX / largest)
     return davit_fail(DAVIT_INVALID_ARGUMENT,
                       "%lld symbols of a query and of a target, each scoring up to %d, may pass 2^31 - 1",
@@ -155,7 +160,8 @@ static davit_align_scoring scoring_of(const dvt_trace *t) {
   return (davit_align_scoring){.symbols = t->costs.symbols,
                                .matrix = t->costs.matrix,
                                .gap_open = (int32_t)(t->costs.first + t->costs.extend),
-                               .gap_extend = (int32_t)t->costs.extend};
+                               .gap_extend = (int32_t)t->costs.extend,
+                               .profile = t->costs.profile};
 }
 
 /* Whether the host folds the target to find where a local alignment ends. */
@@ -325,8 +331,8 @@ static davit_status run_with_wave(const dvt_site *site, const device_trace *d, v
   const dvt_align_stretch *s = &d->trace->all;
   dvt_align_wavefront wavefront;
   void *memory;
-  if (site->workspace(site, dvt_align_wavefront_bytes(s->m, s->n, d->trace->every), &memory) !=
-      DAVIT_SUCCESS) {
+  if (site->workspace(site, dvt_align_wavefront_bytes(&d->trace->costs, s->m, s->n, d->trace->every),
+                      &memory) != DAVIT_SUCCESS) {
     dvt_error_clear(); /* a full device is no obstacle */
     return run_in_team(d->trace, d->result, d->cigar);
   }
@@ -408,13 +414,19 @@ davit_status dvt_align_trace(const davit_align_scoring *scoring, int64_t m, cons
     DVT_TRY(dvt_check_cost_range(scoring, m, n));
   DVT_TRY(dvt_check_pointer("result", result));
   const int64_t open = scoring->gap_open, extend = dvt_at_most(scoring->gap_extend, open);
-  dvt_trace t = {
-      .costs = {scoring->matrix, scoring->symbols, dvt_largest_entry(scoring), open - extend, extend},
-      .all = {m ? query : nothing, n ? target : nothing, m, n, 1},
-      .mode = mode,
-      .threads = threads,
-      .cells = cells,
-      .every = every < 0 ? spacing(n) : every};
+  dvt_trace t = {.costs = {.matrix = scoring->matrix,
+                           .symbols = scoring->symbols,
+                           .largest = dvt_largest_entry(scoring, m),
+                           .first = open - extend,
+                           .extend = extend,
+                           .profile = scoring->profile,
+                           .query = m ? query : nothing,
+                           .m = m},
+                 .all = {m ? query : nothing, n ? target : nothing, m, n, 1},
+                 .mode = mode,
+                 .threads = threads,
+                 .cells = cells,
+                 .every = every < 0 ? spacing(n) : every};
   int device;
   DVT_TRY(choose_device(&t, options, &device));
   return run_on(device, &t, result, cigar);

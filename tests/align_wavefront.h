@@ -20,10 +20,11 @@
 #define WAVE_BODY(rows)                                                                                      \
   static void run_wavefront_##rows(void *arguments) {                                                        \
     const dvt_argument *a = arguments;                                                                       \
-    wavefront_##rows(emulator_pointer(a), (int64_t)a[1], emulator_pointer(a + 2), emulator_pointer(a + 3),   \
-                     emulator_pointer(a + 4), (int64_t)a[5], (int64_t)a[6], (int64_t)a[7], (int64_t)a[8],    \
-                     (int64_t)a[9], (int64_t)a[10], emulator_pointer(a + 11), emulator_pointer(a + 12),      \
-                     emulator_pointer(a + 13), (int64_t)a[14], emulator_pointer(a + 15));                    \
+    wavefront_##rows(emulator_pointer(a), (int64_t)a[1], (int64_t)a[2], emulator_pointer(a + 3),             \
+                     emulator_pointer(a + 4), emulator_pointer(a + 5), (int64_t)a[6], (int64_t)a[7],         \
+                     (int64_t)a[8], (int64_t)a[9], (int64_t)a[10], (int64_t)a[11], emulator_pointer(a + 12), \
+                     emulator_pointer(a + 13), emulator_pointer(a + 14), (int64_t)a[15],                     \
+                     emulator_pointer(a + 16));                                                              \
   }
 WAVE_BODY(4)
 WAVE_BODY(8)

@@ -18,6 +18,11 @@ static inline int score_of(const davit_align_scoring *scoring, uint8_t q, uint8_
   return scoring->matrix[q + t * scoring->symbols];
 }
 
+/* Of the query's place i, where there may be a profile. */
+static inline int score_at(const davit_align_scoring *scoring, const sequence *q, int64_t i, uint8_t t) {
+  return scoring->profile ? scoring->profile[i + t * q->length] : score_of(scoring, q->symbols[i], t);
+}
+
 /* The score of the columns, which must cover the stretches. */
 static inline int64_t score_of_columns(const davit_align_scoring *scoring, const sequence *q,
                                        const sequence *t, const davit_align_result *a, const char *cigar) {
@@ -38,7 +43,7 @@ static inline int64_t score_of_columns(const davit_align_scoring *scoring, const
     for (int64_t k = 0; k < count; k++, i++, j++) {
       assert_true(i < q->length && j < t->length);
       assert_true((q->symbols[i] == t->symbols[j]) == (before == '='));
-      score += score_of(scoring, q->symbols[i], t->symbols[j]);
+      score += score_at(scoring, q, i, t->symbols[j]);
     }
   }
   assert_int_equal(i, a->query_end);

@@ -244,6 +244,51 @@ CASE(test_many_pairs) {
   parasail_matrix_free(matrix);
 }
 
+/* parasail's form of a profile: places are rows. Its plain functions and its vectors both take it as the query's. */
+static parasail_matrix_t *parasail_profile_of(const davit_align_scoring *scoring, int64_t m) {
+  char letters[MAX_SYMBOLS + 1] = "";
+  int *values = kept((size_t)(m * scoring->symbols) * sizeof *values);
+  memcpy(letters, generic_letters, (size_t)scoring->symbols);
+  for (int64_t j = 0; j < m; j++)
+    for (int t = 0; t < scoring->symbols; t++)
+      values[j * scoring->symbols + t] = scoring->profile[j + t * m];
+  parasail_matrix_t *matrix = parasail_matrix_pssm_create_case_sensitive(letters, values, (int)m);
+  assert_non_null(matrix);
+  return matrix;
+}
+
+CASE(test_profiles) {
+  static const int64_t lengths[] = {1, 2, 15, 16, 17, 63, 65, 100, 375};
+  typedef parasail_result_t *aligner(const char *, int, const char *, int, int, int,
+                                     const parasail_matrix_t *);
+  static aligner *const aligners[] = {parasail_sw, parasail_nw, parasail_sg};
+  uint64_t random = 5;
+  for (int k = 0; k < COUNT(lengths); k++)
+    for (davit_align_mode mode = DAVIT_ALIGN_LOCAL; mode <= DAVIT_ALIGN_SEMIGLOBAL; mode++) {
+      const sequence q = random_sequence(lengths[k], 20, &random),
+                     t = random_sequence(1 + random_below(&random, 300), 20, &random);
+      int8_t *profile = kept((size_t)q.length * 20);
+      for (int64_t i = 0; i < 20 * q.length; i++)
+        profile[i] = (int8_t)(random_below(&random, 17) - 9);
+      const davit_align_scoring scoring = {
+          .symbols = 20, .gap_open = 11 - k % 3, .gap_extend = 1 + k % 2, .profile = profile};
+      parasail_matrix_t *matrix = parasail_profile_of(&scoring, q.length);
+      parasail_result_t *theirs = aligners[mode](text_of(&q), (int)q.length, text_of(&t), (int)t.length,
+                                                 scoring.gap_open, scoring.gap_extend, matrix);
+      davit_align_result a;
+      assert_non_null(theirs);
+      const char *cigar = trace(&scoring, &q, &t, mode, DVT_ALIGN_TRACE_CELLS, 1, &a);
+      assert_int_equal(a.score, parasail_result_get_score(theirs));
+      assert_int_equal(score_of_columns(&scoring, &q, &t, &a, cigar), a.score);
+      if (mode == DAVIT_ALIGN_LOCAL) {
+        assert_int_equal(by_parasail(&scoring, matrix, &q, &t, true), a.score);
+        assert_int_equal(reference(&scoring, &q, &t), a.score);
+      }
+      parasail_result_free(theirs);
+      parasail_matrix_free(matrix);
+    }
+}
+
 CASE(test_long_pairs) {
   const int sizes[][2] = {{20000, 3000}, {12000, 12000}};
   uint64_t random = 3;

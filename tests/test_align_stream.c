@@ -10,6 +10,7 @@ static double wave_seconds = 1; /* of a long target */
 #define dvt_align_stream emulated_align_stream
 #include "offload/align_stream.c"
 #include "ref/ref.h"
+#include "src/align.h"
 #include "tests/support.h"
 
 #define BODY(search, name)                                                                                   \
@@ -87,10 +88,7 @@ static database make_database(int64_t count, const int64_t *lengths, int symbols
 
 static void expect_scores(const davit_align_scoring *scoring, int64_t m, const uint8_t *query,
                           const database *d) {
-  int largest = 0;
-  for (int i = 0; i < scoring->symbols * scoring->symbols; i++)
-    largest = scoring->matrix[i] > largest ? scoring->matrix[i] : largest;
-  const dvt_align_query q = {scoring, m, query, largest};
+  const dvt_align_query q = {scoring, m, query, dvt_largest_entry(scoring, m)};
   const dvt_align_targets t = {.count = d->count, .offsets = d->offsets, .symbols = d->symbols};
   int32_t *device_scores = kept(((size_t)d->count + 1) * sizeof *device_scores),
           *scores = kept(((size_t)d->count + 1) * sizeof *scores),
@@ -109,6 +107,18 @@ static void expect_scores(const davit_align_scoring *scoring, int64_t m, const u
   }
 }
 
+static bool profiled; /* whether queries are profiles */
+
+/* Entries of the matrix, with some less. */
+static const int8_t *profile_of(int symbols, const int8_t *matrix, int64_t m, const uint8_t *query,
+                                uint64_t *random) {
+  int8_t *profile = kept((size_t)(m * symbols));
+  for (int64_t j = 0; j < m; j++)
+    for (int t = 0; t < symbols; t++)
+      profile[j + t * m] = (int8_t)(matrix[query[j] + t * symbols] - random_below(random, 3));
+  return profile;
+}
+
 static void run_case(int symbols, int64_t m, int64_t count, int64_t longest, int most, int32_t open,
                      int32_t extend, uint64_t seed) {
   uint64_t random = seed;
@@ -122,8 +132,12 @@ static void run_case(int symbols, int64_t m, int64_t count, int64_t longest, int
   for (int64_t k = 0; k < count; k++)
     lengths[k] = longest * (count - k - 1) / count + (k < 3 ? longest / count : 0);
   database d = make_database(count, lengths, symbols, m, query, &random);
-  const davit_align_scoring scoring = {
-      .symbols = symbols, .matrix = matrix, .gap_open = open, .gap_extend = extend};
+  const int8_t *profile = profiled ? profile_of(symbols, matrix, m, query, &random) : NULL;
+  const davit_align_scoring scoring = {.symbols = symbols,
+                                       .matrix = profile ? NULL : matrix,
+                                       .gap_open = open,
+                                       .gap_extend = extend,
+                                       .profile = profile};
   expect_scores(&scoring, m, query, &d);
 }
 
@@ -167,6 +181,20 @@ CASE(test_odd_databases) {
   run_case(32, 40, 1, 30, 4, 2, 2, 2);
   run_case(24, 40, 200, 20, 5, 11, 1, 3);
   run_case(24, 7, 3, 2, 5, 11, 1, 4);
+}
+
+/* One strip and several, in 16 bits and in 32, and a target that has the device to itself. */
+CASE(test_profiles) {
+  profiled = true;
+  run_case(24, 129, 13, 60, 5, 11, 1, 1);
+  run_case(24, 375, 13, 60, 5, 11, 1, 2);
+  run_case(4, 1025, 5, 60, 2, 3, 1, 3);
+  run_case(24, 600, 4, 700, 127, 40, 3, 4);
+  run_case(24, 60, 9, 80, 6, 30000, 3000, 5);
+  wave_seconds = 0;
+  run_case(4, 150, 3, 300, 2, 3, 1, 6);
+  wave_seconds = 1;
+  profiled = false;
 }
 
 /* Each launch is refused in turn; nothing is running when the call returns. */

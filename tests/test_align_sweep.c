@@ -261,7 +261,8 @@ CASE(test_one_score) {
   for (int score = -1; score <= 1; score++)
     for (int64_t m = 500; m < 1100; m += 256) {
       problem p = {.matrix = {(int8_t)score}, .s = {symbols, symbols, m, 1100, 1}};
-      p.costs = (dvt_align_costs){p.matrix, 1, score > 0 ? score : 0, 0, 1};
+      p.costs =
+          (dvt_align_costs){.matrix = p.matrix, .symbols = 1, .largest = score > 0 ? score : 0, .extend = 1};
       expect_pass(&p, 1, &widths);
       p.floor = DVT_ALIGN_NONE;
       expect_pass(&p, 1, &widths);
@@ -275,7 +276,7 @@ CASE(test_ranges) {
   for (int largest = 1; largest < 128; largest += 14)
     for (int gap = 1; gap < 64; gap += 10) {
       problem p = {.matrix = {(int8_t)largest, INT8_MIN, INT8_MIN, (int8_t)largest}};
-      p.costs = (dvt_align_costs){p.matrix, 2, largest, 0, gap};
+      p.costs = (dvt_align_costs){.matrix = p.matrix, .symbols = 2, .largest = largest, .extend = gap};
       const int64_t m = 300 + largest * 3, n = 1000 + largest * 3;
       for (int64_t k = 0; k < COUNT(one); k++) {
         one[k] = k >= m / 2;

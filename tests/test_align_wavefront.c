@@ -43,11 +43,29 @@ typedef struct pair {
   uint8_t *query, *target;
 } pair;
 
+/* A profile of the query in the place of the matrix, whose entries it has with some less. */
+static void make_profile(pair *p, uint64_t *random) {
+  const int symbols = p->costs.symbols;
+  int8_t *profile = kept((size_t)(p->m * symbols));
+  for (int64_t i = 0; i < p->m; i++)
+    for (int k = 0; k < symbols; k++)
+      profile[i + k * p->m] = (int8_t)(p->matrix[p->query[i] + k * symbols] - random_below(random, 3));
+  p->costs.matrix = NULL;
+  p->costs.profile = profile;
+  p->costs.query = p->query;
+  p->costs.m = p->m;
+}
+
+static bool profiled; /* whether pairs have one */
+
 /* The target is the query with some symbols changed, left out and put in, behind something else. */
 static void make_pair(int symbols, int64_t m, int64_t n, int most, int64_t first, int64_t extend,
                       uint64_t seed, pair *p) {
   uint64_t random = seed;
-  *p = (pair){.costs = {p->matrix, symbols, most, first, extend}, .m = m, .n = n};
+  *p = (pair){
+      .costs = {.matrix = p->matrix, .symbols = symbols, .largest = most, .first = first, .extend = extend},
+      .m = m,
+      .n = n};
   for (int i = 0; i < symbols * symbols; i++)
     p->matrix[i] = (int8_t)(i % (symbols + 1) == 0 ? most : random_below(&random, 6) - 5);
   p->query = kept(2 * (size_t)m + 1); /* room for more than one pass at a time */
@@ -59,6 +77,8 @@ static void make_pair(int symbols, int64_t m, int64_t n, int most, int64_t first
     p->target[j] = alike ? p->query[i] : (uint8_t)random_below(&random, symbols);
     i += random_below(&random, 40) == 0 ? random_below(&random, 9) - 4 : 0;
   }
+  if (profiled)
+    make_profile(p, &random);
 }
 
 typedef struct vectors {
@@ -151,7 +171,8 @@ static void expect_all(const pair *p) {
   void *memory, *staging = kept(dvt_align_wavefront_staging_bytes(2 * p->m));
   dvt_align_wavefront wave;
   assert_true(dvt_align_wavefront_fits(&p->costs, p->m, p->n));
-  CHECK(emulated_workspace(&emulator_site, dvt_align_wavefront_bytes(2 * p->m, 3 * p->n, EVERY), &memory));
+  CHECK(emulated_workspace(&emulator_site, dvt_align_wavefront_bytes(&p->costs, 2 * p->m, 3 * p->n, EVERY),
+                           &memory));
   CHECK(dvt_align_wavefront_open(NULL, &p->costs, 2 * p->m, p->query, 3 * p->n, p->target, NULL, EVERY,
                                  memory, staging, &wave));
   const dvt_align_stretch ahead = {p->query, p->target, p->m, p->n, 1},
@@ -210,7 +231,8 @@ static int crossed;
 
 static void expect_trace(const pair *p, davit_align_mode mode, int64_t cells, int64_t every) {
   const davit_align_scoring scoring = {.symbols = p->costs.symbols,
-                                       .matrix = p->matrix,
+                                       .matrix = p->costs.matrix,
+                                       .profile = p->costs.profile,
                                        .gap_open = (int32_t)(p->costs.first + p->costs.extend),
                                        .gap_extend = (int32_t)p->costs.extend};
   davit_align_result wanted, found;
@@ -254,6 +276,28 @@ CASE(test_traces) {
       assert_true(emulator_launches >= 1);
     }
   assert_true(crossed > 20);
+}
+
+/* Sweeps in both orders over all rows of a profile and over a part of them, and whole alignments. */
+CASE(test_profiles) {
+  static const davit_align_mode modes[] = {DAVIT_ALIGN_LOCAL, DAVIT_ALIGN_GLOBAL, DAVIT_ALIGN_SEMIGLOBAL};
+  static const int64_t rows[] = {1, 3, 127, 128, 129, 257, 513, 700}, columns[] = {1, 33, 95, 290};
+  pair p;
+  profiled = true;
+  for (int i = 0; i < COUNT(rows); i++)
+    for (int k = 0; k < COUNT(shapes); k++) {
+      use_shape(k);
+      make_pair(i % 2 ? 4 : 24, rows[i], columns[(i + k) % COUNT(columns)], 5, 4, 1, (uint64_t)(3 * i + k),
+                &p);
+      if (!left_out())
+        expect_all(&p);
+    }
+  use_shape(0);
+  for (int mode = 0; mode < COUNT(modes); mode++) {
+    make_pair(4, 230, 310, 3, 4, 1, (uint64_t)mode, &p);
+    expect_trace(&p, modes[mode], 300, 32);
+  }
+  profiled = false;
 }
 
 CASE(test_scores_that_do_not_fit) {

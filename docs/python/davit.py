@@ -85,7 +85,7 @@ _TraceOptions = _struct("davit_align_trace_options", ("devices", c_void_p), ("de
                         ("reserved", c_uint64 * 4))
 _MODES = ("local", "global", "semiglobal")
 _Scoring = _struct("davit_align_scoring", ("symbols", c_int), ("matrix", c_void_p), ("gap_open", c_int32),
-                   ("gap_extend", c_int32), ("reserved", c_uint64 * 4))
+                   ("gap_extend", c_int32), ("profile", c_void_p), ("reserved", c_uint64 * 3))
 _Matrix = _struct("davit_align_matrix", ("name", c_char * 16), ("symbols", c_int), ("letters", c_char * 33),
                   ("code", c_uint8 * 256), ("scores", ctypes.c_int8 * 1024), ("reserved", c_uint64 * 4))
 _Result = _struct("davit_align_result", ("score", c_int32), ("banded", c_int32), ("query_begin", c_int64),

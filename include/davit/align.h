@@ -7,8 +7,8 @@
  * symbols. Gaps may adjoin, so a gap_extend larger than gap_open counts as gap_open. The score of a pair is
  * the maximum over all alignments of a stretch of the query with a stretch of the target; the empty alignment
  * scores 0. Scores are exact: those that do not fit the narrow words of the fast path are computed again in
- * wider ones. Lengths m, n for which min(m, n) times the largest entry of the matrix exceeds 2^31 - 1 are
- * DAVIT_INVALID_ARGUMENT.
+ * wider ones. Lengths m, n for which min(m, n) times the largest entry of the matrix or the profile exceeds
+ * 2^31 - 1 are DAVIT_INVALID_ARGUMENT.
  *
  * Source: T. F. Smith and M. S. Waterman, Identification of Common Molecular Subsequences (1981); O. Gotoh,
  * An Improved Algorithm for Matching Biological Sequences (1982); linear memory after E. W. Myers and W.
@@ -28,13 +28,21 @@ enum {
   DAVIT_ALIGN_NO_SYMBOL = 255 /* of a letter that a matrix lacks */
 };
 
-/* What the columns of an alignment score. */
+/* What the columns of an alignment score: by a matrix of two symbols, or by a profile (position-specific scoring
+ * matrix, PSSM), which says for each of the query's m places by itself what the symbols of targets score there. One of
+ * the two is NULL. A profile is of one query, and not for davit_align_pairs(). davit_align_scores() and
+ * davit_align_search() do not read the query's symbols then, which may be NULL; davit_align_trace() reads them to tell
+ * '=' from 'X'. Where profile[j + t m] = matrix[query[j] + t symbols] throughout, results are those of the matrix.
+ * Source of profiles: M. Gribskov, A. D. McLachlan and D. Eisenberg, Profile Analysis: Detection of Distantly Related
+ * Proteins (1987); psiblast makes them (S. F. Altschul et al., Gapped BLAST and PSI-BLAST, 1997). */
 typedef struct davit_align_scoring {
   int symbols;          /* of the alphabet, 1 to DAVIT_ALIGN_SYMBOLS_MAXIMUM */
   const int8_t *matrix; /* query symbol q with target symbol t: [q + t symbols] */
   int32_t gap_open;     /* > 0: cost of the first symbol of a gap */
   int32_t gap_extend;   /* > 0: cost of each further symbol */
-  uint64_t reserved[4]; /* 0 */
+  const int8_t
+      *profile; /* place j of the query, 0 … m - 1, with target symbol t: [j + t m]; m symbols entries */
+  uint64_t reserved[3]; /* 0 */
 } davit_align_scoring;
 
 /* A substitution matrix by name. */
@@ -69,13 +77,19 @@ typedef struct davit_align_sequences {
 typedef struct davit_align_database davit_align_database;
 
 typedef struct davit_align_database_options {
-  const int *devices;   /* device numbers, DAVIT_HOST allowed; NULL: davit_device_defaults() */
-  int device_count;     /* 0 with devices = NULL */
-  uint64_t reserved[4]; /* 0 */
+  const int *devices; /* device numbers, DAVIT_HOST allowed; NULL: davit_device_defaults() */
+  int device_count;   /* 0 with devices = NULL */
+  size_t
+      cache_bytes; /* maximum memory for targets on each device; 0: 80 % of what is free, 1 GiB where that is
+                           unknown. The CPU has no limit */
+  uint64_t reserved[3]; /* 0 */
 } davit_align_database_options;
 
 /* Copies `targets`, whose symbols are below `symbols`, to the devices, a share to each. `targets` may be
- * freed after the call. */
+ * freed after the call. What does not fit `cache_bytes` of a device stays in the host's memory, and every query brings
+ * it to the device part by part, each while the part before is searched. Results do not depend on that. Memory of the
+ * host: 9 bytes a target and its symbols; what does not fit is pinned if possible. DAVIT_OUT_OF_DEVICE_MEMORY:
+ * `cache_bytes`, or what is free, is less than two of the longest targets take. */
 DAVIT_API davit_status davit_align_database_create(const davit_align_sequences *targets, int symbols,
                                                    davit_align_database **database,
                                                    const davit_align_database_options *options);
@@ -83,7 +97,8 @@ DAVIT_API davit_status davit_align_database_create(const davit_align_sequences *
 /* NULL is no error. */
 DAVIT_API davit_status davit_align_database_destroy(davit_align_database *database);
 
-/* scores[k] becomes the score of the query, which has m symbols, with target k. Host memory. */
+/* scores[k] becomes the score of the query, which has m symbols, with target k. Host memory. The query may be NULL
+ * where `scoring` has a profile. */
 DAVIT_API davit_status davit_align_scores(davit_align_database *database, const davit_align_scoring *scoring,
                                           int64_t m, const uint8_t *query, int32_t *scores);
 

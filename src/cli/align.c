@@ -274,6 +274,8 @@ static void note_scheme(const align_scheme *s) {
   cli_ranks_note(s->bases);
   cli_ranks_note(s->matrix.symbols);
   cli_ranks_note((int64_t)cli_ranks_digest(CLI_RANKS_DIGEST, scores, s->matrix.scores));
+  cli_ranks_note((int64_t)cli_ranks_digest(
+      CLI_RANKS_DIGEST, (size_t)s->profile.length * (size_t)s->matrix.symbols, s->profile.scores));
 }
 
 /* ---- the alignments ---- */
@@ -340,7 +342,8 @@ static int64_t score_of_columns(const comparison *c, const align_row *r) {
     for (int64_t k = 0; both && k < count; k++) {
       if ((query[i + k] == target[j + k]) != (*at == '='))
         return -1;
-      score += scoring->matrix[query[i + k] + target[j + k] * scoring->symbols];
+      score += scoring->profile ? scoring->profile[i + k + target[j + k] * c->scheme.profile.length]
+                                : scoring->matrix[query[i + k] + target[j + k] * scoring->symbols];
     }
     score -= both ? 0 : open + (count - 1) * extend;
     i += in_query;
@@ -407,7 +410,7 @@ static const cli_choice mode_names[] = {
 
 static const char *name_of_matrix(const comparison *c) {
   const align_scheme *s = &c->scheme;
-  return s->matrix_name && !s->match ? s->matrix_name : s->bases ? "dna" : "blosum62";
+  return s->pssm ? "pssm" : s->matrix_name && !s->match ? s->matrix_name : s->bases ? "dna" : "blosum62";
 }
 
 static void report(cli_json *json, const void *state) {
@@ -528,7 +531,8 @@ static int load(void *state) {
   comparison *c = state;
   const davit_align_matrix *alphabet;
   CLI_TRY(align_scheme_begin(&c->scheme, &alphabet));
-  CLI_TRY(cli_sequences_read(c->query_path, alphabet, c->format == ALIGN_SAM, &c->query));
+  CLI_TRY(c->scheme.pssm ? cli_pssm_read(c->query_path, alphabet, &c->scheme.profile, &c->query)
+                         : cli_sequences_read(c->query_path, alphabet, c->format == ALIGN_SAM, &c->query));
   CLI_TRY(cli_sequences_read(c->target_path, alphabet, false, &c->target));
   CLI_TRY(check_names(c));
   CLI_TRY(check_partners(c));
@@ -557,6 +561,7 @@ static void release(void *state) {
   align_list_free(&c->right);
   cli_sequences_free(&c->query);
   cli_sequences_free(&c->target);
+  cli_pssm_free(&c->scheme.profile);
 }
 
 static const cli_choice strand_names[] = {{"plus", STRAND_PLUS, "the query as it is"},
@@ -585,7 +590,8 @@ const cli_command cli_command_align = {
     .examples = "davit align query.fa targets.fa.gz --top 5 --cigar\n"
                 "davit align reads.fq genes.fa --strand both --format sam -o hits.sam\n"
                 "davit align reads.fq genes.fa --match 5 --mismatch -4 --gap-open 10 --gap-extend 6\n"
-                "davit align reads.fq places.fa --pairs --mode semi --cigar\n",
+                "davit align reads.fq places.fa --pairs --mode semi --cigar\n"
+                "davit align --pssm family.pssm proteins.fa.gz --evalue 1e-3\n",
     .operands = CLI_PLACES(
         CLI_PLACE(comparison, query_path, "QUERY", "FASTA or FASTQ, plain or compressed by gzip or bgzip"),
         CLI_PLACE(comparison, target_path, "TARGET",
@@ -609,6 +615,9 @@ const cli_command cli_command_align = {
                    .help = "the letters are of bases: match 2, mismatch -3 unless options say otherwise"),
         CLI_OPTION(FLAG, comparison, scheme.protein, "--protein", NULL, .excludes = "--match",
                    .help = "the letters are of amino acids, even if they look like bases"),
+        CLI_OPTION(FLAG, comparison, scheme.pssm, "--pssm", NULL, .excludes = "--pairs",
+                   .help =
+                       "QUERY is a position-specific scoring matrix, as psiblast -out_ascii_pssm writes it"),
         CLI_OPTION(TEXT, comparison, scheme.matrix_name, "--matrix", "M",
                    .otherwise = "blosum62 for amino acids",
                    .help = "blosum45, 50, 62, 80 or 90, pam30, 70 or 250 (NCBI's older revision, without J), "
@@ -618,7 +627,7 @@ const cli_command cli_command_align = {
         CLI_OPTION(WHOLE, comparison, scheme.mismatch, "--mismatch", "Y", .minimum = INT8_MIN, .maximum = 0,
                    .needs = "--match", .help = "the score of other bases, and of N with any"),
         CLI_OPTION(WHOLE, comparison, scheme.gap_open, "--gap-open", "X", .minimum = 1, .maximum = INT32_MAX,
-                   .otherwise = "11, DNA 7", .help = "what the first symbol of a gap costs"),
+                   .otherwise = "11, DNA 7, PSSM 12", .help = "what the first symbol of a gap costs"),
         CLI_OPTION(WHOLE, comparison, scheme.gap_extend, "--gap-extend", "X", .minimum = 1,
                    .maximum = INT32_MAX, .otherwise = "1, DNA 2",
                    .help = "what each further symbol of a gap costs"),

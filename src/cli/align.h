@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "src/cli/formats/fasta.h"
+#include "src/cli/formats/pssm.h"
 
 /* ---- scores ----
  *
@@ -32,15 +33,16 @@ typedef struct align_letters {
 typedef struct align_scheme {
   const char *matrix_name; /* options; NULL and 0: not given */
   int match, mismatch;
-  bool dna, protein;
+  bool dna, protein, pssm;
   int32_t gap_open, gap_extend;
   bool by_letters, bases; /* the letters decide; the sequences are of bases */
   align_letters found;    /* with by_letters */
   davit_align_matrix matrix, letters;
-  davit_align_scoring scoring; /* with `matrix` */
+  cli_pssm profile;            /* with `pssm`: in the place of the matrix's scores */
+  davit_align_scoring scoring; /* with `matrix`, or with `profile` */
 } align_scheme;
 
-/* The alphabet to read with, in *alphabet, which is part of the scheme. */
+/* The alphabet to read with, in *alphabet, which is part of the scheme. A PSSM is still to be read. */
 int align_scheme_begin(align_scheme *scheme, const davit_align_matrix **alphabet);
 
 /* Completes the scheme, and numbers the sequences' letters as its matrix does. */

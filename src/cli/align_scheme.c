@@ -14,6 +14,7 @@
 
 /* blastn's: a gap of k symbols costs 5 + 2 k. */
 enum { MATCH = 2, MISMATCH = -3, BASES_OPEN = 7, BASES_EXTEND = 2, AMINO_OPEN = 11, AMINO_EXTEND = 1 };
+enum { PSSM_OPEN = 12 }; /* psiblast's, so that the statistics of its file hold */
 
 /* Letters that the matrix of amino acids counts as others. */
 static const char rare[] = "JOU";
@@ -49,6 +50,11 @@ static int make_letters(align_scheme *s) {
 
 int align_scheme_begin(align_scheme *s, const davit_align_matrix **alphabet) {
   *alphabet = &s->matrix;
+  if (s->pssm && (s->match || s->dna || s->matrix_name))
+    return cli_fail(CLI_USAGE, "--pssm: a PSSM has scores of amino acids; %s excludes it",
+                    s->match ? "--match"
+                    : s->dna ? "--dna"
+                             : "--matrix");
   if (s->match || (s->dna && !s->matrix_name)) {
     s->bases = true;
     cli_matrix_dna((int8_t)(s->match ? s->match : MATCH), (int8_t)(s->match ? s->mismatch : MISMATCH),
@@ -60,7 +66,7 @@ int align_scheme_begin(align_scheme *s, const davit_align_matrix **alphabet) {
     s->bases = code == CLI_OK && (s->dna || !strcmp(s->matrix.name, "NUC.4.4"));
     return code;
   }
-  if (s->protein)
+  if (s->protein || s->pssm)
     return find_amino(&s->matrix);
   s->by_letters = true;
   *alphabet = &s->letters;
@@ -153,6 +159,8 @@ int align_scheme_needs_bases(const align_scheme *s, const char *what) {
     put_reason(s, &reason);
     return cli_fail(CLI_USAGE, "%s: %s; --dna takes the letters for bases", what, reason.text);
   }
+  if (s->pssm)
+    return cli_fail(CLI_USAGE, "%s; --pssm says that the letters are of amino acids", what);
   return s->matrix_name ? cli_fail(CLI_USAGE, "%s; --dna says that the letters of --matrix %s are of bases",
                                    what, s->matrix_name)
                         : cli_fail(CLI_USAGE, "%s; --protein says that the letters are of amino acids", what);
@@ -176,9 +184,11 @@ void align_scheme_settle(align_scheme *s, cli_sequences *query, cli_sequences *t
   const bool dna = s->bases && strcmp(s->matrix.name, "NUC.4.4") != 0;
   s->scoring = (davit_align_scoring){
       .symbols = s->matrix.symbols,
-      .matrix = s->matrix.scores,
+      .matrix = s->pssm ? NULL : s->matrix.scores,
+      .profile = s->profile.scores,
       .gap_open = s->gap_open ? s->gap_open
                   : dna       ? BASES_OPEN
+                  : s->pssm   ? PSSM_OPEN
                               : AMINO_OPEN,
       .gap_extend = s->gap_extend ? s->gap_extend
                     : dna         ? BASES_EXTEND
@@ -247,8 +257,22 @@ static const char *published_name(const align_scheme *s) {
   return is_even(s) ? "2/-3" : s->matrix.name;
 }
 
+/* Those of the file, if the gaps are psiblast's: those for which its matrix has the file's standard ones. */
+static align_statistics statistics_of_pssm(const align_scheme *s) {
+  const double apart = 5e-4;
+  for (int i = 0; i < PUBLISHED; i++)
+    if (published[i].extension == s->scoring.gap_extend &&
+        published[i].existence == s->scoring.gap_open - s->scoring.gap_extend &&
+        fabs(published[i].lambda - s->profile.standard.lambda) < apart &&
+        fabs(published[i].k - s->profile.standard.k) < apart)
+      return (align_statistics){s->profile.own.lambda, s->profile.own.k, false};
+  return (align_statistics){0};
+}
+
 align_statistics align_statistics_of(const align_scheme *s) {
   const davit_align_scoring *scoring = &s->scoring;
+  if (s->pssm)
+    return statistics_of_pssm(s);
   const char *name = published_name(s);
   for (int i = 0; i < PUBLISHED; i++)
     if (!strcmp(published[i].matrix, name) && published[i].extension == scoring->gap_extend &&
@@ -261,6 +285,13 @@ void align_statistics_missing(const align_scheme *s, align_sentence *sentence) {
   char *text = sentence->text;
   const size_t room = sizeof sentence->text;
   size_t used = 0;
+  if (s->pssm) {
+    snprintf(text, room,
+             "the PSSM's statistics are not those of --gap-open %" PRId32 " and --gap-extend %" PRId32
+             "; psiblast's own gaps are 12 and 1",
+             s->scoring.gap_open, s->scoring.gap_extend);
+    return;
+  }
   if (!strcmp(s->matrix.name, "BLOSUM80")) {
     snprintf(text, room,
              "the statistics published for BLOSUM80 are those of BLAST's, in halves of a bit; davit's is in "

@@ -179,6 +179,31 @@ def matrix_seeds():
     yield "long", b"#" + b"x" * 63 + again(63, 255) + again(255, 200) + b"\nA\nA" + b" " * 16 + again(16, 255) + b"1\n"
 
 
+def pssm_text(places, letters="ARNDCQEGHILKMFPSTWYV", percentages=True):
+    head = "\nLast position-specific scoring matrix computed\n   " + "  ".join(letters * (2 if percentages else 1))
+    rows = "".join(f"\n{k + 1:5d} {'MXB'[k % 3]}" + "".join(f"{(7 * k + t) % 12 - 6:4d}" for t in range(20)) +
+                   ("   5" * 20 + "  0.45 inf" if percentages else "") for k in range(places))
+    return head + rows + ("\n\n                      K         Lambda\nStandard Ungapped    0.1383     0.3205\n"
+                          "Standard Gapped      0.0410     0.2670\nPSI Ungapped         0.1743     0.3201\n"
+                          "PSI Gapped           0.0533     0.2670\n")
+
+
+def pssm_seeds():
+    good = pssm_text(3)
+    yield "whole", good.encode()
+    yield "narrow", pssm_text(2, "VYWTSPFMKLIHGEQCDNRA", percentages=False).encode()
+    yield "return", pssm_text(1).replace("\n", "\r\n").encode()
+    yield "infinite", good.replace("  -6", "  -I").encode()
+    yield "unknown", good.replace("0.0533", "-1.000").encode()
+    yield "range", good.replace("   5\n", " 128\n").replace("  -6", " 128").encode()
+    yield "place", good.replace("    2 X", "    4 X").encode()
+    yield "letters", good.replace("A  R", "A  A").encode()
+    yield "percentages", good.replace("   5  0.45 inf", "").encode()
+    yield "rest", (good + "rest 1 2\n").encode()
+    yield "cut", good[:-40].encode()
+    yield "long", good.encode()[:-1] + b" " * 16 + again(16, 255) + b"\n"
+
+
 def encoded(major, minor, rate, samples):
     """A file as libsndfile writes it, or nothing if it does not."""
     with tempfile.NamedTemporaryFile() as file:
@@ -277,7 +302,7 @@ def command_line_seeds():
 
 SEEDS = {
     "npy": npy_seeds, "mtx": mtx_seeds, "csv": csv_seeds, "fasta": fasta_seeds, "compressed": compressed_seeds,
-    "matrix": matrix_seeds, "sound": sound_seeds, "features": features_seeds, "tuning": tuning_seeds,
+    "matrix": matrix_seeds, "pssm": pssm_seeds, "sound": sound_seeds, "features": features_seeds, "tuning": tuning_seeds,
     "command_line": command_line_seeds}
 
 

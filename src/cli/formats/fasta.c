@@ -270,6 +270,41 @@ int cli_sequences_check_distinct(const cli_sequences *s) {
                                        s->records[first].line);
 }
 
+/* ---- other files ---- */
+
+/* Without folder and ending, up to a blank; its length. */
+static int stem_of(const char *path, const char **stem) {
+  const char *slash = strrchr(path, '/');
+  *stem = slash ? slash + 1 : path;
+  const size_t word = strcspn(*stem, " \t");
+  size_t length = word;
+  while (length > 0 && (*stem)[length - 1] != '.')
+    length--;
+  length = length > 1 ? length - 1 : word;
+  if (length == 0 || !strcmp(*stem, "-")) {
+    *stem = "query";
+    length = strlen(*stem);
+  }
+  return (int)length;
+}
+
+int cli_sequences_make(const char *file, const char *path, int64_t length, cli_sequences *s,
+                       uint8_t **symbols) {
+  const char *stem;
+  const int name = stem_of(path, &stem);
+  *s = (cli_sequences){.file = file};
+  CLI_TRY(room_for_record(s));
+  CLI_TRY(grow((void **)&s->names, &s->name_room, (size_t)name + 1));
+  CLI_TRY(grow((void **)&s->symbols, &s->symbol_room, (size_t)length));
+  snprintf(s->names, (size_t)name + 1, "%.*s", name, stem);
+  s->name_bytes = (size_t)name + 1;
+  s->records[0] = (cli_record){0, 1};
+  s->offsets[1] = length;
+  s->count = 1;
+  *symbols = s->symbols;
+  return CLI_OK;
+}
+
 /* ---- files ---- */
 
 static int read_all(reader *r) {

@@ -45,6 +45,11 @@ typedef struct cli_sequences {
 int cli_sequences_read(const char *path, const davit_align_matrix *alphabet, bool keep,
                        cli_sequences *sequences);
 
+/* One record of `length` symbols, which the caller fills in, of a file of another kind. Its name is that of `path`
+ * without folder and ending, up to the first blank, or "query" where nothing is left. */
+int cli_sequences_make(const char *file, const char *path, int64_t length, cli_sequences *sequences,
+                       uint8_t **symbols);
+
 /* CLI_INPUT, after naming file, lines and name, when two records have the same name. */
 int cli_sequences_check_distinct(const cli_sequences *sequences);
 

@@ -153,6 +153,13 @@ int cli_lines_next_content(cli_lines *lines, char comment) {
   return CLI_OK;
 }
 
+int cli_next_word(const char **at, const char **word) {
+  *word = *at + strspn(*at, " \t");
+  const size_t length = strcspn(*word, " \t");
+  *at = *word + length;
+  return (int)length;
+}
+
 int cli_lines_check_text(const cli_lines *lines) {
   return lines->zero ? cli_lines_fail(lines, "expected text, found a zero byte") : CLI_OK;
 }

@@ -61,6 +61,9 @@ int cli_lines_fail(const cli_lines *lines, const char *format, ...) __attribute_
  * read error takes precedence. */
 int cli_lines_expected(const cli_lines *lines, const char *expected, const char *more);
 
+/* The next word of a line from *at on, which moves behind it; its length, 0 at the end. */
+int cli_next_word(const char **at, const char **word);
+
 /* The first character at or after `at` that is not a blank. */
 const char *cli_after_blanks(const char *at);
 

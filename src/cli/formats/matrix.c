@@ -9,7 +9,6 @@
 
 #include "src/base/buffer.h"
 #include "src/cli/fail.h"
-#include "src/cli/formats/lines.h"
 
 enum { SMALLEST_SCORE = -128, LARGEST_SCORE = 127, LINE_BYTES = DVT_BUFFER(1 << 16, 1 << 10) };
 
@@ -43,14 +42,6 @@ void cli_matrix_dna(int8_t match, int8_t mismatch, davit_align_matrix *matrix) {
 
 /* ---- files ---- */
 
-/* The next word of the line, whose bytes are at *word; its length, 0 at the end. */
-static int next_word(const char **at, const char **word) {
-  *word = *at + strspn(*at, " \t");
-  const size_t length = strcspn(*word, " \t");
-  *at = *word + length;
-  return (int)length;
-}
-
 /* Reads on to the next line that is neither blank nor a comment, or to the end. */
 static int next_row(cli_lines *lines) {
   do
@@ -65,7 +56,7 @@ static int read_letters(cli_lines *lines, davit_align_matrix *m) {
   int count = 0, length;
   if (lines->end)
     return cli_lines_fail(lines, "expected a row of letters, found the end of the file");
-  while ((length = next_word(&at, &word))) {
+  while ((length = cli_next_word(&at, &word))) {
     if (length != 1 || !isgraph((unsigned char)*word))
       return cli_lines_fail(lines, "expected single letters, found '%.*s'", length > 40 ? 40 : length, word);
     if (count == DAVIT_ALIGN_SYMBOLS_MAXIMUM)
@@ -79,7 +70,7 @@ static int read_letters(cli_lines *lines, davit_align_matrix *m) {
   return CLI_OK;
 }
 
-static int read_score(const cli_lines *lines, const char *word, int length, int8_t *score) {
+int cli_matrix_score(const cli_lines *lines, const char *word, int length, int8_t *score) {
   char *end;
   errno = 0;
   const long value = strtol(word, &end, 10);
@@ -92,7 +83,7 @@ static int read_score(const cli_lines *lines, const char *word, int length, int8
 
 static int read_row(cli_lines *lines, davit_align_matrix *m, bool *seen) {
   const char *at = lines->text, *word;
-  int length = next_word(&at, &word);
+  int length = cli_next_word(&at, &word);
   const int q = length == 1 ? m->code[(unsigned char)*word] : DAVIT_ALIGN_NO_SYMBOL;
   if (q == DAVIT_ALIGN_NO_SYMBOL)
     return cli_lines_fail(lines, "expected a letter out of %s, found '%.*s'", m->letters,
@@ -101,11 +92,11 @@ static int read_row(cli_lines *lines, davit_align_matrix *m, bool *seen) {
     return cli_lines_fail(lines, "expected one row for each letter, found '%c' again", m->letters[q]);
   seen[q] = true;
   for (int t = 0; t < m->symbols; t++) {
-    if (!(length = next_word(&at, &word)))
+    if (!(length = cli_next_word(&at, &word)))
       return cli_lines_fail(lines, "expected %d score%s, found %d", m->symbols, CLI_PLURAL(m->symbols), t);
-    CLI_TRY(read_score(lines, word, length, &m->scores[q + t * m->symbols]));
+    CLI_TRY(cli_matrix_score(lines, word, length, &m->scores[q + t * m->symbols]));
   }
-  return next_word(&at, &word)
+  return cli_next_word(&at, &word)
              ? cli_lines_fail(lines, "expected %d score%s, found more", m->symbols, CLI_PLURAL(m->symbols))
              : CLI_OK;
 }
