@@ -610,9 +610,9 @@ static int64_t smallest_entry(const davit_align_scoring *scoring) {
 
 /* ---- where ---- */
 
-#define START_SECONDS 0.5    /* of the devices */
-#define HOST_SCORE_RATE 9e9  /* cells a second of a thread: for scores, */
-#define HOST_COLUMN_RATE 4e9 /* and with columns */
+#define START_SECONDS 0.5      /* of the devices */
+#define HOST_SCORE_RATE 5e9    /* cells a second of a thread: for scores, */
+#define HOST_COLUMN_RATE 2.5e9 /* and with columns */
 
 static double cells_of(const dvt_pairs *p) {
   double cells = 0;

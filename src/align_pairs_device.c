@@ -17,7 +17,7 @@
 #include "src/runtime/operation.h"
 
 enum {
-  LANES = 4,            /* of a device */
+  LANES = 8,            /* of a device */
   MOST_PAIRS = 1 << 15, /* of a block, */
   FEWEST_PAIRS = 1 << 10,
   MOST_SYMBOLS = 1 << 25, /* of the queries, and of the targets of a batch, unless one pair has more */
@@ -348,6 +348,22 @@ static davit_status run_rest(device_worker *d, const batch *b) {
   return status;
 }
 
+/* Where the strings of a block are in the order of its pairs already they stay as they are. */
+static bool keep_strings(device_worker *d, int64_t count, dvt_pairs_text *to) {
+  const dvt_pairs *p = d->host.pairs;
+  int64_t used = 0;
+  for (int64_t k = 0; k < count; k++) {
+    const dvt_pairs_place *at = &d->host.places[k];
+    if (at->string != used)
+      return false;
+    p->results[at->which].cigar = used;
+    used += at->count;
+  }
+  *to = d->host.strings;
+  d->host.strings = (dvt_pairs_text){0};
+  return true;
+}
+
 static davit_status run_block(device_worker *d, const dvt_site *site, int64_t block) {
   const dvt_pairs *p = d->host.pairs;
   const int64_t first = block * p->block, count = dvt_at_most(p->block, p->queries->count - first);
@@ -359,7 +375,9 @@ static davit_status run_block(device_worker *d, const dvt_site *site, int64_t bl
     DVT_TRY(run_batch(d, site, &b));
     DVT_TRY(run_rest(d, &b));
   }
-  return p->strings ? dvt_pairs_order_strings(&d->host, first, count, &p->texts[block]) : DAVIT_SUCCESS;
+  if (!p->strings || keep_strings(d, count, &p->texts[block]))
+    return DAVIT_SUCCESS;
+  return dvt_pairs_order_strings(&d->host, first, count, &p->texts[block]);
 }
 
 /* ---- all lanes ---- */
