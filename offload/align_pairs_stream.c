@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many pairs on an NVIDIA device: the instances of align_pairs_kernel.inc, the
- * way back along noted steps, and what launches them. Kernels follow each
- * other: ends, begins, columns; each pair's result lies in the device's memory
- * in between. Strings are written from their ends on, each where it has room,
- * and are then moved together. */
+/* Many pairs on an NVIDIA device: the instances of align_pairs_kernel.inc, the way back along noted steps, and what
+ * launches them. Kernels follow each other: ends, begins, columns; each pair's result lies in the device's memory in
+ * between. Strings are written from their ends on, each where it has room, and are then moved together. */
 #include "offload/align_pairs_stream.h"
 
 #include <string.h>
@@ -15,8 +13,7 @@
 enum {
   PAD_SCORE = INT8_MIN,
   TABLE_PITCH = DAVIT_ALIGN_SYMBOLS_MAXIMUM + 4,
-  TABLE_LIKES =
-      (DAVIT_ALIGN_SYMBOLS_MAXIMUM + 1) * TABLE_PITCH, /* where they begin */
+  TABLE_LIKES = (DAVIT_ALIGN_SYMBOLS_MAXIMUM + 1) * TABLE_PITCH, /* where they begin */
   TABLE_BYTES = (TABLE_LIKES + DAVIT_ALIGN_SYMBOLS_MAXIMUM + 15) / 16 * 16,
   NARROW_NONE = -15500, /* the score of what cannot be */
   WIDE_NONE = -(1 << 29),
@@ -39,15 +36,13 @@ DVT_INLINE void fetch_table(const char *table) {
   dvt_fetch_profile(table, TABLE_BYTES, 32);
 }
 
-DVT_INLINE dvt_pair_costs costs_of(const char *table, int64_t open,
-                                   int64_t extend) {
+DVT_INLINE dvt_pair_costs costs_of(const char *table, int64_t open, int64_t extend) {
   return (dvt_pair_costs){open, extend, (const int8_t *)table + TABLE_LIKES};
 }
 
 DVT_INLINE pair_part small_part(const dvt_pair_part *p) {
-  return (pair_part){p->query,        p->target,        (int32_t)p->m,
-                     (int32_t)p->n,   (int32_t)p->step, (int32_t)p->low,
-                     (int32_t)p->high};
+  return (pair_part){p->query,         p->target,       (int32_t)p->m,   (int32_t)p->n,
+                     (int32_t)p->step, (int32_t)p->low, (int32_t)p->high};
 }
 
 DVT_INLINE bool counts(const pair_part *p, int32_t i, int32_t j) {
@@ -75,9 +70,8 @@ typedef struct pair_walk {
 DVT_INLINE pair_walk begin_walk(const pair_part *p, char *end, int shift) {
   if (end)
     end[-1] = 0;
-  return (pair_walk){p->query,       p->target, end ? p->m : 0,
-                     end ? p->n : 0, 0,         WALK_BOTH,
-                     shift,          0,         end ? end - 1 : NULL};
+  return (pair_walk){p->query, p->target, end ? p->m : 0,      end ? p->n : 0, 0, WALK_BOTH,
+                     shift,    0,         end ? end - 1 : NULL};
 }
 
 DVT_INLINE void put_run(pair_walk *w) {
@@ -96,17 +90,14 @@ DVT_INLINE void put_columns(pair_walk *w, char letter, int32_t count) {
   w->run += count;
 }
 
-/* By the bits of a cell's steps: which of match and gap, whether a gap of query
- * symbols is better, whether gaps of target and of query symbols began before.
- */
+/* By the bits of a cell's steps: which of match and gap, whether a gap of query symbols is better, whether gaps of
+ * target and of query symbols began before. */
 DVT_INLINE void walk_step(pair_walk *w, const uint32_t *words) {
   const int bit = w->shift + (w->i - 1) % 16;
   if (w->state == WALK_FROM_I)
     w->state = words[3] >> bit & 1 ? WALK_I : WALK_BOTH;
   if (w->state == WALK_BOTH)
-    w->state = words[1] >> bit & 1   ? WALK_I
-               : words[0] >> bit & 1 ? WALK_D
-                                     : WALK_BOTH;
+    w->state = words[1] >> bit & 1 ? WALK_I : words[0] >> bit & 1 ? WALK_D : WALK_BOTH;
   if (w->state == WALK_BOTH) {
     w->i--;
     w->j--;
@@ -122,18 +113,15 @@ DVT_INLINE void walk_step(pair_walk *w, const uint32_t *words) {
   }
 }
 
-/* All walks of a thread at the same time, as each waits for memory; steps: the
- * lane's, for so many columns. */
-DVT_INLINE void walk_back(int count, pair_walk *w, const char *steps,
-                          int64_t columns) {
+/* All walks of a thread at the same time, as each waits for memory; steps: the lane's, for so many columns. */
+DVT_INLINE void walk_back(int count, pair_walk *w, const char *steps, int64_t columns) {
   for (bool any = true; any;) {
     uint32_t words[2][4];
     any = false;
 #pragma unroll
     for (int k = 0; k < 2; k++)
       if (k < count && w[k].i > 0 && w[k].j > 0)
-        dvt_load_16(steps + ((w[k].i - 1) / 16 * columns + w[k].j - 1) * 512,
-                    words[k]);
+        dvt_load_16(steps + ((w[k].i - 1) / 16 * columns + w[k].j - 1) * 512, words[k]);
 #pragma unroll
     for (int k = 0; k < 2; k++)
       if (k < count && w[k].i > 0 && w[k].j > 0) {
@@ -152,15 +140,12 @@ DVT_INLINE void walk_back(int count, pair_walk *w, const char *steps,
     }
 }
 
-/* String k is that of item order[k]; those from `first` on go where `place`
- * says, a warp for each. */
-DVT_INLINE void move_strings(const char *texts, const dvt_pair_item *items,
-                             const dvt_pair_found *found, const int32_t *order,
-                             const int64_t *place, int64_t first, int64_t count,
+/* String k is that of item order[k]; those from `first` on go where `place` says, a warp for each. */
+DVT_INLINE void move_strings(const char *texts, const dvt_pair_item *items, const dvt_pair_found *found,
+                             const int32_t *order, const int64_t *place, int64_t first, int64_t count,
                              char *to) {
   const int64_t warps = MOVE_THREADS / 32, step = dvt_teams() * warps;
-  for (int64_t k = first + dvt_team() * warps + dvt_thread() / 32;
-       k < first + count; k += step) {
+  for (int64_t k = first + dvt_team() * warps + dvt_thread() / 32; k < first + count; k += step) {
     const int32_t length = found[order[k]].length;
     const char *from = texts + items[order[k]].text - length;
     for (int32_t i = dvt_lane_number(); i < length; i += 32)
@@ -169,32 +154,26 @@ DVT_INLINE void move_strings(const char *texts, const dvt_pair_item *items,
 }
 #endif
 
-DVT_NVIDIA_REGION(pairs_move_strings, move_strings, MOVE_THREADS,
-                  (texts, items, found, order, place, to),
-                  (const char *texts, const dvt_pair_item *items,
-                   const dvt_pair_found *found, const int32_t *order,
-                   const int64_t *place, int64_t first, int64_t count,
-                   char *to),
+DVT_NVIDIA_REGION(pairs_move_strings, move_strings, MOVE_THREADS, (texts, items, found, order, place, to),
+                  (const char *texts, const dvt_pair_item *items, const dvt_pair_found *found,
+                   const int32_t *order, const int64_t *place, int64_t first, int64_t count, char *to),
                   texts, items, found, order, place, first, count, to)
 
-#define ENDS_PARAMETERS                                                        \
-  const char *table, int64_t symbols, const dvt_pair_item *items,              \
-      dvt_pair_found *found, const dvt_pair_group *groups, int64_t count,      \
-      const uint8_t *queries, const uint8_t *targets, char *borders,           \
-      int64_t border_bytes, int64_t open, int64_t extend, int64_t kind,        \
-      int64_t masked
-#define ENDS_ARGUMENTS                                                         \
-  table, symbols, items, found, groups, count, queries, targets, borders,      \
-      border_bytes, open, extend, kind, masked
-#define COLUMNS_PARAMETERS                                                     \
-  const char *table, int64_t symbols, const dvt_pair_item *items,              \
-      dvt_pair_found *found, const dvt_pair_group *groups, int64_t count,      \
-      const uint8_t *queries, const uint8_t *targets, char *borders,           \
-      int64_t border_bytes, char *steps, int64_t step_bytes, char *texts,      \
-      int64_t open, int64_t extend, int64_t mode, int64_t masked
-#define COLUMNS_ARGUMENTS                                                      \
-  table, symbols, items, found, groups, count, queries, targets, borders,      \
-      border_bytes, steps, step_bytes, texts, open, extend, mode, masked
+#define ENDS_PARAMETERS                                                                                      \
+  const char *table, int64_t symbols, const dvt_pair_item *items, dvt_pair_found *found,                     \
+      const dvt_pair_group *groups, int64_t count, const uint8_t *queries, const uint8_t *targets,           \
+      char *borders, int64_t border_bytes, int64_t open, int64_t extend, int64_t kind, int64_t masked
+#define ENDS_ARGUMENTS                                                                                       \
+  table, symbols, items, found, groups, count, queries, targets, borders, border_bytes, open, extend, kind,  \
+      masked
+#define COLUMNS_PARAMETERS                                                                                   \
+  const char *table, int64_t symbols, const dvt_pair_item *items, dvt_pair_found *found,                     \
+      const dvt_pair_group *groups, int64_t count, const uint8_t *queries, const uint8_t *targets,           \
+      char *borders, int64_t border_bytes, char *steps, int64_t step_bytes, char *texts, int64_t open,       \
+      int64_t extend, int64_t mode, int64_t masked
+#define COLUMNS_ARGUMENTS                                                                                    \
+  table, symbols, items, found, groups, count, queries, targets, borders, border_bytes, steps, step_bytes,   \
+      texts, open, extend, mode, masked
 
 #define ROWS 16
 #define NAME(x) DVT_PASTE(x, _, two)
@@ -243,21 +222,15 @@ static char *take(char **at, size_t bytes) {
 /* All but what teams have; how many bytes it takes. */
 static size_t lay_out(const dvt_pairs_work *w, char *memory, device_batch *b) {
   char *at = memory;
-  const size_t count = (size_t)w->count,
-               text = w->columns ? (size_t)w->text_bytes : 0;
+  const size_t count = (size_t)w->count, text = w->columns ? (size_t)w->text_bytes : 0;
   b->table = take(&at, TABLE_BYTES);
   b->items = (dvt_pair_item *)(void *)take(&at, count * sizeof *b->items);
   b->found = (dvt_pair_found *)(void *)take(&at, count * sizeof *b->found);
-  b->groups = (dvt_pair_group *)(void *)take(&at, (size_t)w->groups *
-                                                      sizeof *b->groups);
-  b->order =
-      (int32_t *)(void *)take(&at, w->columns ? count * sizeof *b->order : 0);
-  b->places =
-      (int64_t *)(void *)take(&at, w->columns ? count * sizeof *b->places : 0);
-  b->queries =
-      (uint8_t *)take(&at, (size_t)w->query_symbols + 2 * MARGIN) + MARGIN;
-  b->targets =
-      (uint8_t *)take(&at, (size_t)w->target_symbols + 2 * MARGIN) + MARGIN;
+  b->groups = (dvt_pair_group *)(void *)take(&at, (size_t)w->groups * sizeof *b->groups);
+  b->order = (int32_t *)(void *)take(&at, w->columns ? count * sizeof *b->order : 0);
+  b->places = (int64_t *)(void *)take(&at, w->columns ? count * sizeof *b->places : 0);
+  b->queries = (uint8_t *)take(&at, (size_t)w->query_symbols + 2 * MARGIN) + MARGIN;
+  b->targets = (uint8_t *)take(&at, (size_t)w->target_symbols + 2 * MARGIN) + MARGIN;
   b->texts = take(&at, text);
   b->packed = take(&at, text < w->staging_bytes ? text : w->staging_bytes);
   return (size_t)(at - memory);
@@ -272,23 +245,19 @@ static size_t step_bytes(const dvt_pair_group *g) {
 }
 
 /* As many teams as run at once, or as there is memory for. */
-static davit_status measure_teams(const dvt_pairs_work *w, int64_t residents,
-                                  size_t rest, device_batch *b) {
+static davit_status measure_teams(const dvt_pairs_work *w, int64_t residents, size_t rest, device_batch *b) {
   b->border_bytes = b->step_bytes = 0;
   for (int64_t g = 0; g < w->groups; g++) {
     const size_t border = dvt_aligned_up(border_bytes(&w->group[g])),
-                 step =
-                     w->columns ? dvt_aligned_up(step_bytes(&w->group[g])) : 0;
+                 step = w->columns ? dvt_aligned_up(step_bytes(&w->group[g])) : 0;
     b->border_bytes = border > b->border_bytes ? border : b->border_bytes;
     b->step_bytes = step > b->step_bytes ? step : b->step_bytes;
   }
   const size_t each = b->border_bytes + b->step_bytes;
   if (rest > w->memory_bytes || each > w->memory_bytes - rest)
-    return davit_fail(DAVIT_OUT_OF_DEVICE_MEMORY,
-                      "%lld pairs take more than %zu bytes of the device",
+    return davit_fail(DAVIT_OUT_OF_DEVICE_MEMORY, "%lld pairs take more than %zu bytes of the device",
                       (long long)w->count, w->memory_bytes);
-  b->teams = dvt_at_most(dvt_at_most(residents, w->groups),
-                         (int64_t)((w->memory_bytes - rest) / each));
+  b->teams = dvt_at_most(dvt_at_most(residents, w->groups), (int64_t)((w->memory_bytes - rest) / each));
   return DAVIT_SUCCESS;
 }
 
@@ -307,46 +276,30 @@ static void fill_table(const davit_align_scoring *s, char *table) {
 }
 
 /* `table` is in use until the stream is waited for. */
-static davit_status send(dvt_stream *stream, const dvt_pairs_work *w,
-                         const device_batch *b, char *table) {
+static davit_status send(dvt_stream *stream, const dvt_pairs_work *w, const device_batch *b, char *table) {
   const size_t count = (size_t)w->count;
   fill_table(w->scoring, table);
   DVT_TRY(dvt_stream_copy_bytes(stream, b->table, table, TABLE_BYTES));
-  DVT_TRY(dvt_stream_copy_bytes(stream, b->items, w->items,
-                                count * sizeof *w->items));
-  DVT_TRY(dvt_stream_copy_bytes(stream, b->groups, w->group,
-                                (size_t)w->groups * sizeof *w->group));
+  DVT_TRY(dvt_stream_copy_bytes(stream, b->items, w->items, count * sizeof *w->items));
+  DVT_TRY(dvt_stream_copy_bytes(stream, b->groups, w->group, (size_t)w->groups * sizeof *w->group));
   if (w->columns)
-    DVT_TRY(dvt_stream_copy_bytes(stream, b->order, w->order,
-                                  count * sizeof *w->order));
-  DVT_TRY(dvt_stream_copy_bytes(stream, b->queries, w->queries,
-                                (size_t)w->query_symbols));
-  return dvt_stream_copy_bytes(stream, b->targets, w->targets,
-                               (size_t)w->target_symbols);
+    DVT_TRY(dvt_stream_copy_bytes(stream, b->order, w->order, count * sizeof *w->order));
+  DVT_TRY(dvt_stream_copy_bytes(stream, b->queries, w->queries, (size_t)w->query_symbols));
+  return dvt_stream_copy_bytes(stream, b->targets, w->targets, (size_t)w->target_symbols);
 }
 
 /* ---- launches ---- */
 
-enum {
-  LOCAL_SCORES,
-  LOCAL_ENDS,
-  LOCAL_BEGINS,
-  EDGE_ENDS,
-  EDGE_BEGINS,
-  COLUMNS,
-  PASSES
-};
+enum { LOCAL_SCORES, LOCAL_ENDS, LOCAL_BEGINS, EDGE_ENDS, EDGE_BEGINS, COLUMNS, PASSES };
 static dvt_kernel kernels[2][PASSES] = {
-    {DVT_KERNEL(pairs_local_scores_two), DVT_KERNEL(pairs_local_ends_two),
-     DVT_KERNEL(pairs_local_begins_two), DVT_KERNEL(pairs_edge_ends_two),
-     DVT_KERNEL(pairs_edge_begins_two), DVT_KERNEL(pairs_columns_two)},
-    {DVT_KERNEL(pairs_local_scores_one), DVT_KERNEL(pairs_local_ends_one),
-     DVT_KERNEL(pairs_local_begins_one), DVT_KERNEL(pairs_edge_ends_one),
-     DVT_KERNEL(pairs_edge_begins_one), DVT_KERNEL(pairs_columns_one)}};
+    {DVT_KERNEL(pairs_local_scores_two), DVT_KERNEL(pairs_local_ends_two), DVT_KERNEL(pairs_local_begins_two),
+     DVT_KERNEL(pairs_edge_ends_two), DVT_KERNEL(pairs_edge_begins_two), DVT_KERNEL(pairs_columns_two)},
+    {DVT_KERNEL(pairs_local_scores_one), DVT_KERNEL(pairs_local_ends_one), DVT_KERNEL(pairs_local_begins_one),
+     DVT_KERNEL(pairs_edge_ends_one), DVT_KERNEL(pairs_edge_begins_one), DVT_KERNEL(pairs_columns_one)}};
 
 static size_t team_bytes(const dvt_pairs_work *w, bool wide) {
-  return TABLE_BYTES + (size_t)(w->scoring->symbols + 1) *
-                           (size_t)(wide ? symbol_bytes_one : symbol_bytes_two);
+  return TABLE_BYTES +
+         (size_t)(w->scoring->symbols + 1) * (size_t)(wide ? symbol_bytes_one : symbol_bytes_two);
 }
 
 typedef struct batch_launch {
@@ -356,47 +309,38 @@ typedef struct batch_launch {
 } batch_launch;
 
 /* The groups in 16 bits, then those in 32. */
-static davit_status launch_pass(const batch_launch *l, int pass,
-                                dvt_pair_kind kind) {
+static davit_status launch_pass(const batch_launch *l, int pass, dvt_pair_kind kind) {
   const dvt_pairs_work *w = l->work;
   const device_batch *b = l->batch;
   const davit_align_scoring *s = w->scoring;
   for (int wide = 0; wide < 2; wide++) {
-    const int64_t first = wide ? w->narrow : 0,
-                  count = wide ? w->groups - w->narrow : w->narrow,
+    const int64_t first = wide ? w->narrow : 0, count = wide ? w->groups - w->narrow : w->narrow,
                   teams = dvt_at_most(count, b->teams);
     dvt_kernel *kernel = &kernels[wide][pass];
     if (count == 0)
       continue;
     if (pass == COLUMNS)
-      DVT_TRY(dvt_launch(
-          kernel, l->stream, teams, 32, team_bytes(w, wide),
-          DVT_ARGUMENTS(b->table, s->symbols, b->items, b->found,
-                        b->groups + first, count, b->queries, b->targets,
-                        b->borders, (int64_t)b->border_bytes, b->steps,
-                        (int64_t)b->step_bytes, b->texts, s->gap_open,
-                        s->gap_extend, (int64_t)w->mode, w->masked)));
+      DVT_TRY(dvt_launch(kernel, l->stream, teams, 32, team_bytes(w, wide),
+                         DVT_ARGUMENTS(b->table, s->symbols, b->items, b->found, b->groups + first, count,
+                                       b->queries, b->targets, b->borders, (int64_t)b->border_bytes, b->steps,
+                                       (int64_t)b->step_bytes, b->texts, s->gap_open, s->gap_extend,
+                                       (int64_t)w->mode, w->masked)));
     else
-      DVT_TRY(dvt_launch(
-          kernel, l->stream, teams, 32, team_bytes(w, wide),
-          DVT_ARGUMENTS(b->table, s->symbols, b->items, b->found,
-                        b->groups + first, count, b->queries, b->targets,
-                        b->borders, (int64_t)b->border_bytes, s->gap_open,
-                        s->gap_extend, (int64_t)kind, w->masked)));
+      DVT_TRY(dvt_launch(kernel, l->stream, teams, 32, team_bytes(w, wide),
+                         DVT_ARGUMENTS(b->table, s->symbols, b->items, b->found, b->groups + first, count,
+                                       b->queries, b->targets, b->borders, (int64_t)b->border_bytes,
+                                       s->gap_open, s->gap_extend, (int64_t)kind, w->masked)));
   }
   return DAVIT_SUCCESS;
 }
 
 static davit_status launch_passes(const batch_launch *l) {
   const dvt_pairs_work *w = l->work;
-  const bool local = w->mode == DAVIT_ALIGN_LOCAL,
-             global = w->mode == DAVIT_ALIGN_GLOBAL;
+  const bool local = w->mode == DAVIT_ALIGN_LOCAL, global = w->mode == DAVIT_ALIGN_GLOBAL;
   if (local)
-    DVT_TRY(
-        launch_pass(l, w->full ? LOCAL_ENDS : LOCAL_SCORES, DVT_PAIR_LOCAL));
+    DVT_TRY(launch_pass(l, w->full ? LOCAL_ENDS : LOCAL_SCORES, DVT_PAIR_LOCAL));
   else if (!global || !w->columns) /* else the last pass has the scores */
-    DVT_TRY(
-        launch_pass(l, EDGE_ENDS, global ? DVT_PAIR_GLOBAL : DVT_PAIR_ENDS));
+    DVT_TRY(launch_pass(l, EDGE_ENDS, global ? DVT_PAIR_GLOBAL : DVT_PAIR_ENDS));
   if (w->full && !global)
     DVT_TRY(local ? launch_pass(l, LOCAL_BEGINS, DVT_PAIR_BEGIN)
                   : launch_pass(l, EDGE_BEGINS, DVT_PAIR_BEGINS));
@@ -406,12 +350,9 @@ static davit_status launch_passes(const batch_launch *l) {
 /* ---- what comes back ---- */
 
 /* Strings from `first` on that fit the staging buffer together. */
-static int64_t strings_together(const dvt_pairs_work *w, int64_t first,
-                                int64_t *bytes) {
+static int64_t strings_together(const dvt_pairs_work *w, int64_t first, int64_t *bytes) {
   int64_t k = first;
-  for (*bytes = 0; k < w->count && *bytes + w->found[w->order[k]].length <=
-                                       (int64_t)w->staging_bytes;
-       k++)
+  for (*bytes = 0; k < w->count && *bytes + w->found[w->order[k]].length <= (int64_t)w->staging_bytes; k++)
     *bytes += w->found[w->order[k]].length;
   return k - first;
 }
@@ -428,31 +369,24 @@ static davit_status fetch_strings(const batch_launch *l) {
   char *to = w->strings(w->owner, all);
   if (!to)
     return DAVIT_OUT_OF_HOST_MEMORY;
-  DVT_TRY(dvt_stream_copy_bytes(l->stream, b->places, w->places,
-                                (size_t)w->count * sizeof *w->places));
+  DVT_TRY(dvt_stream_copy_bytes(l->stream, b->places, w->places, (size_t)w->count * sizeof *w->places));
   for (int64_t first = 0, count, bytes; first < w->count; first += count) {
     count = strings_together(w, first, &bytes);
-    DVT_TRY(
-        dvt_launch(&kernel, l->stream,
-                   dvt_at_most(dvt_divide_up(count, MOVE_THREADS / 32), 1024),
-                   MOVE_THREADS, 0,
-                   DVT_ARGUMENTS(b->texts, b->items, b->found, b->order,
-                                 b->places, first, count, b->packed)));
-    DVT_TRY(
-        dvt_stream_copy_bytes(l->stream, w->staging, b->packed, (size_t)bytes));
+    DVT_TRY(dvt_launch(
+        &kernel, l->stream, dvt_at_most(dvt_divide_up(count, MOVE_THREADS / 32), 1024), MOVE_THREADS, 0,
+        DVT_ARGUMENTS(b->texts, b->items, b->found, b->order, b->places, first, count, b->packed)));
+    DVT_TRY(dvt_stream_copy_bytes(l->stream, w->staging, b->packed, (size_t)bytes));
     DVT_TRY(dvt_stream_synchronize(l->stream));
     memcpy(to + w->places[first], w->staging, (size_t)bytes);
   }
   return DAVIT_SUCCESS;
 }
 
-static davit_status run(const dvt_site *site, const dvt_pairs_work *w,
-                        device_batch *b, char *table) {
+static davit_status run(const dvt_site *site, const dvt_pairs_work *w, device_batch *b, char *table) {
   const batch_launch l = {site->stream, w, b};
   DVT_TRY(send(site->stream, w, b, table));
   DVT_TRY(launch_passes(&l));
-  DVT_TRY(dvt_stream_copy_bytes(site->stream, w->found, b->found,
-                                (size_t)w->count * sizeof *w->found));
+  DVT_TRY(dvt_stream_copy_bytes(site->stream, w->found, b->found, (size_t)w->count * sizeof *w->found));
   DVT_TRY(dvt_stream_synchronize(site->stream));
   return w->columns ? fetch_strings(&l) : DAVIT_SUCCESS;
 }
@@ -465,12 +399,10 @@ davit_status dvt_pairs_stream(const dvt_site *site, const void *work) {
   int residents;
   void *memory;
   const size_t rest = lay_out(w, NULL, &b);
-  DVT_TRY(
-      dvt_launch_residents(&kernels[wide][w->columns ? COLUMNS : LOCAL_ENDS],
-                           site->stream, 32, team_bytes(w, wide), &residents));
+  DVT_TRY(dvt_launch_residents(&kernels[wide][w->columns ? COLUMNS : LOCAL_ENDS], site->stream, 32,
+                               team_bytes(w, wide), &residents));
   DVT_TRY(measure_teams(w, residents, rest, &b));
-  DVT_TRY(site->workspace(
-      site, rest + (size_t)b.teams * (b.border_bytes + b.step_bytes), &memory));
+  DVT_TRY(site->workspace(site, rest + (size_t)b.teams * (b.border_bytes + b.step_bytes), &memory));
   lay_out(w, memory, &b);
   b.borders = (char *)memory + rest;
   b.steps = b.borders + (size_t)b.teams * b.border_bytes;

@@ -263,6 +263,7 @@ CASE(test_wide) {
   for (int repeat = 0; repeat < COUNT(dear); repeat++) {
     const davit_align_scoring scoring = scoring_of(4, matrix, dear[repeat][0], dear[repeat][1]);
     fill_pairs(COUNT(pairs), repeat == 0 ? 330 : 130, 200, 4, &random, pairs);
+    pairs[1].q = pairs[1].t = random_sequence(300, 4, &random);
     expect_in_all_modes(&scoring, COUNT(pairs), pairs, 0, COUNT(pairs));
     expect_in_all_modes(&scoring, COUNT(pairs), pairs, 9, COUNT(pairs));
   }
