@@ -115,7 +115,7 @@ static bool are_valid(const davit_align_sequences *all, int symbols) {
   const int64_t first = all->offsets[0], count = all->offsets[all->count] - first;
   bool ascend = first >= 0;
   for (int64_t k = 0; k < all->count; k++)
-    ascend = ascend && all->offsets[k + 1] >= all->offsets[k];
+    ascend &= all->offsets[k + 1] >= all->offsets[k];
   if (!ascend || dvt_check_extent("offsets", first + count, 1) != DAVIT_SUCCESS ||
       (count > 0 && !all->symbols))
     return false;
