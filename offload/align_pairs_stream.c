@@ -213,27 +213,38 @@ typedef struct device_batch {
   int64_t teams;
 } device_batch;
 
-static char *take(char **at, size_t bytes) {
-  char *here = *at;
-  *at += dvt_aligned_up(bytes);
+/* Memory of a batch as it is handed out; `at` NULL: only counted. */
+typedef struct batch_memory {
+  char *at;
+  size_t used;
+} batch_memory;
+
+static void *take(batch_memory *m, size_t bytes) {
+  void *here = m->at ? m->at + m->used : NULL;
+  m->used += dvt_aligned_up(bytes);
   return here;
+}
+
+static uint8_t *take_symbols_of(batch_memory *m, int64_t count) {
+  uint8_t *here = take(m, (size_t)count + 2 * MARGIN);
+  return here ? here + MARGIN : NULL;
 }
 
 /* All but what teams have; how many bytes it takes. */
 static size_t lay_out(const dvt_pairs_work *w, char *memory, device_batch *b) {
-  char *at = memory;
+  batch_memory m = {memory, 0};
   const size_t count = (size_t)w->count, text = w->columns ? (size_t)w->text_bytes : 0;
-  b->table = take(&at, TABLE_BYTES);
-  b->items = (dvt_pair_item *)(void *)take(&at, count * sizeof *b->items);
-  b->found = (dvt_pair_found *)(void *)take(&at, count * sizeof *b->found);
-  b->groups = (dvt_pair_group *)(void *)take(&at, (size_t)w->groups * sizeof *b->groups);
-  b->order = (int32_t *)(void *)take(&at, w->columns ? count * sizeof *b->order : 0);
-  b->places = (int64_t *)(void *)take(&at, w->columns ? count * sizeof *b->places : 0);
-  b->queries = (uint8_t *)take(&at, (size_t)w->query_symbols + 2 * MARGIN) + MARGIN;
-  b->targets = (uint8_t *)take(&at, (size_t)w->target_symbols + 2 * MARGIN) + MARGIN;
-  b->texts = take(&at, text);
-  b->packed = take(&at, text < w->staging_bytes ? text : w->staging_bytes);
-  return (size_t)(at - memory);
+  b->table = take(&m, TABLE_BYTES);
+  b->items = take(&m, count * sizeof *b->items);
+  b->found = take(&m, count * sizeof *b->found);
+  b->groups = take(&m, (size_t)w->groups * sizeof *b->groups);
+  b->order = take(&m, w->columns ? count * sizeof *b->order : 0);
+  b->places = take(&m, w->columns ? count * sizeof *b->places : 0);
+  b->queries = take_symbols_of(&m, w->query_symbols);
+  b->targets = take_symbols_of(&m, w->target_symbols);
+  b->texts = take(&m, text);
+  b->packed = take(&m, text < w->staging_bytes ? text : w->staging_bytes);
+  return m.used;
 }
 
 static size_t border_bytes(const dvt_pair_group *g) {

@@ -13,6 +13,7 @@
 #include "src/align_pairs.h"
 #include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
+#include "src/base/team.h"
 #include "src/runtime/memory.h"
 #include "src/runtime/operation.h"
 
@@ -142,21 +143,23 @@ static int64_t batch_length(const dvt_pairs *p, int64_t first, int64_t most) {
 }
 
 /* Those in 16 bits first; the longest queries first, by class, of these the longest targets. */
-static uint32_t key_of(const dvt_pair_part *a, device_form form) {
-  return (uint32_t)(form == WIDE) << 31 | (uint32_t)(63 - dvt_pairs_length_class(a->m)) << 15 |
-         (uint32_t)(INT16_MAX - a->n);
+static uint32_t key_of(const dvt_pair_part *a, int64_t class, device_form form) {
+  return (uint32_t)(form == WIDE) << 31 | (uint32_t)(63 - class) << 15 | (uint32_t)(INT16_MAX - a->n);
 }
 
 /* What the device takes, in the order of the pairs; `order` says so for sorting. */
 static void find_items(device_worker *d, batch *b) {
   const dvt_pairs *p = d->host.pairs;
   const dvt_pairs_place *places = d->host.places;
+  int64_t m = 0, class = 0; /* of the pair before */
   for (int64_t k = b->first; k < b->first + b->count; k++) {
     const dvt_pair_part *a = &places[k].part;
     const device_form form = form_of(p, a);
     if (form == NO_FORM)
       continue;
-    d->keys[b->items] = key_of(a, form);
+    class = a->m == m ? class : dvt_pairs_length_class(a->m);
+    m = a->m;
+    d->keys[b->items] = key_of(a, class, form);
     d->which[b->items] = (int32_t)k;
     d->moved[b->items] = (int32_t)b->items;
     b->items++;
@@ -436,7 +439,8 @@ static davit_status submit_lanes(device_work *all, int count, const int *devices
 
 davit_status dvt_pairs_on_devices(const dvt_pairs *p, int count, const int *devices) {
   const int64_t blocks = dvt_divide_up(p->queries->count, p->block);
-  const int each = (int)dvt_at_most(dvt_divide_up(blocks, count), LANES);
+  const int64_t most = dvt_at_least(dvt_at_most(dvt_threads() / count, LANES), 2);
+  const int each = (int)dvt_at_most(dvt_divide_up(blocks, count), most);
   dvt_lane *lanes[DVT_MAX_DEVICES * LANES] = {0};
   device_work all = {.pairs = p, .blocks = blocks};
   dvt_error first = {.status = DAVIT_SUCCESS};
