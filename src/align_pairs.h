@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many pairs inside the library: what the form for the host (align_pairs.c) and that for devices (align_pairs_device.c)
- * share. Pairs go in blocks, each the work of one thread, or of one lane of a device. */
+/* Many pairs inside the library: what the call (align_pairs_dispatch.c), the form for the host (align_pairs.c) and that
+ * for devices (align_pairs_device.c) share. Pairs go in blocks, each the work of one thread, or of one lane of a device. */
 #ifndef DAVIT_SRC_ALIGN_PAIRS_H
 #define DAVIT_SRC_ALIGN_PAIRS_H
 
@@ -68,6 +68,10 @@ davit_status dvt_pairs_align_places(dvt_pairs_worker *w, int64_t count);
 
 /* The strings of a block of `count` pairs from `first` on in the order of its pairs. */
 davit_status dvt_pairs_order_strings(dvt_pairs_worker *w, int64_t first, int64_t count, dvt_pairs_text *to);
+
+/* Pairs of a block for the host's threads, and all blocks. */
+int64_t dvt_pairs_host_block(int64_t count);
+davit_status dvt_pairs_on_host(const dvt_pairs *p);
 
 /* ---- devices ---- */
 

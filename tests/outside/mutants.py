@@ -213,7 +213,7 @@ MUTANTS = [
            "left = rest > 1 ? rest - 1 : 0,", "align_pairs"),
     Mutant("pairs-look-too-near-for-columns", "ref/align_pair.h", "2 * (c->open - c->extend) + (right",
            "2 * (c->open - c->extend) + 1 + (right", "align_pairs"),
-    Mutant("pairs-strings-of-each-block", "src/align_pairs.c", "p->results[k].cigar += used;", "(void)used;", "align_pairs"),
+    Mutant("pairs-strings-of-each-block", "src/align_pairs_dispatch.c", "p->results[k].cigar += used;", "(void)used;", "align_pairs"),
     Mutant("band-too-wide", "src/align_pairs.c", "dvt_at_least(0, n - m) + band);", "dvt_at_least(0, n - m) + band + 1);",
            "align_pairs"),
     Mutant("pairs-rows-in-wrong-halves", "offload/align_pairs_scores.inc", "_mm256_permute4x64_epi64(low, 0xd8)",
