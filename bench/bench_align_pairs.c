@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many pairs at once on the CPU: davit_align_pairs() beside parasail, on as many threads. Clocks and the options of all
- * programs: bench/measure.h; floors: bench/cells.h.
+/* Many pairs at once: davit_align_pairs() on the CPU or on GPUs (of which --pairs 1000000 is a fair measure), where that
+ * is sooner, beside parasail on all threads of the CPU. Clocks and the options of all programs: bench/measure.h; floors:
+ * bench/cells.h. Rows of GPUs say how long the symbols and results travel at least, too (--link, 10^9 bytes a second).
  *
  * --pairs pairs of --queries symbols with --targets symbols (two lists of one length): a target is random, its query a
  * stretch of it of which one place in ten has another symbol, one in thirty is left out and one comes twice. Bases (+2,
@@ -16,6 +17,7 @@
 #include "bench/cells.h"
 #include "bench/peers/parasail.h"
 #include "src/base/arithmetic.h"
+#include "src/base/team.h"
 
 typedef struct problem {
   bench_cells *cells;
@@ -23,6 +25,8 @@ typedef struct problem {
   davit_align_scoring scoring;
   davit_align_sequences queries, targets;
   davit_align_pairs_options options;
+  const int *list; /* of devices */
+  int devices;
   peer_parasail_targets *peer_queries, *peer_targets;
   peer_parasail_way way; /* of the first peer; the second's is the next one */
   bool related;
@@ -105,7 +109,7 @@ static davit_status pairs_call(void *argument) {
 
 static davit_status peer_call(const problem *p, int which) {
   return peer_parasail_pairs(p->peer_queries, p->peer_targets, &p->scoring, p->way + (unsigned)which,
-                             p->cells->threads, p->peer_scores);
+                             dvt_threads(), p->peer_scores);
 }
 
 static davit_status first_call(void *argument) {
@@ -116,6 +120,12 @@ static davit_status second_call(void *argument) {
   return peer_call(argument, 1);
 }
 
+/* Of all symbols, and of the results without strings. */
+static double link_bytes(const problem *p) {
+  const int64_t count = p->targets.count;
+  return (double)(p->queries.offsets[count] + p->targets.offsets[count] + count * (p->results ? 24 : 4));
+}
+
 static void measure(problem *p) {
   static const bench_work works[] = {pairs_call, first_call, second_call};
   const bool peer = p->peer_queries && p->peer_targets && p->options.band == 0, alone = !p->results;
@@ -123,22 +133,28 @@ static void measure(problem *p) {
                                alone ? "parasail_sat" : "parasail_scan", NULL};
   const int64_t m = p->queries.offsets[1], n = p->targets.offsets[1], count = p->targets.count;
   bench_time times[3];
-  bench_case what = {
-      .operation = "align pairs", .variant = p->variant, .form = p->form, .rows = m, .cols = n, .devices = 1};
+  bench_case what = {.operation = "align pairs",
+                     .variant = p->variant,
+                     .form = p->form,
+                     .rows = m,
+                     .cols = n,
+                     .devices = p->devices};
   bench_wall_turns(p->cells->site, peer ? 3 : 1, works, p, times);
   const bench_time *best = peer && times[2].processor < times[1].processor ? &times[2] : &times[1];
   bench_report(p->cells->site, &what, &times[0], peer ? "parasail's best" : NULL, peer ? best : NULL);
   bench_number("pairs", (double)count);
   bench_number("band", (double)p->options.band);
-  bench_number("pair_us", 1e6 * times->processor / (double)count);
-  bench_cells_report(p->cells, (double)m * (double)n * (double)count, BENCH_SHORTS, 1, times,
+  bench_number("pair_us", 1e6 * (p->cells->site->gpu ? times->median : times->processor) / (double)count);
+  if (p->cells->site->gpu)
+    bench_number("copies_us", 1e-3 * link_bytes(p) / (double)bench_whole("link", 55) / p->devices);
+  bench_cells_report(p->cells, (double)m * (double)n * (double)count, BENCH_SHORTS, p->devices, times,
                      peer ? peers : NULL);
   if (peer && memcmp(p->scores, p->peer_scores, (size_t)count * sizeof *p->scores) != 0)
     bench_failure("align pairs", "parasail has other scores");
 }
 
 static void measure_forms(problem *p, davit_align_result *results, int64_t band) {
-  p->options = (davit_align_pairs_options){.band = band};
+  p->options = (davit_align_pairs_options){.devices = p->list, .device_count = p->devices, .band = band};
   p->form = "scores";
   p->way = PEER_PARASAIL_PAIRS_16;
   p->results = NULL;
@@ -157,7 +173,7 @@ static void measure_lengths(problem *p, int symbols, int64_t m, int64_t n) {
   const int64_t count = bench_whole("pairs", 1000), band = bench_whole("band", 16);
   davit_align_result *results = bench_memory(DAVIT_PAGEABLE, (size_t)count * sizeof *results);
   if (make_pairs(p, count, m, n, symbols) && results) {
-    const bool peer = p->cells->site->peers && PEER_PARASAIL;
+    const bool peer = p->cells->site->peers && PEER_PARASAIL && p->devices == 1;
     p->peer_queries = peer ? peer_parasail_targets_create(&p->queries, &p->scoring) : NULL;
     p->peer_targets = peer ? peer_parasail_targets_create(&p->targets, &p->scoring) : NULL;
     measure_forms(p, results, 0);
@@ -190,12 +206,10 @@ static void measure_both(problem *p, int symbols, const char *related, const cha
     measure_alphabet(p, symbols);
 }
 
-/* The host computes pairs, whatever the devices are. */
-static void measure_site(bench_cells *cells, bool several) {
-  problem p = {.cells = cells};
+static void measure_devices(bench_cells *cells, const int *list, int devices) {
+  problem p = {.cells = cells, .list = list, .devices = devices};
   int8_t matrix[16];
   davit_align_matrix blosum;
-  (void)several;
   for (int k = 0; k < 16; k++)
     matrix[k] = k % 4 == k / 4 ? 2 : -3;
   p.scoring = (davit_align_scoring){.symbols = 4, .matrix = matrix, .gap_open = 7, .gap_extend = 2};
@@ -204,6 +218,16 @@ static void measure_site(bench_cells *cells, bool several) {
   p.scoring = (davit_align_scoring){
       .symbols = blosum.symbols, .matrix = blosum.scores, .gap_open = 11, .gap_extend = 1};
   measure_both(&p, 20, "residues", "unrelated residues");
+}
+
+static void measure_site(bench_cells *cells, bool several) {
+  measure_devices(cells, &cells->site->device, 1);
+  if (!several)
+    return;
+  const bench_spread over = bench_spread_read();
+  for (int i = 0; i < over.counts.count; i++)
+    if (over.counts.at[i] > 1)
+      measure_devices(cells, over.devices, (int)over.counts.at[i]);
 }
 
 static const char usage[] =

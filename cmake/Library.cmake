@@ -38,7 +38,7 @@ set_source_files_properties(src/fftw.c PROPERTIES COMPILE_DEFINITIONS "DAVIT_FFT
 # is never entered, and removes its body without a warning.
 set(DAVIT_BARE_COMPILE -fopenmp-cuda-mode)
 list(APPEND DAVIT_BARE_COMPILE ${DAVIT_KERNEL_SANITIZE})
-foreach(name align_stream align_wavefront atax closest_pair covariance detect_stream exact neighbors parts reduce scan stencil triangle)
+foreach(name align_pairs_stream align_stream align_wavefront atax closest_pair covariance detect_stream exact neighbors parts reduce scan stencil triangle)
   set_source_files_properties(offload/${name}.c PROPERTIES COMPILE_OPTIONS "${DAVIT_BARE_COMPILE}")
 endforeach()
 # Alignment's kernels keep a row of columns in registers. With at most 128 registers a thread, each of a
@@ -51,6 +51,10 @@ if(DAVIT_WITH_CUDA)
   # Three warps are enough for the kernels that align pairs, so lanes may have up to 48 columns. Of the limits that leave room for
   # three, 162 spreads operands best over the banks of registers (docs/notes/align.md).
   set_property(SOURCE offload/align_stream.c APPEND PROPERTY COMPILE_OPTIONS -Xcuda-ptxas -maxrregcount=162)
+endif()
+# Those of many pairs keep more in registers; team memory leaves room for as many warps as fit then.
+if(DAVIT_WITH_CUDA)
+  set_property(SOURCE offload/align_pairs_stream.c APPEND PROPERTY COMPILE_OPTIONS -Xcuda-ptxas -maxrregcount=168)
 endif()
 # A user's source that includes <davit/define_monoid.h> needs DAVIT_BARE_COMPILE as well.
 add_library(davit_monoid INTERFACE)

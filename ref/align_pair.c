@@ -67,7 +67,8 @@ dvt_pair_cell dvt_ref_align_pass(const davit_align_scoring *s, dvt_pair_kind kin
     best.score = NONE;
   if (kind == DVT_PAIR_BEGINS)
     best = (dvt_pair_cell){h[p->m], p->m, 0};
-  for (int64_t j = 1; j <= p->n; j++)
+  /* Bands that only say where to look may end before the last column. */
+  for (int64_t j = 1; j <= p->n && j - p->high <= p->m; j++)
     pass_column(s, kind, p, j, h, d, steps ? steps + (j - 1) * height : NULL, &best);
   if (kind == DVT_PAIR_GLOBAL)
     return (dvt_pair_cell){h[p->m], p->m, p->n};

@@ -48,6 +48,70 @@ static inline bool dvt_pair_counts(const dvt_pair_part *p, int64_t i, int64_t j)
   return p->low <= j - i && j - i <= p->high;
 }
 
+/* ---- parts of a pair ---- */
+
+/* What lies before a cell, in which an alignment ends, read backward from it. */
+static inline dvt_pair_part dvt_pair_before(const dvt_pair_part *a, int64_t row, int64_t column) {
+  const int64_t low = column - row - a->high, high = column - row - a->low;
+  return (dvt_pair_part){a->query + row - 1,      a->target + column - 1,       row, column, -1,
+                         low > -row ? low : -row, high < column ? high : column};
+}
+
+/* What lies between the begin and the end of an alignment, read forward. */
+static inline dvt_pair_part dvt_pair_between(const dvt_pair_part *a, int64_t query_begin, int64_t query_end,
+                                             int64_t target_begin, int64_t target_end) {
+  const int64_t m = query_end - query_begin, n = target_end - target_begin,
+                low = a->low - (target_begin - query_begin), high = a->high - (target_begin - query_begin);
+  return (dvt_pair_part){a->query + query_begin, a->target + target_begin, m, n, 1,
+                         low > -m ? low : -m,    high < n ? high : n};
+}
+
+/* ---- what the score says of the way ----
+ *
+ * A query symbol scores no more than it likes best, so an alignment with score S of query symbols that like U in all has
+ * gaps that cost at most U - S: it cannot go far from the diagonal of its end, and cells further away may be left out
+ * of the passes that look for it, whichever of those with this score it is. */
+typedef struct dvt_pair_costs {
+  int64_t open, extend;
+  const int8_t *likes; /* the best score of each query symbol, at least 0 */
+} dvt_pair_costs;
+
+typedef struct dvt_pair_wishes {
+  int64_t sum, least; /* of what the symbols like */
+} dvt_pair_wishes;
+
+static inline dvt_pair_wishes dvt_pair_wishes_of(const dvt_pair_costs *c, const dvt_pair_part *a) {
+  dvt_pair_wishes w = {0, INT8_MAX};
+  for (int64_t i = 0; i < a->m; i++) {
+    const int64_t likes = c->likes[a->query[i * a->step]];
+    w.sum += likes;
+    w.least = likes < w.least ? likes : w.least;
+  }
+  return w;
+}
+
+/* From the end on: k target symbols in gaps cost open + (k - 1) extend at least, k query symbols what they like as
+ * well. */
+static inline void dvt_pair_narrow_back(const dvt_pair_costs *c, int64_t score, dvt_pair_part *a) {
+  const dvt_pair_wishes w = dvt_pair_wishes_of(c, a);
+  const int64_t rest = w.sum - score - c->open + c->extend, left = rest > 0 ? rest : 0,
+                high = left / c->extend, low = -(left / (c->extend + w.least));
+  a->high = a->high < high ? a->high : high;
+  a->low = a->low > low ? a->low : low;
+}
+
+/* Between two corners: who goes k diagonals beyond them has k symbols of each sequence more in gaps than he must. */
+static inline void dvt_pair_narrow_between(const dvt_pair_costs *c, int64_t score, dvt_pair_part *a) {
+  const dvt_pair_wishes w = dvt_pair_wishes_of(c, a);
+  const int64_t more = a->n - a->m, right = more > 0 ? more : 0, left = more < 0 ? -more : 0,
+                must = 2 * (c->open - c->extend) + (right + left) * c->extend + left * w.least,
+                rest = w.sum - score - must, beyond = (rest > 0 ? rest : 0) / (2 * c->extend + w.least);
+  a->high = a->high < right + beyond ? a->high : right + beyond;
+  a->low = a->low > -left - beyond ? a->low : -left - beyond;
+}
+
+/* ---- steps ---- */
+
 /* The step by which a cell is reached: where h comes from, whether the gap of target symbols that ends here began
  * before, and whether the gap of query symbols that may go on below did. DVT_ALIGN_ORIGIN is the gap of query symbols
  * as well, where that of target symbols would be the next best. Of equal scores a step takes the match first, then

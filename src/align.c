@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "offload/align.h"
-#include "offload/kernel/threads.h"
 #include "offload/runtime/device.h"
 #include "src/align.h"
 #include "src/align_share.h"
@@ -219,14 +218,9 @@ static void gather_share(int thread, int team, const void *arguments) {
 }
 
 /* From the order of lengths to the caller's: reads at random places of memory that a GPU may have written, so many
- * take a team, if the calling thread is one to lead it. */
+ * take a team. */
 static void gather_scores(const davit_align_database *d, int32_t *scores) {
-  enum { EACH = 1 << 15 }; /* of a thread, at least */
-  const bool alone = d->count < 2 * EACH || !dvt_team_may_lead();
-  const dvt_team team =
-      alone ? DVT_NO_TEAM : dvt_team_begin((int)dvt_at_most(d->count / EACH, dvt_threads()));
-  dvt_on_threads(team.threads, gather_share, &(gathering){d, scores});
-  dvt_team_end(&team);
+  dvt_align_on_shares(d->count, gather_share, &(gathering){d, scores});
 }
 
 davit_status davit_align_scores(davit_align_database *database, const davit_align_scoring *scoring, int64_t m,

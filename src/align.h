@@ -5,6 +5,8 @@
 
 #include <davit/align.h>
 
+#include "offload/kernel/threads.h"
+
 /* NULL, reserved words and ranges. */
 davit_status dvt_check_scoring(const davit_align_scoring *scoring);
 
@@ -16,6 +18,9 @@ davit_status dvt_check_sequence(const char *name, const char *length_name, int64
 /* Sequences whose symbols are all below `symbols`; the sentences call them `name`, and each of them `one`. */
 davit_status dvt_check_sequences(const char *name, const char *one, const davit_align_sequences *all,
                                  int symbols);
+
+/* Does `count` things in shares, by a team if there are many and the calling thread is one to lead it. */
+void dvt_align_on_shares(int64_t count, dvt_part *part, const void *arguments);
 
 /* Of the matrix, or of the profile of a query of m symbols; 0 if all are negative. */
 int dvt_largest_entry(const davit_align_scoring *scoring, int64_t m);

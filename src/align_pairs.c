@@ -16,9 +16,9 @@
 #include <string.h>
 
 #include "offload/align.h"
-#include "offload/align_pairs.h"
 #include "src/align.h"
 #include "src/align_columns.h"
+#include "src/align_pairs.h"
 #include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
 #include "src/base/error.h"
@@ -37,24 +37,6 @@ enum {
   SPARSE = 4    /* pairs as large as the largest that are too few to go side by side */
 };
 
-/* The strings of a block, in its order. */
-typedef struct text {
-  char *at;
-  int64_t used, room;
-} text;
-
-typedef struct pairs {
-  davit_align_scoring scoring; /* gap_extend is not more than gap_open */
-  const davit_align_sequences *queries, *targets;
-  davit_align_mode mode;
-  int64_t band, largest, smallest;            /* entries of the matrix, at least 0, and the other way round */
-  int64_t likes[DAVIT_ALIGN_SYMBOLS_MAXIMUM]; /* the best score of a query's symbol, at least 0 */
-  bool full, strings;                         /* are wanted: stretches, columns */
-  int64_t block;                              /* pairs of each block but the last */
-  davit_align_result *results;
-  text *texts; /* of each block */
-} pairs;
-
 /* ---- one pair ---- */
 
 static int64_t length_of(const davit_align_sequences *s, int64_t k) {
@@ -66,7 +48,7 @@ static bool is_empty(const dvt_pair_part *p) {
 }
 
 /* All of pair k. */
-static dvt_pair_part whole(const pairs *p, int64_t k) {
+dvt_pair_part dvt_pairs_whole(const dvt_pairs *p, int64_t k) {
   const int64_t m = length_of(p->queries, k), n = length_of(p->targets, k);
   dvt_pair_part part = {p->queries->symbols + p->queries->offsets[k],
                         p->targets->symbols + p->targets->offsets[k],
@@ -83,73 +65,31 @@ static dvt_pair_part whole(const pairs *p, int64_t k) {
   return part;
 }
 
-static bool is_cut(const dvt_pair_part *p) {
-  return p->low > -p->m || p->high < p->n;
-}
-
-/* What lies before a cell of `a`, read backward from it. */
-static dvt_pair_part before(const dvt_pair_part *a, const dvt_pair_cell *x) {
-  const int64_t diagonal = x->column - x->row;
-  return (dvt_pair_part){a->query + x->row - 1,
-                         a->target + x->column - 1,
-                         x->row,
-                         x->column,
-                         -1,
-                         dvt_at_least(diagonal - a->high, -x->row),
-                         dvt_at_most(diagonal - a->low, x->column)};
-}
-
-/* What lies between the begin and the end of an alignment. */
-static dvt_pair_part between(const dvt_pair_part *a, const davit_align_result *r) {
-  const int64_t m = r->query_end - r->query_begin, n = r->target_end - r->target_begin,
-                diagonal = r->target_begin - r->query_begin;
-  return (dvt_pair_part){a->query + r->query_begin,           a->target + r->target_begin,       m, n, 1,
-                         dvt_at_least(a->low - diagonal, -m), dvt_at_most(a->high - diagonal, n)};
-}
-
 /* Whether 16 bits hold all scores of all passes. Without a band no cell scores less than gaps alone do; with one, it may
  * have to go down a diagonal. */
-static bool is_narrow(const pairs *p, const dvt_pair_part *a) {
+static bool is_narrow(const dvt_pairs *p, const dvt_pair_part *a) {
   const davit_align_scoring *s = &p->scoring;
   const int64_t shorter = dvt_at_most(a->m, a->n), extends = dvt_at_most(s->gap_extend, DVT_PAIR_RANGE),
                 gaps = 3 * (int64_t)s->gap_open + (a->m + a->n) * extends,
-                lost = gaps + (is_cut(a) ? shorter * p->smallest : 0);
+                lost = gaps + (dvt_pairs_is_cut(a) ? shorter * p->smallest : 0);
   const bool corner = p->mode != DAVIT_ALIGN_LOCAL || p->full;
   return dvt_at_least(a->m, a->n) <= DVT_PAIR_LONGEST && shorter * p->largest <= DVT_PAIR_RANGE &&
          (!corner || lost <= DVT_PAIR_RANGE);
 }
 
+bool dvt_pairs_is_small(const dvt_pairs *p, const dvt_pair_part *a) {
+  return a->n <= DVT_ALIGN_TRACE_CELLS / a->m &&
+         (p->mode != DAVIT_ALIGN_GLOBAL || dvt_pairs_is_cut(a) || a->n <= DVT_ALIGN_BLOCK);
+}
+
 /* Whether a pair goes side by side with others: then its columns are those that dvt_align_trace() finds. */
-static bool is_for_lanes(const pairs *p, const dvt_pair_part *a) {
-  if (is_empty(a))
-    return false;
-  const bool small = a->n <= DVT_ALIGN_TRACE_CELLS / a->m &&
-                     (p->mode != DAVIT_ALIGN_GLOBAL || is_cut(a) || a->n <= DVT_ALIGN_BLOCK);
-  return is_narrow(p, a) && (small || !p->full);
+static bool is_for_lanes(const dvt_pairs *p, const dvt_pair_part *a) {
+  return !is_empty(a) && is_narrow(p, a) && (!p->full || dvt_pairs_is_small(p, a));
 }
 
 /* ---- a thread ---- */
 
-/* A pair of a block, in the order in which they go side by side. */
-typedef struct place {
-  int64_t which;
-  dvt_pair_part part;
-  int64_t class;  /* of lengths */
-  int64_t string; /* where its string begins among those of the block, */
-  int64_t count;  /* and its characters with the final 0 */
-} place;
-
-typedef struct worker {
-  const pairs *pairs;
-  dvt_pair_memory memory;
-  place *places; /* of the block */
-  char *columns; /* of one alignment */
-  int64_t room;  /* for so many */
-  bool related;  /* the last scores did not fit bytes */
-  text strings;  /* of the block, as they are found */
-} worker;
-
-static bool reserve_text(text *t, int64_t more) {
+bool dvt_pairs_reserve_text(dvt_pairs_text *t, int64_t more) {
   if (t->used + more <= t->room)
     return true;
   const int64_t room = 2 * t->room + more + 4096;
@@ -161,7 +101,7 @@ static bool reserve_text(text *t, int64_t more) {
   return true;
 }
 
-static bool reserve_columns(worker *w, int64_t count) {
+static bool reserve_columns(dvt_pairs_worker *w, int64_t count) {
   if (count <= w->room)
     return true;
   free(w->columns);
@@ -172,8 +112,8 @@ static bool reserve_columns(worker *w, int64_t count) {
 }
 
 /* The string of `count` columns. */
-static davit_status keep_columns(worker *w, place *at, int64_t count) {
-  if (!reserve_text(&w->strings, 2 * count + 1))
+static davit_status keep_columns(dvt_pairs_worker *w, dvt_pairs_place *at, int64_t count) {
+  if (!dvt_pairs_reserve_text(&w->strings, 2 * count + 1))
     return DAVIT_OUT_OF_HOST_MEMORY;
   char *begin = w->strings.at + w->strings.used;
   at->string = w->strings.used;
@@ -196,7 +136,8 @@ static int step_of(const void *steps, int64_t i, int64_t j) {
                   : dvt_pair_step(n, s->lane, i, j);
 }
 
-static davit_status walk(worker *w, place *at, const dvt_pair_part *p, const lane_steps *steps) {
+static davit_status walk(dvt_pairs_worker *w, dvt_pairs_place *at, const dvt_pair_part *p,
+                         const lane_steps *steps) {
   const dvt_align_stretch s = {p->query, p->target, p->m, p->n, 1};
   if (!reserve_columns(w, p->m + p->n))
     return DAVIT_OUT_OF_HOST_MEMORY;
@@ -206,15 +147,15 @@ static davit_status walk(worker *w, place *at, const dvt_pair_part *p, const lan
 /* ---- passes ---- */
 
 /* A pass over some pairs, all of them in lanes or one of them by the plain form, whose steps are kept in `memory`. */
-typedef davit_status pass_pairs(worker *w, const dvt_pair_pass *pass, const dvt_pair_part *parts,
+typedef davit_status pass_pairs(dvt_pairs_worker *w, const dvt_pair_pass *pass, const dvt_pair_part *parts,
                                 dvt_pair_cell *best);
 
-static davit_status pass_lanes(worker *w, const dvt_pair_pass *pass, const dvt_pair_part *parts,
+static davit_status pass_lanes(dvt_pairs_worker *w, const dvt_pair_pass *pass, const dvt_pair_part *parts,
                                dvt_pair_cell *best) {
   return dvt_pair_lanes(pass, parts, &w->memory, best) ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
 }
 
-static davit_status pass_plain(worker *w, const dvt_pair_pass *pass, const dvt_pair_part *part,
+static davit_status pass_plain(dvt_pairs_worker *w, const dvt_pair_pass *pass, const dvt_pair_part *part,
                                dvt_pair_cell *best) {
   const size_t steps = pass->noting ? (size_t)(dvt_ref_align_height(part) * part->n) : 0;
   int64_t *scratch = dvt_allocate_raw(2 * (size_t)(part->m + 1) * sizeof *scratch);
@@ -233,57 +174,16 @@ static davit_status pass_plain(worker *w, const dvt_pair_pass *pass, const dvt_p
 static bool is_any_cut(int count, const dvt_pair_part *parts) {
   bool cut = false;
   for (int l = 0; l < count; l++)
-    cut = cut || is_cut(&parts[l]);
+    cut = cut || dvt_pairs_is_cut(&parts[l]);
   return cut;
-}
-
-/* ---- what the score says of the way ----
- *
- * A query symbol scores no more than it likes best, so an alignment with score S of query symbols that like U in all has
- * gaps that cost at most U - S: it cannot go far from the diagonal of its end, and cells further away may be left out
- * of the passes that look for it, whichever of those with this score it is. */
-
-typedef struct wishes {
-  int64_t sum, least; /* of what the symbols like */
-} wishes;
-
-static wishes wishes_of(const pairs *p, const dvt_pair_part *a) {
-  wishes w = {0, INT8_MAX};
-  for (int64_t i = 0; i < a->m; i++) {
-    const int64_t likes = p->likes[a->query[i * a->step]];
-    w.sum += likes;
-    w.least = dvt_at_most(w.least, likes);
-  }
-  return w;
-}
-
-/* From the end on: k target symbols in gaps cost open + (k - 1) extend at least, k query symbols what they like as
- * well. */
-static void narrow_back(const pairs *p, int64_t score, dvt_pair_part *a) {
-  const int64_t open = p->scoring.gap_open, extend = p->scoring.gap_extend;
-  const wishes w = wishes_of(p, a);
-  const int64_t left = w.sum - score - open + extend;
-  a->high = dvt_at_most(a->high, dvt_at_least(left, 0) / extend);
-  a->low = dvt_at_least(a->low, -(dvt_at_least(left, 0) / (extend + w.least)));
-}
-
-/* Between two corners: who goes k diagonals beyond them has k symbols of each sequence more in gaps than he must. */
-static void narrow_between(const pairs *p, int64_t score, dvt_pair_part *a) {
-  const int64_t open = p->scoring.gap_open, extend = p->scoring.gap_extend, more = a->n - a->m;
-  const wishes w = wishes_of(p, a);
-  const int64_t must = 2 * (open - extend) + (more > 0 ? more : -more) * extend +
-                       dvt_at_least(-more, 0) * w.least,
-                beyond = dvt_at_least(w.sum - score - must, 0) / (2 * extend + w.least);
-  a->high = dvt_at_most(a->high, dvt_at_least(more, 0) + beyond);
-  a->low = dvt_at_least(a->low, dvt_at_most(more, 0) - beyond);
 }
 
 /* ---- passes over pairs ---- */
 
 /* Ends: those of all of a global alignment are known, and so are those of empty ones. */
-static davit_status find_ends(worker *w, pass_pairs *run, int count, const dvt_pair_part *all,
+static davit_status find_ends(dvt_pairs_worker *w, pass_pairs *run, int count, const dvt_pair_part *all,
                               dvt_pair_cell *end) {
-  const pairs *p = w->pairs;
+  const dvt_pairs *p = w->pairs;
   const bool global = p->mode == DAVIT_ALIGN_GLOBAL;
   const dvt_pair_pass pass = {.scoring = &p->scoring,
                               .kind = global                         ? DVT_PAIR_GLOBAL
@@ -300,9 +200,9 @@ static davit_status find_ends(worker *w, pass_pairs *run, int count, const dvt_p
   return run(w, &pass, all, end);
 }
 
-static davit_status find_begins(worker *w, pass_pairs *run, int count, const dvt_pair_part *all,
+static davit_status find_begins(dvt_pairs_worker *w, pass_pairs *run, int count, const dvt_pair_part *all,
                                 const dvt_pair_cell *end, dvt_pair_cell *begin) {
-  const pairs *p = w->pairs;
+  const dvt_pairs *p = w->pairs;
   const bool local = p->mode == DAVIT_ALIGN_LOCAL;
   dvt_pair_part back[DVT_PAIR_LANES] = {0};
   bool found = false;
@@ -310,8 +210,8 @@ static davit_status find_begins(worker *w, pass_pairs *run, int count, const dvt
     const bool none = local && end[l].score == 0;
     begin[l] = (dvt_pair_cell){.score = end[l].score};
     if (!none) {
-      back[l] = before(&all[l], &end[l]);
-      narrow_back(p, end[l].score, &back[l]);
+      back[l] = dvt_pair_before(&all[l], end[l].row, end[l].column);
+      dvt_pair_narrow_back(&p->costs, end[l].score, &back[l]);
     }
     found = found || !none;
   }
@@ -322,17 +222,17 @@ static davit_status find_begins(worker *w, pass_pairs *run, int count, const dvt
   return found ? run(w, &pass, back, begin) : DAVIT_SUCCESS;
 }
 
-static davit_status find_columns(worker *w, pass_pairs *run, int count, place *at) {
-  const pairs *p = w->pairs;
+static davit_status find_columns(dvt_pairs_worker *w, pass_pairs *run, int count, dvt_pairs_place *at) {
+  const dvt_pairs *p = w->pairs;
   dvt_pair_part inner[DVT_PAIR_LANES];
   dvt_pair_cell last[DVT_PAIR_LANES] = {0};
   bool any = false, banded = false;
   for (int l = 0; l < count; l++) {
     const davit_align_result *r = &p->results[at[l].which];
-    inner[l] = between(&at[l].part, r);
+    inner[l] = dvt_pair_between(&at[l].part, r->query_begin, r->query_end, r->target_begin, r->target_end);
     banded = banded || r->banded;
     if (p->mode != DAVIT_ALIGN_GLOBAL)
-      narrow_between(p, r->score, &inner[l]);
+      dvt_pair_narrow_between(&p->costs, r->score, &inner[l]);
     any = any || !is_empty(&inner[l]);
   }
   const dvt_pair_pass pass = {
@@ -350,8 +250,8 @@ static davit_status find_columns(worker *w, pass_pairs *run, int count, place *a
   return DAVIT_SUCCESS;
 }
 
-static davit_status do_passes(worker *w, pass_pairs *run, int count, place *at) {
-  const pairs *p = w->pairs;
+static davit_status do_passes(dvt_pairs_worker *w, pass_pairs *run, int count, dvt_pairs_place *at) {
+  const dvt_pairs *p = w->pairs;
   const bool global = p->mode == DAVIT_ALIGN_GLOBAL;
   dvt_pair_part all[DVT_PAIR_LANES];
   dvt_pair_cell end[DVT_PAIR_LANES] = {0}, begin[DVT_PAIR_LANES] = {0};
@@ -362,7 +262,7 @@ static davit_status do_passes(worker *w, pass_pairs *run, int count, place *at) 
     DVT_TRY(find_begins(w, run, count, all, end, begin));
   for (int l = 0; l < count; l++) {
     davit_align_result *r = &p->results[at[l].which];
-    *r = (davit_align_result){.score = (int32_t)end[l].score, .banded = is_cut(&all[l])};
+    *r = (davit_align_result){.score = (int32_t)end[l].score, .banded = dvt_pairs_is_cut(&all[l])};
     if (!p->full || (p->mode == DAVIT_ALIGN_LOCAL && r->score == 0))
       continue;
     r->query_begin = global ? 0 : end[l].row - begin[l].row;
@@ -375,9 +275,9 @@ static davit_status do_passes(worker *w, pass_pairs *run, int count, place *at) 
 
 /* ---- one by one ---- */
 
-static davit_status do_trace(worker *w, place *at) {
+static davit_status do_trace(dvt_pairs_worker *w, dvt_pairs_place *at) {
   static const int host = DAVIT_HOST;
-  const pairs *p = w->pairs;
+  const dvt_pairs *p = w->pairs;
   const dvt_pair_part *a = &at->part;
   char *cigar = NULL;
   DVT_TRY(
@@ -388,7 +288,7 @@ static davit_status do_trace(worker *w, place *at) {
     return DAVIT_SUCCESS;
   at->count = (int64_t)strlen(cigar) + 1;
   at->string = w->strings.used;
-  const bool room = reserve_text(&w->strings, at->count);
+  const bool room = dvt_pairs_reserve_text(&w->strings, at->count);
   if (room)
     memcpy(w->strings.at + at->string, cigar, (size_t)at->count);
   w->strings.used += room ? at->count : 0;
@@ -397,8 +297,8 @@ static davit_status do_trace(worker *w, place *at) {
 }
 
 /* By the striped form of a search. */
-static davit_status do_score(worker *w, const place *at) {
-  const pairs *p = w->pairs;
+static davit_status do_score(dvt_pairs_worker *w, const dvt_pairs_place *at) {
+  const dvt_pairs *p = w->pairs;
   const dvt_align_query query = {&p->scoring, at->part.m, at->part.query, (int)p->largest};
   davit_align_result *r = &p->results[at->which];
   *r = (davit_align_result){0};
@@ -410,27 +310,29 @@ static davit_status do_score(worker *w, const place *at) {
              : DAVIT_OUT_OF_HOST_MEMORY;
 }
 
-static davit_status do_alone(worker *w, place *at) {
-  if (is_cut(&at->part))
+static davit_status do_alone(dvt_pairs_worker *w, dvt_pairs_place *at) {
+  if (dvt_pairs_is_cut(&at->part))
     return do_passes(w, pass_plain, 1, at);
   return w->pairs->full || w->pairs->mode != DAVIT_ALIGN_LOCAL ? do_trace(w, at) : do_score(w, at);
 }
 
 /* ---- a block ---- */
 
-/* Classes of query lengths, each a fifth longer than the one before, so that pairs with the same class differ little
- * and may be sorted by their targets. Those that go one by one come last. */
-static int64_t class_of(const pairs *p, const dvt_pair_part *a) {
+int64_t dvt_pairs_length_class(int64_t m) {
   int64_t class = 0;
-  if (!is_for_lanes(p, a))
-    return INT64_MAX;
-  for (int64_t length = 8; length < a->m; length += length / 4)
+  for (int64_t length = 8; length < m; length += length / 4)
     class ++;
   return class;
 }
 
+/* Pairs whose queries have the same class differ little and may be sorted by their targets. Those that go one by one
+ * come last. */
+static int64_t class_of(const dvt_pairs *p, const dvt_pair_part *a) {
+  return is_for_lanes(p, a) ? dvt_pairs_length_class(a->m) : INT64_MAX;
+}
+
 static int by_size(const void *x, const void *y) {
-  const place *a = x, *b = y;
+  const dvt_pairs_place *a = x, *b = y;
   if (a->class != b->class)
     return a->class < b->class ? -1 : 1;
   if (a->part.n != b->part.n)
@@ -440,7 +342,7 @@ static int by_size(const void *x, const void *y) {
 
 /* How many pairs from the first on go side by side: their rectangle has no more cells than one pair may have. 0: too
  * few of them. */
-static int group_of(const pairs *p, int64_t count, const place *at) {
+static int group_of(const dvt_pairs *p, int64_t count, const dvt_pairs_place *at) {
   int64_t m = 0, n = 0;
   double cells = 0;
   int group = 0;
@@ -457,7 +359,7 @@ static int group_of(const pairs *p, int64_t count, const place *at) {
 }
 
 /* Whether the pairs' scores come from the striped form, one by one. */
-static bool is_striped(const worker *w, int count, const place *at) {
+static bool is_striped(const dvt_pairs_worker *w, int count, const dvt_pairs_place *at) {
   int64_t shortest = INT64_MAX;
   for (int l = 0; l < count; l++)
     shortest = dvt_at_most(shortest, dvt_at_most(at[l].part.m, at[l].part.n));
@@ -466,14 +368,14 @@ static bool is_striped(const worker *w, int count, const place *at) {
 }
 
 /* What the next pairs may be like. */
-static void look_at_scores(worker *w, int count, const place *at) {
+static void look_at_scores(dvt_pairs_worker *w, int count, const dvt_pairs_place *at) {
   int large = 0;
   for (int l = 0; l < count; l++)
     large += w->pairs->results[at[l].which].score > BYTES;
   w->related = 4 * large > count;
 }
 
-static davit_status align_group(worker *w, int count, place *at) {
+static davit_status align_group(dvt_pairs_worker *w, int count, dvt_pairs_place *at) {
   davit_status status = DAVIT_SUCCESS;
   if (!is_striped(w, count, at))
     status = do_passes(w, pass_lanes, count, at);
@@ -485,7 +387,10 @@ static davit_status align_group(worker *w, int count, place *at) {
   return status;
 }
 
-static davit_status align_block(worker *w, int64_t count) {
+davit_status dvt_pairs_align_places(dvt_pairs_worker *w, int64_t count) {
+  for (int64_t k = 0; k < count; k++)
+    w->places[k].class = class_of(w->pairs, &w->places[k].part);
+  qsort(w->places, (size_t)count, sizeof *w->places, by_size);
   for (int64_t k = 0; k < count;) {
     const int group = group_of(w->pairs, count - k, &w->places[k]);
     DVT_TRY(group > 0 ? align_group(w, group, &w->places[k]) : do_alone(w, &w->places[k]));
@@ -494,14 +399,13 @@ static davit_status align_block(worker *w, int64_t count) {
   return DAVIT_SUCCESS;
 }
 
-/* The block's strings in the order of its pairs. */
-static davit_status order_strings(worker *w, int64_t first, int64_t count, text *to) {
-  if (!reserve_text(to, w->strings.used))
+davit_status dvt_pairs_order_strings(dvt_pairs_worker *w, int64_t first, int64_t count, dvt_pairs_text *to) {
+  if (!dvt_pairs_reserve_text(to, w->strings.used))
     return DAVIT_OUT_OF_HOST_MEMORY;
   for (int64_t k = 0; k < count; k++) /* by their places among the pairs */
     w->pairs->results[w->places[k].which].cigar = k;
   for (int64_t k = first; k < first + count; k++) {
-    const place *at = &w->places[w->pairs->results[k].cigar];
+    const dvt_pairs_place *at = &w->places[w->pairs->results[k].cigar];
     memcpy(to->at + to->used, w->strings.at + at->string, (size_t)at->count);
     w->pairs->results[k].cigar = to->used;
     to->used += at->count;
@@ -510,60 +414,59 @@ static davit_status order_strings(worker *w, int64_t first, int64_t count, text 
   return DAVIT_SUCCESS;
 }
 
-static davit_status do_block(worker *w, int64_t block) {
-  const pairs *p = w->pairs;
+static davit_status do_block(dvt_pairs_worker *w, int64_t block) {
+  const dvt_pairs *p = w->pairs;
   const int64_t first = block * p->block, count = dvt_at_most(p->block, p->queries->count - first);
   for (int64_t k = 0; k < count; k++) {
-    w->places[k] = (place){.which = first + k, .part = whole(p, first + k)};
-    w->places[k].class = class_of(p, &w->places[k].part);
+    w->places[k] = (dvt_pairs_place){.which = first + k, .part = dvt_pairs_whole(p, first + k)};
   }
-  qsort(w->places, (size_t)count, sizeof *w->places, by_size);
-  DVT_TRY(align_block(w, count));
-  return p->strings ? order_strings(w, first, count, &p->texts[block]) : DAVIT_SUCCESS;
+  DVT_TRY(dvt_pairs_align_places(w, count));
+  return p->strings ? dvt_pairs_order_strings(w, first, count, &p->texts[block]) : DAVIT_SUCCESS;
 }
 
 /* ---- all blocks ---- */
 
-static davit_status open_worker(worker *w, const pairs *p) {
-  *w = (worker){.pairs = p, .places = dvt_allocate_raw((size_t)p->block * sizeof *w->places)};
+davit_status dvt_pairs_open_worker(dvt_pairs_worker *w, const dvt_pairs *p) {
+  *w = (dvt_pairs_worker){.pairs = p, .places = dvt_allocate_raw((size_t)p->block * sizeof *w->places)};
   return w->places ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
 }
 
-static void close_worker(worker *w) {
+void dvt_pairs_close_worker(dvt_pairs_worker *w) {
   free(w->memory.at);
   free(w->places);
   free(w->columns);
   free(w->strings.at);
 }
 
-static davit_status do_by_team(const pairs *p, int64_t blocks, int threads) {
+static davit_status do_by_team(const dvt_pairs *p, int64_t blocks, int threads) {
   atomic_int failed = DAVIT_SUCCESS;
 #pragma omp parallel num_threads(threads)
   {
-    worker w;
-    davit_status status = open_worker(&w, p);
+    dvt_pairs_worker w;
+    davit_status status = dvt_pairs_open_worker(&w, p);
 #pragma omp for schedule(dynamic, 1)
     for (int64_t block = 0; block < blocks; block++)
       if (status == DAVIT_SUCCESS)
         status = do_block(&w, block);
     if (status != DAVIT_SUCCESS)
       atomic_store(&failed, status);
-    close_worker(&w);
+    dvt_pairs_close_worker(&w);
   }
   return (davit_status)atomic_load(&failed);
 }
 
-static davit_status do_here(const pairs *p, int64_t blocks) {
-  worker w;
-  davit_status status = open_worker(&w, p);
+static davit_status do_here(const dvt_pairs *p, int64_t blocks) {
+  dvt_pairs_worker w;
+  davit_status status = dvt_pairs_open_worker(&w, p);
   for (int64_t block = 0; block < blocks && status == DAVIT_SUCCESS; block++)
     status = do_block(&w, block);
-  close_worker(&w);
+  dvt_pairs_close_worker(&w);
   return status;
 }
 
 /* A failure of another thread has left its sentence there; all of them are for want of memory. */
-static davit_status do_blocks(const pairs *p, int64_t blocks) {
+davit_status dvt_pairs_on_host(const dvt_pairs *p) {
+  const int64_t blocks = dvt_divide_up(p->queries->count, p->block);
   if (blocks <= 1)
     return do_here(p, blocks);
   const dvt_team team = dvt_team_begin((int)dvt_at_most(blocks, dvt_threads()));
@@ -574,112 +477,6 @@ static davit_status do_blocks(const pairs *p, int64_t blocks) {
              : davit_fail(status, "no memory to align %lld pairs", (long long)p->queries->count);
 }
 
-/* All strings in one block of memory. */
-static davit_status join_strings(const pairs *p, int64_t blocks, char **cigars) {
-  int64_t all = 0;
-  for (int64_t b = 0; b < blocks; b++)
-    all += p->texts[b].used;
-  DVT_TRY(dvt_malloc((size_t)all + 1, DAVIT_PAGEABLE, (void **)cigars));
-  int64_t used = 0;
-  for (int64_t b = 0; b < blocks; b++) {
-    memcpy(*cigars + used, p->texts[b].at, (size_t)p->texts[b].used);
-    for (int64_t k = b * p->block; k < dvt_at_most((b + 1) * p->block, p->queries->count); k++)
-      p->results[k].cigar += used;
-    used += p->texts[b].used;
-  }
-  return DAVIT_SUCCESS;
-}
-
-static davit_status run(pairs *p, int32_t *scores, davit_align_result *results, char **cigars) {
-  const int64_t count = p->queries->count, blocks = dvt_divide_up(count, p->block);
-  p->results = dvt_allocate_raw(((size_t)count + 1) * sizeof *p->results);
-  p->texts = dvt_allocate((size_t)blocks + 1, sizeof *p->texts);
-  davit_status status = p->results && p->texts ? do_blocks(p, blocks) : DAVIT_OUT_OF_HOST_MEMORY;
-  if (status == DAVIT_SUCCESS && cigars)
-    status = join_strings(p, blocks, cigars);
-  for (int64_t k = 0; k < count && status == DAVIT_SUCCESS && scores; k++)
-    scores[k] = p->results[k].score;
-  if (status == DAVIT_SUCCESS && results && count > 0)
-    memcpy(results, p->results, (size_t)count * sizeof *results);
-  for (int64_t b = 0; p->texts && b < blocks; b++)
-    free(p->texts[b].at);
-  free(p->texts);
-  free(p->results);
-  return status;
-}
-
-/* ---- the call ---- */
-
-static davit_status check_ranges(const davit_align_scoring *scoring, const davit_align_sequences *queries,
-                                 const davit_align_sequences *targets, davit_align_mode mode) {
-  for (int64_t k = 0; k < queries->count; k++) {
-    const int64_t m = length_of(queries, k), n = length_of(targets, k);
-    DVT_TRY(dvt_check_score_range(scoring, m, n));
-    if (mode == DAVIT_ALIGN_GLOBAL)
-      DVT_TRY(dvt_check_cost_range(scoring, m, n));
-  }
-  return DAVIT_SUCCESS;
-}
-
-static davit_status check_options(const davit_align_pairs_options *options) {
-  int chosen[DVT_MAX_DEVICES], count;
-  DVT_TRY(DVT_CHECK_OPTIONS(options));
-  if (!options)
-    return DAVIT_SUCCESS;
-  if ((int)options->mode < 0 || options->mode > DAVIT_ALIGN_SEMIGLOBAL)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "options->mode is %d, not 0 to %d", (int)options->mode,
-                      DAVIT_ALIGN_SEMIGLOBAL);
-  if (options->band < 0)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "options->band is %lld, less than 0", (long long)options->band);
-  return options->devices || options->device_count ? dvt_choose_devices(DVT_DEVICES(options), chosen, &count)
-                                                   : DAVIT_SUCCESS;
-}
-
-static davit_status check(const davit_align_scoring *scoring, const davit_align_sequences *queries,
-                          const davit_align_sequences *targets, const int32_t *scores,
-                          const davit_align_result *results, char **cigars,
-                          const davit_align_pairs_options *options) {
-  DVT_TRY(dvt_check_scoring(scoring));
-  if (scoring->profile)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "scoring->profile is of one query, and here there are many");
-  DVT_TRY(dvt_check_sequences("queries", "query", queries, scoring->symbols));
-  DVT_TRY(dvt_check_sequences("targets", "target", targets, scoring->symbols));
-  if (queries->count != targets->count)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "queries->count is %lld, targets->count %lld",
-                      (long long)queries->count, (long long)targets->count);
-  DVT_TRY(check_options(options));
-  if (!results && cigars)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "results is NULL, and has to say where the cigars begin");
-  if (!results && !scores && queries->count > 0)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "scores and results are NULL");
-  return check_ranges(scoring, queries, targets, options ? options->mode : DAVIT_ALIGN_LOCAL);
-}
-
-static int64_t smallest_entry(const davit_align_scoring *scoring) {
-  int64_t smallest = 0;
-  for (int k = 0; k < scoring->symbols * scoring->symbols; k++)
-    smallest = dvt_at_most(smallest, scoring->matrix[k]);
-  return smallest;
-}
-
-davit_status davit_align_pairs(const davit_align_scoring *scoring, const davit_align_sequences *queries,
-                               const davit_align_sequences *targets, int32_t *scores,
-                               davit_align_result *results, char **cigars,
-                               const davit_align_pairs_options *options) {
-  DVT_TRY(check(scoring, queries, targets, scores, results, cigars, options));
-  pairs p = {.scoring = *scoring,
-             .queries = queries,
-             .targets = targets,
-             .mode = options ? options->mode : DAVIT_ALIGN_LOCAL,
-             .band = options ? options->band : 0,
-             .largest = dvt_largest_entry(scoring, 0),
-             .smallest = -smallest_entry(scoring),
-             .full = results != NULL,
-             .strings = cigars != NULL};
-  for (int k = 0; k < scoring->symbols * scoring->symbols; k++)
-    p.likes[k % scoring->symbols] = dvt_at_least(p.likes[k % scoring->symbols], scoring->matrix[k]);
-  p.scoring.gap_extend = (int32_t)dvt_at_most(scoring->gap_extend, scoring->gap_open);
-  p.block =
-      dvt_at_least(dvt_at_most(queries->count / (BLOCKS * dvt_threads()), LARGEST_BLOCK), SMALLEST_BLOCK);
-  return run(&p, scores, results, cigars);
+int64_t dvt_pairs_host_block(int64_t count) {
+  return dvt_at_least(dvt_at_most(count / (BLOCKS * dvt_threads()), LARGEST_BLOCK), SMALLEST_BLOCK);
 }

@@ -15,6 +15,7 @@
 #define dvt_align_trace emulated_trace
 #define davit_align_trace emulated_davit_trace
 #define dvt_check_sequences emulated_check_sequences
+#define dvt_align_on_shares emulated_align_on_shares
 #define dvt_walk_back emulated_walk_back
 #define dvt_put_columns emulated_put_columns
 #define dvt_trace_columns emulated_trace_columns

@@ -41,6 +41,9 @@ neighbors neighbors_(count|move)_digits shared
 neighbors neighbors_[a-z]*[23]_(keys|leaves|level|list_[0-9]*|heap|count|rows|check)
 detect_stream detect_profiles_region
 detect_stream detect_region_[a-z]*_[0-9]* shared load
+align_pairs_stream pairs_(local|edge)_(scores|ends|begins)_(one|two) shared load
+align_pairs_stream pairs_columns_(one|two) shared load store
+align_pairs_stream pairs_move_strings
 align_stream search_region_[a-z]*_[0-9]* shared load
 align_stream strip_region_[a-z]*_[0-9]* shared load
 align_wavefront wavefront_region_[0-9]* shared load store'

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Many pairs inside the library: what the call (align_pairs_dispatch.c), the form for the host (align_pairs.c) and that
+ * for devices (align_pairs_device.c) share. Pairs go in blocks, each the work of one thread, or of one lane of a device. */
+#ifndef DAVIT_SRC_ALIGN_PAIRS_H
+#define DAVIT_SRC_ALIGN_PAIRS_H
+
+#include "offload/align_pairs.h"
+#include "src/base/error.h"
+
+/* The strings of a block, in its order. */
+typedef struct dvt_pairs_text {
+  char *at;
+  int64_t used, room;
+} dvt_pairs_text;
+
+typedef struct dvt_pairs {
+  davit_align_scoring scoring; /* gap_extend is not more than gap_open */
+  const davit_align_sequences *queries, *targets;
+  davit_align_mode mode;
+  int64_t band, largest, smallest; /* entries of the matrix, at least 0, and the other way round */
+  int8_t likes[DAVIT_ALIGN_SYMBOLS_MAXIMUM];
+  dvt_pair_costs costs;
+  bool full, strings; /* are wanted: stretches, columns */
+  int64_t block;      /* pairs of each block but the last */
+  davit_align_result *results;
+  dvt_pairs_text *texts; /* of each block */
+} dvt_pairs;
+
+/* A pair of a block, in the order in which they are aligned. */
+typedef struct dvt_pairs_place {
+  int64_t which;
+  dvt_pair_part part;
+  int64_t class;  /* of lengths */
+  int64_t string; /* where its string begins among those of the block, */
+  int64_t count;  /* and its characters with the final 0 */
+} dvt_pairs_place;
+
+typedef struct dvt_pairs_worker {
+  const dvt_pairs *pairs;
+  dvt_pair_memory memory;
+  dvt_pairs_place *places; /* of the block */
+  char *columns;           /* of one alignment */
+  int64_t room;            /* for so many */
+  bool related;            /* the last scores did not fit bytes */
+  dvt_pairs_text strings;  /* of the block, as they are found */
+} dvt_pairs_worker;
+
+davit_status dvt_pairs_open_worker(dvt_pairs_worker *w, const dvt_pairs *p);
+void dvt_pairs_close_worker(dvt_pairs_worker *w);
+
+/* All of pair k, and whether its band leaves cells out. */
+dvt_pair_part dvt_pairs_whole(const dvt_pairs *p, int64_t k);
+static inline bool dvt_pairs_is_cut(const dvt_pair_part *p) {
+  return p->low > -p->m || p->high < p->n;
+}
+
+/* Whether all ways to align a pair find the same columns (src/align.h). */
+bool dvt_pairs_is_small(const dvt_pairs *p, const dvt_pair_part *a);
+
+/* Classes of query lengths, each a fifth longer than the one before. */
+int64_t dvt_pairs_length_class(int64_t m);
+
+/* Room for so many characters more. false: there is no memory. */
+bool dvt_pairs_reserve_text(dvt_pairs_text *t, int64_t more);
+
+/* Aligns the first `count` places, whose pairs and parts are set, in an order of its own. */
+davit_status dvt_pairs_align_places(dvt_pairs_worker *w, int64_t count);
+
+/* The strings of a block of `count` pairs from `first` on in the order of its pairs. */
+davit_status dvt_pairs_order_strings(dvt_pairs_worker *w, int64_t first, int64_t count, dvt_pairs_text *to);
+
+/* Pairs of a block for the host's threads, and all blocks. */
+int64_t dvt_pairs_host_block(int64_t count);
+davit_status dvt_pairs_on_host(const dvt_pairs *p);
+
+/* ---- devices ---- */
+
+/* Whether the device may have pairs. */
+bool dvt_pairs_has_device_form(int device);
+
+/* Seconds on so many devices that are started, by a simple model; `cells`: of all bands. */
+double dvt_pairs_device_seconds(const dvt_pairs *p, double cells, int devices);
+
+/* Pairs of a block for so many devices. */
+int64_t dvt_pairs_device_block(int64_t count, int devices);
+
+/* All blocks. What the devices do not take threads of the host do. */
+davit_status dvt_pairs_on_devices(const dvt_pairs *p, int count, const int *devices);
+
+/* davit_align_pairs(), on devices wherever there are some that may have pairs if `devices`, else where it is sooner. */
+davit_status dvt_align_pairs(const davit_align_scoring *scoring, const davit_align_sequences *queries,
+                             const davit_align_sequences *targets, bool devices, int32_t *scores,
+                             davit_align_result *results, char **cigars,
+                             const davit_align_pairs_options *options);
+
+#endif

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Many pairs: the checks of a call, whether devices or the host align them, and what the user gets. */
+#include <davit/memory.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/align.h"
+#include "src/align_pairs.h"
+#include "src/base/allocate.h"
+#include "src/base/arithmetic.h"
+#include "src/base/error.h"
+#include "src/base/team.h"
+#include "src/runtime/backend.h"
+#include "src/runtime/memory.h"
+#include "src/runtime/operation.h"
+
+static int64_t length_of(const davit_align_sequences *s, int64_t k) {
+  return s->offsets[k + 1] - s->offsets[k];
+}
+
+/* All strings in one block of memory. */
+typedef struct strings {
+  const dvt_pairs *pairs;
+  int64_t blocks;
+  char *to;
+} strings;
+
+static void join_share(int thread, int team, const void *arguments) {
+  const strings *s = arguments;
+  const dvt_pairs *p = s->pairs;
+  const int64_t begin = dvt_share_begin(s->blocks, thread, team),
+                end = dvt_share_begin(s->blocks, thread + 1, team);
+  int64_t used = 0;
+  for (int64_t b = 0; b < end; used += p->texts[b++].used) {
+    if (b < begin)
+      continue;
+    memcpy(s->to + used, p->texts[b].at, (size_t)p->texts[b].used);
+    for (int64_t k = b * p->block; k < dvt_at_most((b + 1) * p->block, p->queries->count); k++)
+      p->results[k].cigar += used;
+  }
+}
+
+static davit_status join_strings(const dvt_pairs *p, int64_t blocks, char **cigars) {
+  int64_t all = 0;
+  for (int64_t b = 0; b < blocks; b++)
+    all += p->texts[b].used;
+  DVT_TRY(dvt_malloc((size_t)all + 1, DAVIT_PAGEABLE, (void **)cigars));
+  dvt_align_on_shares(p->queries->count, join_share, &(strings){p, blocks, *cigars});
+  return DAVIT_SUCCESS;
+}
+
+/* Scores and results for the user, of a share of the pairs. */
+typedef struct copies {
+  const dvt_pairs *pairs;
+  int32_t *scores;
+  davit_align_result *results;
+} copies;
+
+static void copy_share(int thread, int team, const void *arguments) {
+  const copies *c = arguments;
+  const int64_t count = c->pairs->queries->count, begin = dvt_share_begin(count, thread, team),
+                end = dvt_share_begin(count, thread + 1, team);
+  const davit_align_result *from = c->pairs->results;
+  for (int64_t k = begin; k < end && c->scores; k++)
+    c->scores[k] = from[k].score;
+  if (c->results && end > begin)
+    memcpy(c->results + begin, from + begin, (size_t)(end - begin) * sizeof *from);
+}
+
+/* `count` devices; 0: the host. */
+static davit_status run(dvt_pairs *p, int count, const int *devices, int32_t *scores,
+                        davit_align_result *results, char **cigars) {
+  const int64_t pairs = p->queries->count, blocks = dvt_divide_up(pairs, p->block);
+  p->results = dvt_allocate_raw(((size_t)pairs + 1) * sizeof *p->results);
+  p->texts = dvt_allocate((size_t)blocks + 1, sizeof *p->texts);
+  davit_status status = DAVIT_OUT_OF_HOST_MEMORY;
+  if (p->results && p->texts)
+    status = count > 0 ? dvt_pairs_on_devices(p, count, devices) : dvt_pairs_on_host(p);
+  if (status == DAVIT_SUCCESS && cigars)
+    status = join_strings(p, blocks, cigars);
+  if (status == DAVIT_SUCCESS)
+    dvt_align_on_shares(pairs, copy_share, &(copies){p, scores, results});
+  for (int64_t b = 0; p->texts && b < blocks; b++)
+    free(p->texts[b].at);
+  free(p->texts);
+  free(p->results);
+  return status;
+}
+
+/* ---- the call ---- */
+
+/* Of the two pairs whose scores and whose costs may be the largest. */
+static davit_status check_ranges(const davit_align_scoring *scoring, const davit_align_sequences *queries,
+                                 const davit_align_sequences *targets, davit_align_mode mode) {
+  int64_t thickest = 0, longest = 0, shorter = -1, both = -1;
+  for (int64_t k = 0; k < queries->count; k++) {
+    const int64_t m = length_of(queries, k), n = length_of(targets, k);
+    if (dvt_at_most(m, n) > shorter) {
+      shorter = dvt_at_most(m, n);
+      thickest = k;
+    }
+    if (m + n > both) {
+      both = m + n;
+      longest = k;
+    }
+  }
+  if (queries->count == 0)
+    return DAVIT_SUCCESS;
+  DVT_TRY(dvt_check_score_range(scoring, length_of(queries, thickest), length_of(targets, thickest)));
+  return mode == DAVIT_ALIGN_GLOBAL
+             ? dvt_check_cost_range(scoring, length_of(queries, longest), length_of(targets, longest))
+             : DAVIT_SUCCESS;
+}
+
+static davit_status check_options(const davit_align_pairs_options *options) {
+  DVT_TRY(DVT_CHECK_OPTIONS(options));
+  if (!options)
+    return DAVIT_SUCCESS;
+  if ((int)options->mode < 0 || options->mode > DAVIT_ALIGN_SEMIGLOBAL)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "options->mode is %d, not 0 to %d", (int)options->mode,
+                      DAVIT_ALIGN_SEMIGLOBAL);
+  if (options->band < 0)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "options->band is %lld, less than 0", (long long)options->band);
+  return DAVIT_SUCCESS;
+}
+
+static davit_status check(const davit_align_scoring *scoring, const davit_align_sequences *queries,
+                          const davit_align_sequences *targets, const int32_t *scores,
+                          const davit_align_result *results, char **cigars,
+                          const davit_align_pairs_options *options) {
+  DVT_TRY(dvt_check_scoring(scoring));
+  if (scoring->profile)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "scoring->profile is of one query, and here there are many");
+  DVT_TRY(dvt_check_sequences("queries", "query", queries, scoring->symbols));
+  DVT_TRY(dvt_check_sequences("targets", "target", targets, scoring->symbols));
+  if (queries->count != targets->count)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "queries->count is %lld, targets->count %lld",
+                      (long long)queries->count, (long long)targets->count);
+  DVT_TRY(check_options(options));
+  if (!results && cigars)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "results is NULL, and has to say where the cigars begin");
+  if (!results && !scores && queries->count > 0)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "scores and results are NULL");
+  return check_ranges(scoring, queries, targets, options ? options->mode : DAVIT_ALIGN_LOCAL);
+}
+
+static int64_t smallest_entry(const davit_align_scoring *scoring) {
+  int64_t smallest = 0;
+  for (int k = 0; k < scoring->symbols * scoring->symbols; k++)
+    smallest = dvt_at_most(smallest, scoring->matrix[k]);
+  return smallest;
+}
+
+/* ---- where ---- */
+
+#define START_SECONDS 0.5      /* of the devices */
+#define HOST_SCORE_RATE 5e9    /* cells a second of a thread: for scores, */
+#define HOST_COLUMN_RATE 2.5e9 /* and with columns */
+
+/* In all bands; of many pairs by a sample. */
+static double cells_of(const dvt_pairs *p) {
+  enum { SAMPLE = 1 << 14 };
+  const int64_t count = p->queries->count, step = dvt_at_least(count / SAMPLE, 1);
+  double cells = 0;
+  for (int64_t k = 0; k < count; k += step) {
+    const dvt_pair_part a = dvt_pairs_whole(p, k);
+    cells += (double)dvt_at_most(a.m, a.high - a.low + 1) * (double)a.n;
+  }
+  return cells * (double)step;
+}
+
+/* Whether so many devices, started or not, would do all pairs sooner than the host. */
+static bool is_for_devices(const dvt_pairs *p, double cells, int devices) {
+  return (dvt_backend_running() ? 0 : START_SECONDS) + dvt_pairs_device_seconds(p, cells, devices) <
+         cells / ((p->full ? HOST_COLUMN_RATE : HOST_SCORE_RATE) * dvt_threads());
+}
+
+/* Those of the options that may have pairs, if they do them sooner or `always`. The devices are started only if one is
+ * named or may be needed. */
+static davit_status choose(const dvt_pairs *p, const davit_align_pairs_options *options, bool always,
+                           int *chosen, int *count) {
+  const bool named = options && (options->devices || options->device_count);
+  const double cells = cells_of(p);
+  int all = 0;
+  *count = 0;
+  if (!named && !always && !is_for_devices(p, cells, DVT_MAX_DEVICES))
+    return DAVIT_SUCCESS;
+  DVT_TRY(dvt_choose_devices(DVT_DEVICES(options), chosen, &all));
+  for (int i = 0; i < all; i++)
+    if (dvt_pairs_has_device_form(chosen[i]))
+      chosen[(*count)++] = chosen[i];
+  if (*count > 0 && !always && !is_for_devices(p, cells, *count))
+    *count = 0;
+  return DAVIT_SUCCESS;
+}
+
+davit_status dvt_align_pairs(const davit_align_scoring *scoring, const davit_align_sequences *queries,
+                             const davit_align_sequences *targets, bool devices, int32_t *scores,
+                             davit_align_result *results, char **cigars,
+                             const davit_align_pairs_options *options) {
+  int chosen[DVT_MAX_DEVICES], count;
+  DVT_TRY(check(scoring, queries, targets, scores, results, cigars, options));
+  dvt_pairs p = {.scoring = *scoring,
+                 .queries = queries,
+                 .targets = targets,
+                 .mode = options ? options->mode : DAVIT_ALIGN_LOCAL,
+                 .band = options ? options->band : 0,
+                 .largest = dvt_largest_entry(scoring, 0),
+                 .smallest = -smallest_entry(scoring),
+                 .full = results != NULL,
+                 .strings = cigars != NULL};
+  for (int k = 0; k < scoring->symbols * scoring->symbols; k++)
+    p.likes[k % scoring->symbols] = (int8_t)dvt_at_least(p.likes[k % scoring->symbols], scoring->matrix[k]);
+  p.scoring.gap_extend = (int32_t)dvt_at_most(scoring->gap_extend, scoring->gap_open);
+  p.costs = (dvt_pair_costs){p.scoring.gap_open, p.scoring.gap_extend, p.likes};
+  DVT_TRY(choose(&p, options, devices, chosen, &count));
+  p.block = count > 0 ? dvt_pairs_device_block(queries->count, count) : dvt_pairs_host_block(queries->count);
+  return run(&p, count, chosen, scores, results, cigars);
+}
+
+davit_status davit_align_pairs(const davit_align_scoring *scoring, const davit_align_sequences *queries,
+                               const davit_align_sequences *targets, int32_t *scores,
+                               davit_align_result *results, char **cigars,
+                               const davit_align_pairs_options *options) {
+  return dvt_align_pairs(scoring, queries, targets, false, scores, results, cigars, options);
+}

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Many pairs on a GPU without one: the kernels thread by thread, what launches them, and the batches that lanes make,
+ * against the form for the host, which test_align_pairs.c compares with oracles. */
+#include "tests/emulator.h"
+/* The sources under test. */
+#define dvt_pairs_stream emulated_pairs_stream
+#include "offload/align_pairs_stream.c"
+#undef NAME
+#define dvt_team emulated_team /* the type; the emulator has a function of that name */
+#define dvt_pairs_has_device_form emulated_pairs_has_device_form
+#define dvt_pairs_device_seconds emulated_pairs_device_seconds
+#define dvt_pairs_device_block emulated_pairs_device_block
+#define dvt_pairs_on_devices emulated_pairs_on_devices
+#define run run_batches
+#include "src/align_pairs_device.c"
+#undef run
+#undef dvt_team
+#include "tests/alignments.h"
+#include "tests/support.h"
+
+#define ENDS(name)                                                                                           \
+  static void run_##name(void *arguments) {                                                                  \
+    const dvt_argument *a = arguments;                                                                       \
+    name(emulator_pointer(a), (int64_t)a[1], emulator_pointer(a + 2), emulator_pointer(a + 3),               \
+         emulator_pointer(a + 4), (int64_t)a[5], emulator_pointer(a + 6), emulator_pointer(a + 7),           \
+         emulator_pointer(a + 8), (int64_t)a[9], (int64_t)a[10], (int64_t)a[11], (int64_t)a[12],             \
+         (int64_t)a[13]);                                                                                    \
+  }
+#define COLUMNS_OF(name)                                                                                     \
+  static void run_##name(void *arguments) {                                                                  \
+    const dvt_argument *a = arguments;                                                                       \
+    name(emulator_pointer(a), (int64_t)a[1], emulator_pointer(a + 2), emulator_pointer(a + 3),               \
+         emulator_pointer(a + 4), (int64_t)a[5], emulator_pointer(a + 6), emulator_pointer(a + 7),           \
+         emulator_pointer(a + 8), (int64_t)a[9], emulator_pointer(a + 10), (int64_t)a[11],                   \
+         emulator_pointer(a + 12), (int64_t)a[13], (int64_t)a[14], (int64_t)a[15], (int64_t)a[16]);          \
+  }
+#define BODIES(words)                                                                                        \
+  ENDS(local_scores_##words)                                                                                 \
+  ENDS(local_ends_##words)                                                                                   \
+  ENDS(local_begins_##words)                                                                                 \
+  ENDS(edge_ends_##words)                                                                                    \
+  ENDS(edge_begins_##words)                                                                                  \
+  COLUMNS_OF(find_columns_##words)
+BODIES(two)
+BODIES(one)
+
+static void run_move_strings(void *arguments) {
+  const dvt_argument *a = arguments;
+  move_strings(emulator_pointer(a), emulator_pointer(a + 1), emulator_pointer(a + 2), emulator_pointer(a + 3),
+               emulator_pointer(a + 4), (int64_t)a[5], (int64_t)a[6], emulator_pointer(a + 7));
+}
+
+#define ROWS_OF(words)                                                                                       \
+  {"pairs_local_scores_" #words, run_local_scores_##words},                                                  \
+      {"pairs_local_ends_" #words, run_local_ends_##words},                                                  \
+      {"pairs_local_begins_" #words, run_local_begins_##words},                                              \
+      {"pairs_edge_ends_" #words, run_edge_ends_##words},                                                    \
+      {"pairs_edge_begins_" #words, run_edge_begins_##words}, {                                              \
+    "pairs_columns_" #words, run_find_columns_##words                                                        \
+  }
+const emulator_kernel emulator_kernels[] = {
+    ROWS_OF(two), ROWS_OF(one), {"pairs_move_strings", run_move_strings}};
+
+/* ---- problems ---- */
+
+typedef struct pair {
+  sequence q, t;
+} pair;
+
+static davit_align_sequences sequences_of(int64_t count, const pair *pairs, bool queries) {
+  int64_t *offsets = kept((size_t)(count + 1) * sizeof *offsets);
+  offsets[0] = 0;
+  for (int64_t k = 0; k < count; k++)
+    offsets[k + 1] = offsets[k] + (queries ? pairs[k].q : pairs[k].t).length;
+  uint8_t *symbols = kept((size_t)offsets[count] + 1);
+  for (int64_t k = 0; k < count; k++)
+    memcpy(symbols + offsets[k], (queries ? pairs[k].q : pairs[k].t).symbols,
+           (size_t)(queries ? pairs[k].q : pairs[k].t).length);
+  return (davit_align_sequences){count, offsets, symbols};
+}
+
+/* A site whose scratch memory is checked and freed when more is asked for. */
+static bool is_used;
+
+static davit_status workspace_again(const dvt_site *site, size_t bytes, void **pointer) {
+  if (is_used)
+    assert_true(emulator_free());
+  is_used = true;
+  return emulated_workspace(site, bytes, pointer);
+}
+
+static void end_workspace(void) {
+  if (is_used)
+    assert_true(emulator_free());
+  is_used = false;
+}
+
+typedef struct answer {
+  davit_align_result *results;
+  dvt_pairs_text *texts;
+} answer;
+
+static dvt_pairs problem_of(const davit_align_scoring *scoring, const davit_align_sequences *queries,
+                            const davit_align_sequences *targets, const davit_align_pairs_options *options,
+                            int full, int64_t block) {
+  dvt_pairs p = {.scoring = *scoring,
+                 .queries = queries,
+                 .targets = targets,
+                 .mode = options->mode,
+                 .band = options->band,
+                 .full = full > 0,
+                 .strings = full > 1,
+                 .block = block};
+  for (int k = 0; k < scoring->symbols * scoring->symbols; k++) {
+    p.largest = dvt_at_least(p.largest, scoring->matrix[k]);
+    p.smallest = dvt_at_least(p.smallest, -scoring->matrix[k]);
+    p.likes[k % scoring->symbols] = (int8_t)dvt_at_least(p.likes[k % scoring->symbols], scoring->matrix[k]);
+  }
+  p.scoring.gap_extend = (int32_t)dvt_at_most(scoring->gap_extend, scoring->gap_open);
+  p.costs = (dvt_pair_costs){p.scoring.gap_open, p.scoring.gap_extend, p.likes};
+  return p;
+}
+
+static size_t device_bytes = 1 << 28;
+
+static davit_status run_all(dvt_pairs *p) {
+  const dvt_site site = {.workspace = workspace_again};
+  const int64_t count = p->queries->count;
+  device_worker d;
+  p->costs.likes = p->likes;
+  p->results = kept((size_t)(count + 1) * sizeof *p->results);
+  p->texts = kept((size_t)(count / p->block + 1) * sizeof *p->texts);
+  memset(p->texts, 0, (size_t)(count / p->block + 1) * sizeof *p->texts);
+  davit_status status = open_device_worker(&d, p, device_bytes);
+  for (int64_t b = 0; b * p->block < count && status == DAVIT_SUCCESS; b++)
+    status = run_block(&d, &site, b);
+  assert_false(emulator_busy);
+  close_device_worker(&d);
+  end_workspace();
+  return status;
+}
+
+static void free_texts(const dvt_pairs *p) {
+  for (int64_t b = 0; b * p->block < p->queries->count; b++)
+    free(p->texts[b].at);
+}
+
+/* Scores alone, stretches, and strings, in blocks of so many pairs. */
+static void expect_as_host(const davit_align_scoring *scoring, int64_t count, const pair *pairs,
+                           davit_align_mode mode, int64_t band, int64_t block) {
+  SCOPE;
+  const davit_align_sequences queries = sequences_of(count, pairs, true),
+                              targets = sequences_of(count, pairs, false);
+  const davit_align_pairs_options options = {.mode = mode, .band = band};
+  davit_align_result *wanted = kept((size_t)count * sizeof *wanted + 1);
+  char *cigars;
+  CHECK(davit_align_pairs(scoring, &queries, &targets, NULL, wanted, &cigars, &options));
+  for (int full = 0; full < 3; full++) {
+    dvt_pairs p = problem_of(scoring, &queries, &targets, &options, full, block);
+    CHECK(run_all(&p));
+    for (int64_t k = 0; k < count; k++) {
+      davit_align_result is = p.results[k], wish = wanted[k];
+      if (full == 2 && strcmp(p.texts[k / block].at + is.cigar, cigars + wish.cigar) != 0)
+        fail_msg("mode %d, band %lld, pair %lld (%lld x %lld): %s, not %s", (int)mode, (long long)band,
+                 (long long)k, (long long)pairs[k].q.length, (long long)pairs[k].t.length,
+                 p.texts[k / block].at + is.cigar, cigars + wish.cigar);
+      is.cigar = wish.cigar = 0;
+      if (full == 0) { /* the rest is not for the user */
+        is = (davit_align_result){.score = is.score};
+        wish = (davit_align_result){.score = wish.score};
+      }
+      if (memcmp(&is, &wish, sizeof is) != 0)
+        fail_msg("mode %d, band %lld, full %d, pair %lld (%lld x %lld): %d %d at %lld %lld %lld %lld, not %d "
+                 "%d at "
+                 "%lld %lld %lld %lld",
+                 (int)mode, (long long)band, full, (long long)k, (long long)pairs[k].q.length,
+                 (long long)pairs[k].t.length, is.score, is.banded, (long long)is.query_begin,
+                 (long long)is.query_end, (long long)is.target_begin, (long long)is.target_end, wish.score,
+                 wish.banded, (long long)wish.query_begin, (long long)wish.query_end,
+                 (long long)wish.target_begin, (long long)wish.target_end);
+    }
+    free_texts(&p);
+  }
+  davit_free(cigars);
+}
+
+static void expect_in_all_modes(const davit_align_scoring *scoring, int64_t count, const pair *pairs,
+                                int64_t band, int64_t block) {
+  for (davit_align_mode mode = DAVIT_ALIGN_LOCAL; mode <= DAVIT_ALIGN_SEMIGLOBAL; mode++)
+    expect_as_host(scoring, count, pairs, mode, band, block);
+}
+
+/* One in three is random; lengths from 0 on. */
+static void fill_pairs(int64_t count, int m, int n, int symbols, uint64_t *random, pair *pairs) {
+  for (int64_t k = 0; k < count; k++) {
+    pairs[k].q = random_sequence(random_below(random, m + 1), symbols, random);
+    pairs[k].t = k % 3 ? relative_of(&pairs[k].q, symbols, random)
+                       : random_sequence(random_below(random, n + 1), symbols, random);
+  }
+}
+
+/* ---- cases ---- */
+
+static const int32_t gaps[][2] = {{3, 1}, {2, 2}, {1, 5}, {7, 2}, {100, 30}, {11, 1}};
+
+CASE(test_small_pairs) {
+  static const int alphabets[] = {1, 2, 4, 5, 6, 20, 31, 32};
+  uint64_t random = 51;
+  int8_t matrix[SQUARE];
+  pair pairs[150];
+  for (int repeat = 0; repeat < scaled(120); repeat++) {
+    const int symbols = alphabets[repeat % COUNT(alphabets)], count = 1 + random_below(&random, COUNT(pairs));
+    fill_random(symbols, -5, 5, &random, matrix);
+    const int32_t *gap = gaps[repeat % COUNT(gaps)];
+    const davit_align_scoring scoring = scoring_of(symbols, matrix, gap[0], gap[1]);
+    fill_pairs(count, repeat % 2 ? 9 : 40, 50, symbols, &random, pairs);
+    expect_in_all_modes(&scoring, count, pairs, 0, repeat % 3 ? COUNT(pairs) : 40);
+  }
+}
+
+/* Rows around those of a strip, columns around those of a word, and far from square. */
+CASE(test_lengths) {
+  static const int lengths[] = {1, 3, 4, 15, 16, 17, 31, 32, 33, 48, 49, 150};
+  uint64_t random = 52;
+  const davit_align_scoring scoring = protein(12, 1);
+  pair pairs[COUNT(lengths) * COUNT(lengths) + 2];
+  int count = 0;
+  for (int i = 0; i < COUNT(lengths); i++)
+    for (int j = 0; j < COUNT(lengths); j++, count++) {
+      pairs[count].q = random_sequence(lengths[i], 20, &random);
+      pairs[count].t = random_sequence(lengths[j], 20, &random);
+      for (int k = 0; k < lengths[i] && k < lengths[j]; k++)
+        pairs[count].t.symbols[lengths[j] - 1 - k] = pairs[count].q.symbols[lengths[i] - 1 - k];
+    }
+  pairs[count++] = (pair){random_sequence(1, 20, &random), random_sequence(5000, 20, &random)};
+  pairs[count++] = (pair){random_sequence(2000, 20, &random), random_sequence(1, 20, &random)};
+  expect_in_all_modes(&scoring, count, pairs, 0, COUNT(pairs));
+  expect_in_all_modes(&scoring, count, pairs, 3, COUNT(pairs));
+}
+
+CASE(test_bands) {
+  static const int64_t bands[] = {1, 2, 5, 17, 100, INT64_MAX};
+  uint64_t random = 53;
+  int8_t matrix[SQUARE];
+  pair pairs[70];
+  for (int repeat = 0; repeat < scaled(120); repeat++) {
+    const int symbols = repeat % 4 ? 4 : 8;
+    fill_random(symbols, -4, 4, &random, matrix);
+    const int32_t *gap = gaps[repeat % COUNT(gaps)];
+    const davit_align_scoring scoring = scoring_of(symbols, matrix, gap[0], gap[1]);
+    fill_pairs(COUNT(pairs), repeat % 3 ? 12 : 60, 80, symbols, &random, pairs);
+    expect_in_all_modes(&scoring, COUNT(pairs), pairs, bands[repeat / 6 % COUNT(bands)], COUNT(pairs));
+  }
+}
+
+/* Scores, costs of gaps, and costs in a band that 16 bits do not hold; together with pairs for which they do. */
+CASE(test_wide) {
+  uint64_t random = 54;
+  int8_t matrix[SQUARE];
+  pair pairs[40];
+  static const int32_t dear[][2] = {{11, 1}, {999, 7}, {1001, 1}, {20000, 20000}, {300000000, 3}};
+  fill_diagonal(4, 127, -128, matrix);
+  for (int repeat = 0; repeat < COUNT(dear); repeat++) {
+    const davit_align_scoring scoring = scoring_of(4, matrix, dear[repeat][0], dear[repeat][1]);
+    fill_pairs(COUNT(pairs), repeat == 0 ? 330 : 130, 200, 4, &random, pairs);
+    pairs[1].q = pairs[1].t = random_sequence(300, 4, &random);
+    expect_in_all_modes(&scoring, COUNT(pairs), pairs, 0, COUNT(pairs));
+    expect_in_all_modes(&scoring, COUNT(pairs), pairs, 9, COUNT(pairs));
+  }
+}
+
+/* N matches nothing, not even itself. */
+CASE(test_letters_that_match_nothing) {
+  uint64_t random = 55;
+  int8_t matrix[SQUARE];
+  pair pairs[20];
+  fill_diagonal(5, 2, -3, matrix);
+  matrix[24] = -3;
+  const davit_align_scoring scoring = scoring_of(5, matrix, 7, 2);
+  for (int k = 0; k < COUNT(pairs); k++) {
+    pairs[k].q = random_sequence(60, 5, &random);
+    pairs[k].t = relative_of(&pairs[k].q, 5, &random);
+    if (k < 3)
+      memset(pairs[k].q.symbols, 4, 60);
+  }
+  expect_in_all_modes(&scoring, COUNT(pairs), pairs, 0, COUNT(pairs));
+}
+
+/* Pairs that the device does not take, between those that it takes: empty ones, long ones. */
+CASE(test_pairs_for_the_host) {
+  uint64_t random = 56;
+  const davit_align_scoring scoring = protein(12, 1);
+  pair pairs[9];
+  fill_pairs(COUNT(pairs), 30, 40, 20, &random, pairs);
+  pairs[0].q.length = pairs[4].t.length = pairs[8].q.length = pairs[8].t.length = 0;
+  pairs[2].q = random_sequence(1200, 20, &random);
+  pairs[2].t = relative_of(&pairs[2].q, 20, &random);
+  pairs[6] = (pair){random_sequence(2, 20, &random), random_sequence(DVT_PAIRS_LONGEST + 1, 20, &random)};
+  expect_in_all_modes(&scoring, COUNT(pairs), pairs, 0, COUNT(pairs));
+  expect_in_all_modes(&scoring, COUNT(pairs), pairs, 20, 4);
+}
+
+/* Little memory: one team, none; strings in more parts than one. */
+CASE(test_little_memory) {
+  uint64_t random = 57;
+  const davit_align_scoring scoring = protein(12, 1);
+  pair pairs[200];
+  fill_pairs(COUNT(pairs), 40, 60, 20, &random, pairs);
+  for (device_bytes = 1 << 10; device_bytes <= 1 << 24; device_bytes *= 8)
+    expect_in_all_modes(&scoring, COUNT(pairs), pairs, 0, COUNT(pairs));
+  device_bytes = 1 << 28;
+}
+
+/* The sort of many pairs, by lengths that differ. */
+CASE(test_order) {
+  uint64_t random = 58;
+  int8_t matrix[SQUARE];
+  fill_diagonal(4, 2, -3, matrix);
+  const davit_align_scoring scoring = scoring_of(4, matrix, 7, 2);
+  const int count = scaled(3000);
+  pair *pairs = kept((size_t)count * sizeof *pairs);
+  fill_pairs(count, 12, 12, 4, &random, pairs);
+  expect_as_host(&scoring, count, pairs, DAVIT_ALIGN_LOCAL, 0, count);
+}
+
+/* ---- failures ---- */
+
+static davit_status story(void *argument) {
+  dvt_pairs p = *(dvt_pairs *)argument;
+  const davit_status status = run_all(&p);
+  free_texts(&p);
+  return status;
+}
+
+static pair some_pairs[20];
+
+static dvt_pairs make_story(const davit_align_scoring *scoring, davit_align_sequences *queries,
+                            davit_align_sequences *targets) {
+  uint64_t random = 59;
+  fill_pairs(COUNT(some_pairs), 30, 40, 20, &random, some_pairs);
+  some_pairs[3].q.length = 0;
+  *queries = sequences_of(COUNT(some_pairs), some_pairs, true);
+  *targets = sequences_of(COUNT(some_pairs), some_pairs, false);
+  return problem_of(scoring, queries, targets, &(davit_align_pairs_options){0}, 2, COUNT(some_pairs));
+}
+
+/* Memory of the host is refused in turn. */
+CASE(test_failures) {
+  const davit_align_scoring scoring = protein(12, 1);
+  davit_align_sequences queries, targets;
+  dvt_pairs p = make_story(&scoring, &queries, &targets);
+  fail_everywhere(story, &p);
+}
+
+/* Each launch is refused in turn; nothing is running when the call returns. */
+CASE(test_refused_launches) {
+  const davit_align_scoring scoring = protein(12, 1);
+  davit_align_sequences queries, targets;
+  dvt_pairs p = make_story(&scoring, &queries, &targets);
+  int refused = 0;
+  for (;; refused++) {
+    emulator_launches = 0;
+    emulator_fails_at = refused;
+    const davit_status status = story(&p);
+    if (status == DAVIT_SUCCESS)
+      break;
+    assert_int_equal(status, DAVIT_DEVICE_ERROR);
+  }
+  emulator_fails_at = -1;
+  assert_int_equal(refused, 4); /* ends, begins, columns, strings */
+}
