@@ -51,21 +51,38 @@
   X(COUNT, count, KEEP_COUNT, 0)                                                                             \
   X(ROWS, rows, KEEP_ROW, 0)                                                                                 \
   X(CHECK, check, KEEP_CHECK, 0)
-#define STEPS_OF_KINDS(X) X(KEYS, keys) X(LEAVES, leaves) X(LEVEL, level) SEARCHES(X)
+#define STEPS_OF_KINDS(X)                                                                                    \
+  X(KEYS, keys) X(LEAVES, leaves) X(LEVEL, level) X(KNOWN, known) X(LEAVE, leave) SEARCHES(X)
 #define ENUMERATOR(STEP, ...) STEP,
 typedef enum step { STEPS_OF_KINDS(ENUMERATOR) STEPS } step;
+typedef enum forest_step { FOREST_STEPS(ENUMERATOR) ALL_FOREST_STEPS } forest_step;
+#undef ENUMERATOR
 
 typedef void region(int device, int teams, work *w, int64_t a, int64_t b);
 
+/* The forms of a step. */
+typedef struct action {
+  dvt_kernel *kernel;
+  region *region;
+  void (*host)(work *w, int64_t a, int64_t b); /* in each thread */
+} action;
+
 typedef struct kind {
   size_t point_bytes, leaf_bytes, node_bytes;
-  void (*leave_trees)(const work *w); /* of the CPU, in each thread */
-  struct {
-    dvt_kernel *kernel;
-    region *region;
-    void (*host)(work *w, int64_t a, int64_t b); /* in each thread */
-  } step[STEPS];
+  action step[STEPS];
 } kind;
+
+#define FOREST_REGION(STEP, name)                                                                            \
+  DVT_REGION(neighbors_forest_##name, forest_##name##_body, THREADS, (w), (work * w, int64_t a, int64_t b),  \
+             w, a, b)                                                                                        \
+  static dvt_kernel forest_##name##_kernel = DVT_KERNEL(neighbors_forest_##name);
+FOREST_STEPS(FOREST_REGION)
+#undef FOREST_REGION
+
+#define FOREST_ROW(STEP, name)                                                                               \
+  [STEP] = {&forest_##name##_kernel, neighbors_forest_##name, forest_##name##_body},
+static const action forest_steps[ALL_FOREST_STEPS] = {FOREST_STEPS(FOREST_ROW)};
+#undef FOREST_ROW
 
 #ifndef DVT_GPU
 typedef double octet __attribute__((ext_vector_type(8)));
@@ -112,11 +129,13 @@ static const kind *kind_of(davit_type type, int dim) {
 
 /* ---- memory ---- */
 
-/* Offsets: first is what the box is found with; the arguments, leaves, nodes, keys, numbers, counts of the sort, and on
- * a GPU what scans need. */
+/* Offsets: first is what the box is found with; the arguments, leaves, nodes, keys, numbers, counts of the sort, for a
+ * spanning tree eight bytes a point three times, four bytes four times, and the labels; and on a GPU what scans need. */
 typedef struct layout {
-  size_t work, leaves, nodes, keys, indices, counts, slots, end;
+  size_t work, leaves, nodes, keys, indices, counts, words, halves, labels, slots, end;
 } layout;
+
+enum { FOREST_WORDS = 3, FOREST_HALVES = 5 };
 
 static tree tree_of(int64_t n) {
   tree t = {.n = n, .leaf_count = dvt_divide_up(n, LEAF)};
@@ -159,9 +178,14 @@ static layout layout_of(const dvt_neighbors_site *site, const dvt_neighbors *a) 
   l.keys = l.nodes + dvt_aligned_up((size_t)(t.first[t.levels - 1] + 1) * k->node_bytes);
   l.indices = l.keys + 2 * dvt_aligned_up((size_t)longest * sizeof(uint64_t));
   l.counts = l.indices + 2 * dvt_aligned_up((size_t)longest * sizeof(uint32_t));
-  l.slots =
+  l.words =
       l.counts + dvt_aligned_up(site->gpu ? (size_t)tiles_of(longest) * DIGITS * sizeof(uint32_t)
                                           : (size_t)site->threads * sizeof(uint32_t) << DIGIT_BITS_HOST);
+  const size_t n = a->task == DVT_NEIGHBORS_SPAN ? (size_t)a->n : 0;
+  l.halves = l.words + FOREST_WORDS * dvt_aligned_up(n * sizeof(uint64_t));
+  l.labels = l.halves + FOREST_HALVES * dvt_aligned_up(n * sizeof(uint32_t));
+  l.slots = l.labels +
+            (n > 0 ? dvt_aligned_up((size_t)(t.first[t.levels - 1] + 1) * FAN * sizeof(uint32_t)) : 0);
   l.end = l.slots + (!site->gpu ? 0 : counts > offsets ? counts : offsets);
   return l;
 }
@@ -181,19 +205,26 @@ typedef struct run {
   char *slots;
 } run;
 
-static davit_status run_step(const run *r, step which, int64_t count, int64_t a, int64_t b) {
+static davit_status run_action(const run *r, const action *action, int64_t count, int64_t a, int64_t b) {
   const dvt_neighbors_site *site = r->site;
   if (!site->gpu) {
 #pragma omp parallel num_threads(site->threads)
-    r->kind->step[which].host(r->used, a, b);
+    action->host(r->used, a, b);
     return DAVIT_SUCCESS;
   }
   const int teams = (int)dvt_at_most(dvt_divide_up(count, THREADS), site->teams);
   if (site->stream)
-    return dvt_launch(r->kind->step[which].kernel, site->stream, teams, THREADS, 0,
-                      DVT_ARGUMENTS(r->used, a, b));
-  r->kind->step[which].region(site->device, teams, r->used, a, b);
+    return dvt_launch(action->kernel, site->stream, teams, THREADS, 0, DVT_ARGUMENTS(r->used, a, b));
+  action->region(site->device, teams, r->used, a, b);
   return DAVIT_SUCCESS;
+}
+
+static davit_status run_step(const run *r, step which, int64_t count, int64_t a, int64_t b) {
+  return run_action(r, &r->kind->step[which], count, a, b);
+}
+
+static davit_status run_forest(const run *r, forest_step which, int64_t count, int64_t a, int64_t b) {
+  return run_action(r, &forest_steps[which], count, a, b);
 }
 
 /* A GPU gets the host's arguments, or gives back what its steps have written there. Waits for the steps before. */
@@ -217,10 +248,10 @@ static davit_status copy_work(const run *r, bool in) {
 
 /* ---- the sort ---- */
 
-/* Sorts by the keys of one word. */
-static davit_status sort_by_key(const run *r) {
+/* Sorts by the lowest bits of the keys. */
+static davit_status sort_by_key(const run *r, int bits) {
   work *w = r->w;
-  const int bits = w->a.dim * cell_bits(w->a.dim), step = r->site->gpu ? DIGIT_BITS : DIGIT_BITS_HOST;
+  const int step = r->site->gpu ? DIGIT_BITS : DIGIT_BITS_HOST;
   for (int shift = 0; shift < bits; shift += step) {
     if (r->site->gpu)
       DVT_TRY(sort_digit_there(&r->here, r->site->teams, r->used, w->order.count, w->counts, r->slots,
@@ -247,7 +278,7 @@ static davit_status sort(const run *r, const void *points, int64_t count, bool b
     w->word = word;
     DVT_TRY(copy_work(r, true));
     DVT_TRY(run_step(r, KEYS, count, w->sorted, word == last));
-    DVT_TRY(sort_by_key(r));
+    DVT_TRY(sort_by_key(r, w->a.dim * cell_bits(w->a.dim)));
   }
   return DAVIT_SUCCESS;
 }
@@ -360,6 +391,88 @@ static run run_of(const dvt_neighbors_site *site, work *w) {
                .slots = memory + l.slots};
 }
 
+/* ---- the minimum spanning tree ---- */
+
+/* Arrays of the sort serve the components meanwhile. */
+static forest forest_of(const run *r) {
+  const work *w = r->w;
+  const layout l = layout_of(r->site, &w->a);
+  const size_t word = dvt_aligned_up((size_t)w->a.n * sizeof(uint64_t)),
+               half = dvt_aligned_up((size_t)w->a.n * sizeof(uint32_t));
+  char *const words = (char *)r->site->memory + l.words, *const halves = (char *)r->site->memory + l.halves;
+  return (forest){.components = w->a.n,
+                  .number = w->order.index[w->sorted],
+                  .component = (uint32_t *)(void *)halves,
+                  .nearest = (uint32_t *)(void *)(halves + half),
+                  .list = (uint32_t *)(void *)(halves + 2 * half),
+                  .distance = (double *)(void *)words,
+                  .label = (uint32_t *)(void *)((char *)r->site->memory + l.labels),
+                  .bound = w->order.key[0],
+                  .pair = w->order.key[1],
+                  .next = (uint32_t *)(void *)(halves + 3 * half),
+                  .rank = (uint32_t *)(void *)(halves + 4 * half),
+                  .length = (uint64_t *)(void *)(words + word),
+                  .edge = (uint64_t *)(void *)(words + 2 * word)};
+}
+
+static davit_status choose_edges(const run *r) {
+  const work *w = r->w;
+  const tree *t = &w->tree;
+  for (int level = 0; level < t->levels; level++)
+    DVT_TRY(run_forest(r, MARK, level > 0 ? t->count[level - 1] : t->leaf_count, level, 0));
+  DVT_TRY(run_forest(r, RESET, w->forest.components, 0, 0));
+  DVT_TRY(run_step(r, KNOWN, t->n, 0, 0));
+  if (r->site->gpu)
+    DVT_TRY(run_forest(r, PICK, t->n, 0, 0));
+  DVT_TRY(run_step(r, LEAVE, t->n, 0, 0));
+  DVT_TRY(run_forest(r, CHOOSE, t->n, 0, 0));
+  return run_forest(r, HOOK, t->n, 0, 0);
+}
+
+static davit_status join_components(const run *r) {
+  const forest *f = &r->w->forest;
+  DVT_TRY(run_forest(r, ROOT, f->components, 0, 0));
+  DVT_TRY(dvt_scan_here(&r->here, DAVIT_INT32, f->rank, f->components, r->slots));
+  DVT_TRY(run_forest(r, EMIT, f->components, 0, 0));
+  for (int pass = 0; pass < JUMP_PASSES; pass++)
+    DVT_TRY(run_forest(r, JUMP, f->components, 0, 0));
+  return run_forest(r, RELABEL, r->w->tree.n, 0, 0);
+}
+
+static davit_status sort_edges(const run *r) {
+  work *w = r->w;
+  const int64_t count = w->a.n - 1;
+  const int bits = 64 - __builtin_clzll((uint64_t)count | 1);
+  w->order.count = count;
+  w->sorted = 0;
+  DVT_TRY(copy_work(r, true));
+  DVT_TRY(run_forest(r, EDGE_KEYS, count, w->sorted, bits));
+  DVT_TRY(sort_by_key(r, 2 * bits));
+  DVT_TRY(run_forest(r, EDGE_KEYS, count, w->sorted, 0));
+  DVT_TRY(sort_by_key(r, 64));
+  return run_forest(r, EDGES, count, w->sorted, 0);
+}
+
+static davit_status span(const run *r) {
+  work *w = r->w;
+  forest *f = &w->forest;
+  *f = forest_of(r);
+  DVT_TRY(copy_work(r, true));
+  DVT_TRY(run_forest(r, BEGIN, w->a.n, 0, 0));
+  while (f->components > 1) {
+    f->picked = 0;
+    DVT_TRY(copy_work(r, true));
+    DVT_TRY(choose_edges(r));
+    DVT_TRY(join_components(r));
+    DVT_TRY(copy_work(r, false));
+    f->found += f->components - f->roots;
+    f->components = f->roots;
+  }
+  if (w->a.n > 1)
+    DVT_TRY(sort_edges(r));
+  return copy_work(r, false);
+}
+
 davit_status dvt_neighbors_perform(const dvt_neighbors_site *site, const dvt_neighbors *a) {
   dvt_closest_state points, queries;
   DVT_TRY(find_box(site, a, a->points, a->n, "points", "point", 0, &points));
@@ -368,48 +481,5 @@ davit_status dvt_neighbors_perform(const dvt_neighbors_site *site, const dvt_nei
   work w = begin_work(site, a);
   const run r = run_of(site, &w);
   DVT_TRY(build(&r, &points));
-  return search(&r);
-}
-
-/* ---- the minimum spanning tree ---- */
-
-static davit_status span(const dvt_neighbors_site *site, const dvt_neighbors *a, const forest *f,
-                         davit_closest_pair_result *edges) {
-  dvt_closest_state box;
-  work w = begin_work(site, a);
-  const run r = run_of(site, &w);
-  DVT_TRY(find_box(site, a, a->points, a->n, "points", "point", 0, &box));
-  DVT_TRY(build(&r, &box));
-  w.forest = f;
-  begin_forest(f, a->n);
-  int64_t found = 0;
-  while (found < a->n - 1) {
-#pragma omp parallel num_threads(site->threads)
-    r.kind->leave_trees(&w);
-    found = join_trees(f, a->n, edges, found);
-  }
-  if (found > 0)
-    dvt_ref_pairs_sort(edges, found, found, site->threads);
-  return DAVIT_SUCCESS;
-}
-
-davit_status dvt_neighbors_span(const dvt_neighbors_site *site, const dvt_neighbors *a,
-                                davit_closest_pair_result *edges) {
-  const tree t = tree_of(a->n);
-  const size_t n = (size_t)a->n, labels = (size_t)(t.first[t.levels - 1] + 1) * FAN;
-  char *memory = dvt_allocate(n, 2 * sizeof(uint64_t) + 2 * sizeof(uint32_t));
-  uint32_t *label = dvt_allocate(labels, sizeof *label);
-  davit_status status = DAVIT_OUT_OF_HOST_MEMORY;
-  if (memory && label) {
-    uint32_t *const numbers = (uint32_t *)(void *)(memory + 2 * n * sizeof(uint64_t));
-    const forest f = {.bound = (uint64_t *)(void *)memory,
-                      .distance = (double *)(void *)(memory + n * sizeof(uint64_t)),
-                      .tree_of = numbers,
-                      .nearest = numbers + n,
-                      .label = label};
-    status = span(site, a, &f, edges);
-  }
-  free(memory);
-  free(label);
-  return status;
+  return a->task == DVT_NEIGHBORS_SPAN ? span(&r) : search(&r);
 }

@@ -51,13 +51,21 @@ typedef struct tree {
   void *leaves, *nodes;
 } tree;
 
-/* A forest over the points that grows to one tree: the tree of each point, by its lowest number; of each child of a node
- * the tree of all its points, or nobody. For each point the nearest that is in another tree, as far as it is known; and
- * for each tree the bits of a distance that is known to lead out of it. */
+/* A forest that grows to one tree over the points, which are known by their positions in the order of the leaves. Its
+ * trees, the components, have numbers from 0 on. Trees choose the first edge that leads out of them, in the order of
+ * (distance, i, j). */
 typedef struct forest {
-  uint32_t *tree_of, *label, *nearest;
-  double *distance;
-  uint64_t *bound;
+  int64_t components, roots;  /* roots: of the round */
+  int64_t found;              /* edges */
+  uint32_t picked;            /* points of the list */
+  const uint32_t *number;     /* of a point, in the order of the caller */
+  uint32_t *component, *nearest, *list; /* of a point; the nearest of another component, if it is known; points that have
+                                         * to search */
+  double *distance;           /* from a point to its nearest, or where that is not known a bound below */
+  uint32_t *label;            /* of each child of a node: the component of all its points, or nobody */
+  uint64_t *bound, *pair;     /* of a component: bits of the distance of its edge, and the edge, i above j */
+  uint32_t *next, *rank;      /* the component that the edge leads to; number of roots up to this one */
+  uint64_t *length, *edge;    /* edges found: bits of the distance, and i above j */
 } forest;
 
 /* The arguments of a step. */
@@ -71,8 +79,8 @@ typedef struct work {
   int64_t sorted;   /* which of the order's arrays has the result */
   bool own_order;   /* the queries are all points, in the order of the tree */
   int64_t crowded;  /* leaves whose points have one key, but not one place */
-  const forest *forest; /* NULL: none is wanted */
-  int64_t wrong;        /* the first query whose row is too long or too short, INT64_MAX if none */
+  forest forest;   /* of the minimum spanning tree */
+  int64_t wrong;   /* the first query whose row is too long or too short, INT64_MAX if none */
 } work;
 
 _Static_assert(sizeof(work) <= DVT_NEIGHBORS_STAGED, "no room for the arguments");
@@ -191,26 +199,44 @@ INLINE uint32_t take_from(pile *p) {
   return children;
 }
 
-/* ---- the forest ---- */
+/* ---- words that several threads change ---- */
 
-/* Distances are not negative, so their bits are in their order. */
-INLINE double bound_of(const forest *f, uint32_t of) {
-  const uint64_t bits = __scoped_atomic_load_n(&f->bound[of], __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
-  double bound;
-  memcpy(&bound, &bits, sizeof bound);
-  return bound;
+INLINE uint32_t load_shared(const uint32_t *at) {
+  return __scoped_atomic_load_n(at, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
 }
 
-INLINE void lower_bound_of(const forest *f, uint32_t of, double distance) {
+INLINE void store_shared(uint32_t *at, uint32_t value) {
+  __scoped_atomic_store_n(at, value, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
+}
+
+/* Of many threads few find that theirs is the minimum so far. */
+INLINE void lower_shared(uint64_t *at, uint64_t value) {
+  if (value < __scoped_atomic_load_n(at, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE))
+    __scoped_atomic_fetch_min(at, value, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
+}
+
+/* Distances are not negative, so their bits are in their order. */
+INLINE uint64_t bits_of(double distance) {
   uint64_t bits;
   memcpy(&bits, &distance, sizeof bits);
-  __scoped_atomic_fetch_min(&f->bound[of], bits, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
+  return bits;
+}
+
+INLINE double distance_of(uint64_t bits) {
+  double distance;
+  memcpy(&distance, &bits, sizeof distance);
+  return distance;
+}
+
+INLINE double bound_of(const forest *f, uint32_t component) {
+  return distance_of(
+      __scoped_atomic_load_n(&f->bound[component], __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE));
 }
 
 /* ---- what a query has found ---- */
 
 /* How it is kept: the few nearest in order, more as a heap in their row, a number, all in a row, to see whether the
- * row is long enough, or the nearest that is in another tree of a forest. */
+ * row is long enough, or the nearest that is in another component. */
 typedef enum keeping { KEEP_LIST, KEEP_HEAP, KEEP_COUNT, KEEP_ROW, KEEP_CHECK, KEEP_FOREIGN } keeping;
 
 typedef struct query {
@@ -220,8 +246,11 @@ typedef struct query {
    * far. */
   double farthest, limit, near;
   uint32_t last;
+#ifdef DVT_GPU
+  float float_limit, float_near; /* for squares of floats */
+#endif
   const forest *forest;
-  uint32_t own;        /* tree of the forest */
+  uint32_t own;        /* component */
   int64_t found, room; /* points; of the row, or k */
   int64_t *row;
   double *row_distance;
@@ -238,6 +267,17 @@ INLINE void set_limit(query *q, double farthest, uint32_t last) {
   q->last = last;
   q->limit = dvt_pair_limit(farthest);
   q->near = farthest < 0x1p-459 || farthest > 0x1p499 ? 0 : farthest * farthest * (1 - 0x1p-40);
+#ifdef DVT_GPU
+  q->float_limit = (float)q->limit * (1 + 0x1p-20f) + 0x1p-140f;
+  q->float_near = (float)q->near * (1 - 0x1p-20f) - 0x1p-140f;
+#endif
+}
+
+/* What other points of the component have found meanwhile. */
+INLINE void tighten(query *q) {
+  const double bound = bound_of(q->forest, q->own);
+  if (bound < q->farthest)
+    set_limit(q, bound, nobody);
 }
 
 /* A heap's last point is the first of the row. */
@@ -317,8 +357,6 @@ INLINE void offer(query *q, keeping how, int most, double distance, uint32_t ind
     set_limit(q, q->distance[most - 1], q->index[most - 1]);
     return;
   case KEEP_FOREIGN:
-    if (q->forest->tree_of[index] == q->own)
-      return;
     q->index[0] = index;
     q->distance[0] = distance;
     set_limit(q, distance, index);

@@ -5,12 +5,9 @@
 #include <davit/neighbors.h>
 #include <stdlib.h>
 
-#include "offload/neighbors.h"
 #include "src/base/allocate.h"
 #include "src/base/check.h"
-#include "src/base/team.h"
-#include "src/runtime/copy.h"
-#include "src/runtime/memory.h"
+#include "src/neighbors.h"
 #include "src/runtime/operation.h"
 
 enum { NOISE = -1 };
@@ -130,43 +127,14 @@ davit_status davit_dbscan(davit_type type, int dim, int64_t n, const void *point
 
 /* ---- the minimum spanning tree ---- */
 
-static davit_status span_here(const dvt_neighbors *a, davit_closest_pair_result *edges) {
-  const dvt_team team = dvt_team_begin(dvt_device_threads(DAVIT_HOST));
-  dvt_neighbors_site site = {.device = DAVIT_HOST, .threads = team.threads};
-  davit_status status = dvt_malloc(dvt_neighbors_bytes(&site, a), DAVIT_PAGEABLE, &site.memory);
-  if (status == DAVIT_SUCCESS)
-    status = dvt_neighbors_span(&site, a, edges);
-  davit_free(site.memory);
-  dvt_team_end(&team);
-  return status;
-}
-
-/* Points that the host does not reach are copied. */
-static davit_status span(dvt_neighbors *a, davit_closest_pair_result *edges) {
-  const size_t bytes = (size_t)a->n * (size_t)a->dim * davit_type_bytes(a->type);
-  const int place = dvt_place_of(a->points);
-  void *copied;
-  if (dvt_place_is_host(place))
-    return span_here(a, edges);
-  DVT_TRY(dvt_malloc(bytes, DAVIT_PAGEABLE, &copied));
-  const dvt_copy copy = dvt_copy_bytes(bytes, a->points, place, copied, DAVIT_PAGEABLE);
-  davit_status status = dvt_copy_now(&copy);
-  a->points = copied;
-  if (status == DAVIT_SUCCESS)
-    status = span_here(a, edges);
-  davit_free(copied);
-  return status;
-}
-
 davit_status davit_emst(davit_type type, int dim, int64_t n, const void *points,
                         davit_closest_pair_result *edges, const davit_cluster_options *options) {
-  int devices[DVT_MAX_DEVICES], count;
   DVT_TRY(dvt_check_floating(type));
   DVT_TRY(dvt_check_dim(dim));
   DVT_TRY(check_count(n));
   DVT_TRY(dvt_check_pointer("points", points));
   DVT_TRY(n > 1 ? dvt_check_pointer("edges", edges) : DAVIT_SUCCESS);
-  DVT_TRY(dvt_choose_devices(DVT_DEVICES(options), devices, &count));
-  dvt_neighbors a = {.type = type, .dim = dim, .n = n, .points = points, .m = n, .k = 1};
-  return span(&a, edges);
+  dvt_neighbors a = {
+      .task = DVT_NEIGHBORS_SPAN, .type = type, .dim = dim, .n = n, .points = points, .m = n, .edges = edges};
+  return dvt_neighbors_span(&a, DVT_DEVICES(options));
 }
