@@ -50,7 +50,8 @@ static void row(problem *p, const char *form, int which, bench_work work, size_t
                            .variant = variant,
                            .form = form,
                            .rows = p->n,
-                           .bytes = (double)p->n * (double)((size_t)p->dim * davit_type_bytes(p->type) + result_bytes)};
+                           .bytes = (double)p->n *
+                                    (double)((size_t)p->dim * davit_type_bytes(p->type) + result_bytes)};
   bench_report(p->site, &what, &time, NULL, NULL);
   bench_number("ns_a_point", time.median * 1e9 / (double)p->n);
   if (work == cluster)
@@ -95,8 +96,9 @@ static void measure_site(const bench_site *site, const bench_spread *spread) {
       }
 }
 
-static const char usage[] = "bench_cluster [--sizes 1048576,16777216] [--dims 2,3] [--data 0,1,2,3,4,5] [--min-points 8] "
-                            "[--dbscan 1] [--tree 1]\n" BENCH_OPTIONS;
+static const char usage[] =
+    "bench_cluster [--sizes 1048576,16777216] [--dims 2,3] [--data 0,1,2,3,4,5] [--min-points 8] "
+    "[--dbscan 1] [--tree 1]\n" BENCH_OPTIONS;
 
 int main(int argc, char **argv) {
   return bench_run("cluster", usage, argc, argv, measure_site);

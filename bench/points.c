@@ -70,7 +70,8 @@ const char *bench_points_name(int which) {
 
 void *bench_points(const bench_site *site, int which, davit_type type, int dim, int64_t n) {
   const size_t bytes = (size_t)n * (size_t)dim * davit_type_bytes(type);
-  void *host = bench_memory(DAVIT_PINNED, bytes), *points = host ? bench_memory(bench_place(site), bytes) : NULL;
+  void *host = bench_memory(DAVIT_PINNED, bytes),
+       *points = host ? bench_memory(bench_place(site), bytes) : NULL;
   if (points) {
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < n; i++) {

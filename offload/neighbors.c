@@ -30,6 +30,7 @@
 
 #include "offload/closest_pair.h"
 #include "offload/kernel/instance.h"
+#include "offload/neighbors_cluster.h"
 #include "offload/neighbors_forest.h"
 #include "offload/neighbors_sort.h"
 #include "offload/neighbors_work.h"
@@ -52,10 +53,22 @@
   X(ROWS, rows, KEEP_ROW, 0)                                                                                 \
   X(CHECK, check, KEEP_CHECK, 0)
 #define STEPS_OF_KINDS(X)                                                                                    \
-  X(KEYS, keys) X(LEAVES, leaves) X(LEVEL, level) X(KNOWN, known) X(LEAVE, leave) SEARCHES(X)
+  X(KEYS, keys)                                                                                              \
+  X(LEAVES, leaves)                                                                                          \
+  X(LEVEL, level)                                                                                            \
+  X(KNOWN, known)                                                                                            \
+  X(LEAVE, leave)                                                                                            \
+  X(CORE, core)                                                                                              \
+  X(TIGHT, tight)                                                                                            \
+  X(JOIN, join)                                                                                              \
+  X(BORDER, border)                                                                                          \
+  SEARCHES(X)
 #define ENUMERATOR(STEP, ...) STEP,
 typedef enum step { STEPS_OF_KINDS(ENUMERATOR) STEPS } step;
-typedef enum forest_step { FOREST_STEPS(ENUMERATOR) ALL_FOREST_STEPS } forest_step;
+
+/* Steps that do not depend on the kind: X(STEP, name). */
+#define PLAIN_STEPS(X) FOREST_STEPS(X) CLUSTER_STEPS(X)
+typedef enum plain_step { PLAIN_STEPS(ENUMERATOR) ALL_PLAIN_STEPS } plain_step;
 #undef ENUMERATOR
 
 typedef void region(int device, int teams, work *w, int64_t a, int64_t b);
@@ -72,17 +85,15 @@ typedef struct kind {
   action step[STEPS];
 } kind;
 
-#define FOREST_REGION(STEP, name)                                                                            \
-  DVT_REGION(neighbors_forest_##name, forest_##name##_body, THREADS, (w), (work * w, int64_t a, int64_t b),  \
-             w, a, b)                                                                                        \
-  static dvt_kernel forest_##name##_kernel = DVT_KERNEL(neighbors_forest_##name);
-FOREST_STEPS(FOREST_REGION)
-#undef FOREST_REGION
+#define PLAIN_REGION(STEP, name)                                                                             \
+  DVT_REGION(neighbors_##name, name##_body, THREADS, (w), (work * w, int64_t a, int64_t b), w, a, b)         \
+  static dvt_kernel name##_kernel = DVT_KERNEL(neighbors_##name);
+PLAIN_STEPS(PLAIN_REGION)
+#undef PLAIN_REGION
 
-#define FOREST_ROW(STEP, name)                                                                               \
-  [STEP] = {&forest_##name##_kernel, neighbors_forest_##name, forest_##name##_body},
-static const action forest_steps[ALL_FOREST_STEPS] = {FOREST_STEPS(FOREST_ROW)};
-#undef FOREST_ROW
+#define PLAIN_ROW(STEP, name) [STEP] = {&name##_kernel, neighbors_##name, name##_body},
+static const action plain_steps[ALL_PLAIN_STEPS] = {PLAIN_STEPS(PLAIN_ROW)};
+#undef PLAIN_ROW
 
 #ifndef DVT_GPU
 typedef double octet __attribute__((ext_vector_type(8)));
@@ -130,12 +141,12 @@ static const kind *kind_of(davit_type type, int dim) {
 /* ---- memory ---- */
 
 /* Offsets: first is what the box is found with; the arguments, leaves, nodes, keys, numbers, counts of the sort, for a
- * spanning tree eight bytes a point three times, four bytes four times, and the labels; and on a GPU what scans need. */
+ * spanning tree words and for clusters, too, half words of each point, and labels; and on a GPU what scans need. */
 typedef struct layout {
   size_t work, leaves, nodes, keys, indices, counts, words, halves, labels, slots, end;
 } layout;
 
-enum { FOREST_WORDS = 3, FOREST_HALVES = 5 };
+enum { WORDS = 3, HALVES = 5 };
 
 static tree tree_of(int64_t n) {
   tree t = {.n = n, .leaf_count = dvt_divide_up(n, LEAF)};
@@ -181,11 +192,11 @@ static layout layout_of(const dvt_neighbors_site *site, const dvt_neighbors *a) 
   l.words =
       l.counts + dvt_aligned_up(site->gpu ? (size_t)tiles_of(longest) * DIGITS * sizeof(uint32_t)
                                           : (size_t)site->threads * sizeof(uint32_t) << DIGIT_BITS_HOST);
-  const size_t n = a->task == DVT_NEIGHBORS_SPAN ? (size_t)a->n : 0;
-  l.halves = l.words + FOREST_WORDS * dvt_aligned_up(n * sizeof(uint64_t));
-  l.labels = l.halves + FOREST_HALVES * dvt_aligned_up(n * sizeof(uint32_t));
-  l.slots = l.labels +
-            (n > 0 ? dvt_aligned_up((size_t)(t.first[t.levels - 1] + 1) * FAN * sizeof(uint32_t)) : 0);
+  const bool spans = a->task == DVT_NEIGHBORS_SPAN, labels = spans || a->task == DVT_NEIGHBORS_CLUSTER;
+  l.halves = l.words + (spans ? WORDS * dvt_aligned_up((size_t)a->n * sizeof(uint64_t)) : 0);
+  l.labels = l.halves + (labels ? HALVES * dvt_aligned_up((size_t)a->n * sizeof(uint32_t)) : 0);
+  l.slots =
+      l.labels + (labels ? dvt_aligned_up((size_t)(t.first[t.levels - 1] + 1) * FAN * sizeof(uint32_t)) : 0);
   l.end = l.slots + (!site->gpu ? 0 : counts > offsets ? counts : offsets);
   return l;
 }
@@ -223,8 +234,8 @@ static davit_status run_step(const run *r, step which, int64_t count, int64_t a,
   return run_action(r, &r->kind->step[which], count, a, b);
 }
 
-static davit_status run_forest(const run *r, forest_step which, int64_t count, int64_t a, int64_t b) {
-  return run_action(r, &forest_steps[which], count, a, b);
+static davit_status run_plain(const run *r, plain_step which, int64_t count, int64_t a, int64_t b) {
+  return run_action(r, &plain_steps[which], count, a, b);
 }
 
 /* A GPU gets the host's arguments, or gives back what its steps have written there. Waits for the steps before. */
@@ -393,50 +404,62 @@ static run run_of(const dvt_neighbors_site *site, work *w) {
 
 /* ---- the minimum spanning tree ---- */
 
+/* The `at`-th array of half a word, or of a word, for each point. */
+static uint32_t *halves_of(const run *r, int at) {
+  const size_t bytes = dvt_aligned_up((size_t)r->w->a.n * sizeof(uint32_t));
+  return (uint32_t *)(void *)((char *)r->site->memory + layout_of(r->site, &r->w->a).halves +
+                              (size_t)at * bytes);
+}
+
+static void *words_of_points(const run *r, int at) {
+  const size_t bytes = dvt_aligned_up((size_t)r->w->a.n * sizeof(uint64_t));
+  return (char *)r->site->memory + layout_of(r->site, &r->w->a).words + (size_t)at * bytes;
+}
+
+static uint32_t *labels_of(const run *r) {
+  return (uint32_t *)(void *)((char *)r->site->memory + layout_of(r->site, &r->w->a).labels);
+}
+
 /* Arrays of the sort serve the components meanwhile. */
 static forest forest_of(const run *r) {
   const work *w = r->w;
-  const layout l = layout_of(r->site, &w->a);
-  const size_t word = dvt_aligned_up((size_t)w->a.n * sizeof(uint64_t)),
-               half = dvt_aligned_up((size_t)w->a.n * sizeof(uint32_t));
-  char *const words = (char *)r->site->memory + l.words, *const halves = (char *)r->site->memory + l.halves;
   return (forest){.components = w->a.n,
                   .number = w->order.index[w->sorted],
-                  .component = (uint32_t *)(void *)halves,
-                  .nearest = (uint32_t *)(void *)(halves + half),
-                  .list = (uint32_t *)(void *)(halves + 2 * half),
-                  .distance = (double *)(void *)words,
-                  .label = (uint32_t *)(void *)((char *)r->site->memory + l.labels),
+                  .component = halves_of(r, 0),
+                  .nearest = halves_of(r, 1),
+                  .list = halves_of(r, 2),
+                  .next = halves_of(r, 3),
+                  .rank = halves_of(r, 4),
+                  .distance = words_of_points(r, 0),
+                  .length = words_of_points(r, 1),
+                  .edge = words_of_points(r, 2),
+                  .label = labels_of(r),
                   .bound = w->order.key[0],
-                  .pair = w->order.key[1],
-                  .next = (uint32_t *)(void *)(halves + 3 * half),
-                  .rank = (uint32_t *)(void *)(halves + 4 * half),
-                  .length = (uint64_t *)(void *)(words + word),
-                  .edge = (uint64_t *)(void *)(words + 2 * word)};
+                  .pair = w->order.key[1]};
 }
 
 static davit_status choose_edges(const run *r) {
   const work *w = r->w;
   const tree *t = &w->tree;
   for (int level = 0; level < t->levels; level++)
-    DVT_TRY(run_forest(r, MARK, level > 0 ? t->count[level - 1] : t->leaf_count, level, 0));
-  DVT_TRY(run_forest(r, RESET, w->forest.components, 0, 0));
+    DVT_TRY(run_plain(r, MARK, level > 0 ? t->count[level - 1] : t->leaf_count, level, 0));
+  DVT_TRY(run_plain(r, RESET, w->forest.components, 0, 0));
   DVT_TRY(run_step(r, KNOWN, t->n, 0, 0));
   if (r->site->gpu)
-    DVT_TRY(run_forest(r, PICK, t->n, 0, 0));
+    DVT_TRY(run_plain(r, PICK, t->n, 0, 0));
   DVT_TRY(run_step(r, LEAVE, t->n, 0, 0));
-  DVT_TRY(run_forest(r, CHOOSE, t->n, 0, 0));
-  return run_forest(r, HOOK, t->n, 0, 0);
+  DVT_TRY(run_plain(r, CHOOSE, t->n, 0, 0));
+  return run_plain(r, HOOK, t->n, 0, 0);
 }
 
 static davit_status join_components(const run *r) {
   const forest *f = &r->w->forest;
-  DVT_TRY(run_forest(r, ROOT, f->components, 0, 0));
+  DVT_TRY(run_plain(r, ROOT, f->components, 0, 0));
   DVT_TRY(dvt_scan_here(&r->here, DAVIT_INT32, f->rank, f->components, r->slots));
-  DVT_TRY(run_forest(r, EMIT, f->components, 0, 0));
+  DVT_TRY(run_plain(r, EMIT, f->components, 0, 0));
   for (int pass = 0; pass < JUMP_PASSES; pass++)
-    DVT_TRY(run_forest(r, JUMP, f->components, 0, 0));
-  return run_forest(r, RELABEL, r->w->tree.n, 0, 0);
+    DVT_TRY(run_plain(r, JUMP, f->components, 0, 0));
+  return run_plain(r, RELABEL, r->w->tree.n, 0, 0);
 }
 
 static davit_status sort_edges(const run *r) {
@@ -446,11 +469,11 @@ static davit_status sort_edges(const run *r) {
   w->order.count = count;
   w->sorted = 0;
   DVT_TRY(copy_work(r, true));
-  DVT_TRY(run_forest(r, EDGE_KEYS, count, w->sorted, bits));
+  DVT_TRY(run_plain(r, EDGE_KEYS, count, w->sorted, bits));
   DVT_TRY(sort_by_key(r, 2 * bits));
-  DVT_TRY(run_forest(r, EDGE_KEYS, count, w->sorted, 0));
+  DVT_TRY(run_plain(r, EDGE_KEYS, count, w->sorted, 0));
   DVT_TRY(sort_by_key(r, 64));
-  return run_forest(r, EDGES, count, w->sorted, 0);
+  return run_plain(r, EDGES, count, w->sorted, 0);
 }
 
 static davit_status span(const run *r) {
@@ -458,7 +481,7 @@ static davit_status span(const run *r) {
   forest *f = &w->forest;
   *f = forest_of(r);
   DVT_TRY(copy_work(r, true));
-  DVT_TRY(run_forest(r, BEGIN, w->a.n, 0, 0));
+  DVT_TRY(run_plain(r, BEGIN, w->a.n, 0, 0));
   while (f->components > 1) {
     f->picked = 0;
     DVT_TRY(copy_work(r, true));
@@ -473,6 +496,34 @@ static davit_status span(const run *r) {
   return copy_work(r, false);
 }
 
+/* ---- clusters ---- */
+
+static davit_status cluster(const run *r) {
+  work *w = r->w;
+  const tree *t = &w->tree;
+  w->clusters = (clusters){.number = w->order.index[w->sorted],
+                           .parent = halves_of(r, 0),
+                           .first = halves_of(r, 1),
+                           .cluster = halves_of(r, 2),
+                           .rank = halves_of(r, 3),
+                           .label = labels_of(r)};
+  DVT_TRY(copy_work(r, true));
+  DVT_TRY(run_step(r, CORE, t->n, 0, 0));
+  for (int level = 0; level < t->levels; level++)
+    DVT_TRY(run_step(r, TIGHT, level > 0 ? t->count[level - 1] : t->leaf_count, level, 0));
+  DVT_TRY(run_step(r, JOIN, t->n, 0, 0));
+  DVT_TRY(run_plain(r, CLUSTER_FIRST, t->n, 0, 0));
+  DVT_TRY(run_plain(r, CLUSTER_MARK, t->n, 0, 0));
+  DVT_TRY(dvt_scan_here(&r->here, DAVIT_INT32, w->clusters.rank, t->n, r->slots));
+  DVT_TRY(run_plain(r, CLUSTER_NAME, t->n, 0, 0));
+  DVT_TRY(run_step(r, BORDER, t->n, 0, 0));
+  DVT_TRY(copy_work(r, false));
+  *w->a.clusters = w->clusters.count;
+  return DAVIT_SUCCESS;
+}
+
+/* ---- the task ---- */
+
 davit_status dvt_neighbors_perform(const dvt_neighbors_site *site, const dvt_neighbors *a) {
   dvt_closest_state points, queries;
   DVT_TRY(find_box(site, a, a->points, a->n, "points", "point", 0, &points));
@@ -481,5 +532,7 @@ davit_status dvt_neighbors_perform(const dvt_neighbors_site *site, const dvt_nei
   work w = begin_work(site, a);
   const run r = run_of(site, &w);
   DVT_TRY(build(&r, &points));
-  return a->task == DVT_NEIGHBORS_SPAN ? span(&r) : search(&r);
+  return a->task == DVT_NEIGHBORS_SPAN      ? span(&r)
+         : a->task == DVT_NEIGHBORS_CLUSTER ? cluster(&r)
+                                            : search(&r);
 }

@@ -9,7 +9,8 @@
 #include "offload/neighbors_work.h"
 
 enum {
-  JUMPS = 256, /* steps towards the root that a pass makes at most; what it finds, the next pass begins with */
+  JUMPS =
+      256, /* steps towards the root that a pass makes at most; what it finds, the next pass begins with */
   JUMP_PASSES = 4 /* JUMPS^JUMP_PASSES is the most components that there are */
 };
 
@@ -184,17 +185,17 @@ INLINE void forest_edges_body(work *w, int64_t from, int64_t unused) {
 }
 
 #define FOREST_STEPS(X)                                                                                      \
-  X(BEGIN, begin)                                                                                            \
-  X(MARK, mark)                                                                                              \
-  X(RESET, reset)                                                                                            \
-  X(PICK, pick)                                                                                              \
-  X(CHOOSE, choose)                                                                                          \
-  X(HOOK, hook)                                                                                              \
-  X(ROOT, root)                                                                                              \
-  X(EMIT, emit)                                                                                              \
-  X(JUMP, jump)                                                                                              \
-  X(RELABEL, relabel)                                                                                        \
-  X(EDGE_KEYS, edge_keys)                                                                                    \
-  X(EDGES, edges)
+  X(BEGIN, forest_begin)                                                                                     \
+  X(MARK, forest_mark)                                                                                       \
+  X(RESET, forest_reset)                                                                                     \
+  X(PICK, forest_pick)                                                                                       \
+  X(CHOOSE, forest_choose)                                                                                   \
+  X(HOOK, forest_hook)                                                                                       \
+  X(ROOT, forest_root)                                                                                       \
+  X(EMIT, forest_emit)                                                                                       \
+  X(JUMP, forest_jump)                                                                                       \
+  X(RELABEL, forest_relabel)                                                                                 \
+  X(EDGE_KEYS, forest_edge_keys)                                                                             \
+  X(EDGES, forest_edges)
 
 #endif

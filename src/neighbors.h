@@ -6,8 +6,8 @@
 #include "offload/neighbors.h"
 #include "src/runtime/operation.h"
 
-/* The minimum spanning tree on one device, where the points are or the first that is chosen. Points and edges lie
- * anywhere. The arguments are checked already, but for the coordinates. */
-davit_status dvt_neighbors_span(dvt_neighbors *a, dvt_where where);
+/* A minimum spanning tree or clusters, on one device: where the points are, or the first that is chosen. Points and
+ * results lie anywhere. The arguments are checked already, but for the coordinates. */
+davit_status dvt_neighbors_whole(dvt_neighbors *a, dvt_where where);
 
 #endif

@@ -57,13 +57,13 @@ OF_ALL
 #undef OF
 #define OF ROW_OF
 
-#define FOREST_BODY(STEP, name)                                                                              \
-  static void run_forest_##name(void *arguments) {                                                           \
+#define PLAIN_BODY(STEP, name)                                                                               \
+  static void run_##name(void *arguments) {                                                                  \
     const dvt_argument *a = arguments;                                                                       \
-    forest_##name##_body(emulator_pointer(a), (int64_t)a[1], (int64_t)a[2]);                                 \
+    name##_body(emulator_pointer(a), (int64_t)a[1], (int64_t)a[2]);                                          \
   }
-FOREST_STEPS(FOREST_BODY)
-#define FOREST_KERNEL(STEP, name) {"neighbors_forest_" #name, run_forest_##name},
+PLAIN_STEPS(PLAIN_BODY)
+#define PLAIN_KERNEL(STEP, name) {"neighbors_" #name, run_##name},
 
 static void run_count_digits(void *arguments) {
   const dvt_argument *a = arguments;
@@ -88,10 +88,11 @@ static void run_move_digits(void *arguments) {
 SCAN(uint32_t, run_scan_32)
 SCAN(int64_t, run_scan_64)
 
-const emulator_kernel emulator_kernels[] = {OF_ALL FOREST_STEPS(FOREST_KERNEL){"neighbors_count_digits", run_count_digits},
-                                            {"neighbors_move_digits", run_move_digits},
-                                            {"dvt_int32_sum_scan_region", run_scan_32},
-                                            {"dvt_int64_sum_scan_region", run_scan_64}};
+const emulator_kernel emulator_kernels[] = {
+    OF_ALL PLAIN_STEPS(PLAIN_KERNEL){"neighbors_count_digits", run_count_digits},
+    {"neighbors_move_digits", run_move_digits},
+    {"dvt_int32_sum_scan_region", run_scan_32},
+    {"dvt_int64_sum_scan_region", run_scan_64}};
 
 /* ---- the work on both ---- */
 
@@ -190,13 +191,40 @@ static void expect_tree(const cloud *c) {
                (long long)right[e].j);
 }
 
+/* The radius is the distance of one of the nearest. */
+static void expect_clusters(const cloud *c, int64_t least) {
+  SCOPE;
+  const size_t bytes = (size_t)c->n * sizeof(int64_t);
+  int64_t *right = kept(bytes), *is = kept(bytes), count = -1, right_count = -1;
+  double *far = kept(bytes);
+  dvt_neighbors a = of(c, NULL, DVT_NEIGHBORS_NEAREST);
+  a.k = 1;
+  a.indices = right;
+  a.distances = far;
+  CHECK(perform(&a, false));
+  a = of(c, NULL, DVT_NEIGHBORS_CLUSTER);
+  a.radius = 2 * far[c->n / 2];
+  a.least = least;
+  a.labels = right;
+  a.clusters = &right_count;
+  CHECK(perform(&a, false));
+  zone labels = zone_of(is, bytes, DAVIT_PAGEABLE, 8);
+  a.labels = zone_data(&labels);
+  a.clusters = &count;
+  CHECK(perform(&a, true));
+  zone_take(&labels, is);
+  assert_int_equal(count, right_count);
+  assert_memory_equal(is, right, bytes);
+}
+
 /* ---- tests ---- */
 
-CASE(test_trees) {
+CASE(test_trees_and_clusters) {
   for (int g = 0; g < GENERATORS; g += scaled(10) > 1 ? 1 : 3) {
     cloud c = any_cloud_of(g, g, 45 + 150 * (g % 4));
     emulator_descending = g % 2;
     expect_tree(&c);
+    expect_clusters(&c, 1 + g % 5);
   }
 }
 
