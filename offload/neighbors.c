@@ -46,6 +46,7 @@
 
 #define SEARCHES(X)                                                                                          \
   X(LIST_8, list_8, KEEP_LIST, 8)                                                                            \
+  X(LIST_12, list_12, KEEP_LIST, 12)                                                                         \
   X(LIST_16, list_16, KEEP_LIST, 16)                                                                         \
   X(LIST_32, list_32, KEEP_LIST, LIST)                                                                       \
   X(HEAP, heap, KEEP_HEAP, 0)                                                                                \
@@ -57,6 +58,7 @@
   X(LEAVES, leaves)                                                                                          \
   X(LEVEL, level)                                                                                            \
   X(KNOWN, known)                                                                                            \
+  X(PICK, pick)                                                                                              \
   X(LEAVE, leave)                                                                                            \
   X(CORE, core)                                                                                              \
   X(TIGHT, tight)                                                                                            \
@@ -334,7 +336,7 @@ static step search_of(const dvt_neighbors *a) {
     return COUNT;
   if (a->task == DVT_NEIGHBORS_WITHIN)
     return ROWS;
-  return a->k <= 8 ? LIST_8 : a->k <= 16 ? LIST_16 : a->k <= LIST ? LIST_32 : HEAP;
+  return a->k <= 8 ? LIST_8 : a->k <= 12 ? LIST_12 : a->k <= 16 ? LIST_16 : a->k <= LIST ? LIST_32 : HEAP;
 }
 
 /* Numbers of neighbours become offsets. */
@@ -446,7 +448,7 @@ static davit_status choose_edges(const run *r) {
   DVT_TRY(run_plain(r, RESET, w->forest.components, 0, 0));
   DVT_TRY(run_step(r, KNOWN, t->n, 0, 0));
   if (r->site->gpu)
-    DVT_TRY(run_plain(r, PICK, t->n, 0, 0));
+    DVT_TRY(run_step(r, PICK, t->leaf_count, 0, 0));
   DVT_TRY(run_step(r, LEAVE, t->n, 0, 0));
   DVT_TRY(run_plain(r, CHOOSE, t->n, 0, 0));
   return run_plain(r, HOOK, t->n, 0, 0);

@@ -60,25 +60,6 @@ INLINE bool has_to_search(const forest *f, int64_t p) {
   return f->nearest[p] == nobody && f->distance[p] <= bound_of(f, f->component[p]);
 }
 
-/* A list of the points that have to search, so that the threads of a warp do. */
-INLINE void forest_pick_body(work *w, int64_t unused, int64_t unused_too) {
-  (void)w, (void)unused, (void)unused_too;
-#ifdef DVT_GPU
-  forest *f = &w->forest;
-  const int64_t n = w->tree.n;
-  FOR_OWN(p, (n + 31) / 32 * 32) {
-    const bool picked = p < n && has_to_search(f, p);
-    const uint32_t lanes = dvt_ballot(picked), lane = (uint32_t)dvt_lane_number();
-    uint32_t first = 0;
-    if (lane == 0 && lanes)
-      first = dvt_atomic_add(&f->picked, (uint32_t)__builtin_popcount(lanes));
-    first = dvt_shuffle(first, 0);
-    if (picked)
-      f->list[first + (uint32_t)__builtin_popcount(lanes & ((1u << lane) - 1))] = (uint32_t)p;
-  }
-#endif
-}
-
 INLINE uint64_t pair_of(uint32_t a, uint32_t b) {
   return a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
 }
@@ -188,7 +169,6 @@ INLINE void forest_edges_body(work *w, int64_t from, int64_t unused) {
   X(BEGIN, forest_begin)                                                                                     \
   X(MARK, forest_mark)                                                                                       \
   X(RESET, forest_reset)                                                                                     \
-  X(PICK, forest_pick)                                                                                       \
   X(CHOOSE, forest_choose)                                                                                   \
   X(HOOK, forest_hook)                                                                                       \
   X(ROOT, forest_root)                                                                                       \

@@ -276,7 +276,7 @@ INLINE void join_sets(const clusters *s, uint32_t a, uint32_t b) {
 /* ---- what a query has found ---- */
 
 /* How it is kept: the few nearest in order, more as a heap in their row, a number, all in a row, to see whether the
- * row is long enough, the nearest that is in another component, whether enough are near to make a core point, sets of core
+ * row is long enough, the nearest that is in another component, whether one is near a box, whether enough are near to make a core point, sets of core
  * points that are joined, or the first cluster that is near. */
 typedef enum keeping {
   KEEP_LIST,
@@ -285,6 +285,7 @@ typedef enum keeping {
   KEEP_ROW,
   KEEP_CHECK,
   KEEP_FOREIGN,
+  KEEP_ANY_FOREIGN,
   KEEP_CORE,
   KEEP_JOIN,
   KEEP_BORDER
@@ -292,7 +293,8 @@ typedef enum keeping {
 
 typedef struct query {
   double x, y, z;
-  uint32_t self; /* the point that it is, or nobody */
+  double upper[3]; /* of a box: its other corner */
+  uint32_t self;   /* the point that it is, or nobody */
   /* Points that come before (farthest, last) count. Squares above `limit` are farther; those from `near` on may be as
    * far. */
   double farthest, limit, near;
