@@ -259,17 +259,18 @@ INLINE uint32_t set_of(const clusters *s, uint32_t p) {
   }
 }
 
-INLINE void join_sets(const clusters *s, uint32_t a, uint32_t b) {
+/* The root of both. */
+INLINE uint32_t join_sets(const clusters *s, uint32_t a, uint32_t b) {
   for (;;) {
     a = set_of(s, a);
     b = set_of(s, b);
     if (a == b)
-      return;
+      return a;
     uint32_t high = a > b ? a : b;
     const uint32_t low = a > b ? b : a;
     if (__scoped_atomic_compare_exchange_n(&s->parent[high], &high, low, false, __ATOMIC_RELAXED,
                                            __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE))
-      return;
+      return low;
   }
 }
 
@@ -306,6 +307,7 @@ typedef struct query {
   const clusters *clusters;
   uint32_t own;        /* component; position of a core point; cluster of a border point so far */
   int64_t found, room; /* points; of the row, or k */
+  uint32_t set;        /* of a core point: its root, some time ago */
   int64_t *row;
   double *row_distance;
   double distance[LIST];
@@ -438,7 +440,7 @@ INLINE void offer(query *q, keeping how, int most, double distance, uint32_t ind
       give_up(q);
     return;
   case KEEP_JOIN:
-    join_sets(q->clusters, q->own, position);
+    q->set = join_sets(q->clusters, q->set, position);
     return;
   case KEEP_BORDER:
     q->own = q->clusters->cluster[position];
