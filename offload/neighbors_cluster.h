@@ -9,17 +9,20 @@
 
 #include "offload/neighbors_work.h"
 
-/* Of the core points of each set the first in the caller's order is known afterwards. */
+/* Of the core points of each set the first in the caller's order is known afterwards, and the parent of each is its root.
+ * Nobody else may change a parent meanwhile: one that was halved late would lead to a point on the way. */
 INLINE void cluster_first_body(work *w, int64_t unused, int64_t unused_too) {
   const clusters *s = &w->clusters;
   (void)unused, (void)unused_too;
   FOR_OWN(p, w->tree.n) {
-    if (load_shared(&s->parent[p]) == nobody)
+    uint32_t root = load_shared(&s->parent[p]), next = root;
+    if (root == nobody)
       continue;
-    const uint32_t root = set_of(s, (uint32_t)p), number = s->number[p];
+    while ((next = load_shared(&s->parent[root])) != root)
+      root = next;
     store_shared(&s->parent[p], root);
-    if (number < load_shared(&s->first[root]))
-      __scoped_atomic_fetch_min(&s->first[root], number, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
+    if (s->number[p] < load_shared(&s->first[root]))
+      __scoped_atomic_fetch_min(&s->first[root], s->number[p], __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
   }
 }
 

@@ -187,6 +187,33 @@ CASE(test_path) {
   }
 }
 
+/* So many points that threads meet on the ways to roots: every device against the CPU. */
+CASE(test_devices_agree) {
+  for (int dim = 2; dim <= 3; dim++) {
+    SCOPE;
+    const int64_t n = scaled(1000000) + 5000;
+    const double eps = dim == 2 ? sqrt(8 / (3.14159 * (double)n)) : cbrt(8 / (4.18879 * (double)n));
+    cloud c = cloud_of(0, DAVIT_FLOAT, dim, n);
+    const size_t bytes = (size_t)n * sizeof(int64_t),
+                 edge_bytes = (size_t)(n - 1) * sizeof(davit_closest_pair_result);
+    int64_t *right = kept(bytes), *is = kept(bytes), wanted, clusters;
+    davit_closest_pair_result *right_edges = kept(edge_bytes), *edges = kept(edge_bytes);
+    const int host = DAVIT_HOST;
+    const davit_cluster_options o = {.devices = &host, .device_count = 1};
+    CHECK(davit_dbscan(c.type, dim, n, c.points, eps, 8, right, &wanted, &o));
+    CHECK(davit_emst(c.type, dim, n, c.points, right_edges, &o));
+    int devices[MAX_PLACES], count = plain_devices(devices);
+    for (int d = 0; d < count; d++) {
+      const davit_cluster_options there = {.devices = &devices[d], .device_count = 1};
+      CHECK(davit_dbscan(c.type, dim, n, c.points, eps, 8, is, &clusters, &there));
+      CHECK(davit_emst(c.type, dim, n, c.points, edges, &there));
+      assert_int_equal(clusters, wanted);
+      assert_memory_equal(is, right, bytes);
+      assert_memory_equal(edges, right_edges, edge_bytes);
+    }
+  }
+}
+
 CASE(test_bad_trees) {
   double points[8] = {0, 1, 2, 3};
   davit_closest_pair_result edges[3] = {{.i = 7}};

@@ -273,7 +273,6 @@ MUTANTS = [
     Mutant("emst-ends-in-any-order", "offload/neighbors_forest.h", "return a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;",
            "return (uint64_t)a << 32 | b;", "cluster"),
     Mutant("emst-ties-by-length-alone", "offload/neighbors.c", "DVT_TRY(sort_by_key(r, 2 * bits));", "", "cluster"),
-    Mutant("emst-one-pass-of-jumps", "offload/neighbors_forest.h", "JUMP_PASSES = 4", "JUMP_PASSES = 1", "cluster"),
     Mutant("emst-list-with-a-hole", "offload/neighbors_forest.inc", "dvt_shuffle(first, 31) + sum - count;", "dvt_shuffle(first, 31) + sum;",
            "neighbors_stream"),
     Mutant("emst-clear-by-the-lower-corner", "offload/neighbors_forest.inc", ".upper = {(double)node->high[0][c],", ".upper = {(double)node->low[0][c],",
