@@ -11,8 +11,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "bench/points.h"
 #include "bench/series.h"
-#include "ref/philox.h"
 
 typedef struct problem {
   const bench_site *site;
@@ -25,80 +25,19 @@ typedef struct problem {
   double *distances;
 } problem;
 
-/* ---- data ---- */
-
-static void uniform(int64_t i, double at[4]) {
-  dvt_philox_double(2 * (uint64_t)i, 7, at);
-  dvt_philox_double(2 * (uint64_t)i + 1, 7, at + 2);
-}
-
-/* A hundred clusters, each finer towards its centre. */
-static void clusters(int64_t i, double at[4]) {
-  double centre[4];
-  uniform(i, at);
-  uniform((INT64_C(1) << 40) + i % 100, centre);
-  const double size = 0.01 * at[3];
-  for (int k = 0; k < 3; k++)
-    at[k] = centre[k] + size * (at[k] - 0.5);
-}
-
-static void line(int64_t i, double at[4]) {
-  uniform(i, at);
-  at[0] = at[2] = 0.5;
-}
-
-/* All in one cell beside a point far away. */
-static void outlier(int64_t i, double at[4]) {
-  uniform(i, at);
-  at[0] = i == 0 ? 1e30 : at[0];
-}
-
-/* Each place has many points. */
-static void heaps(int64_t i, double at[4]) {
-  uniform(i, at);
-  for (int k = 0; k < 3; k++)
-    at[k] = floor(4 * at[k]) / 4;
-}
-
-static const struct {
-  const char *name;
-  void (*make)(int64_t i, double at[4]);
-} data[] = {
-    {"uniform", uniform}, {"clusters", clusters}, {"line", line}, {"outlier", outlier}, {"heaps", heaps}};
-enum { DATA = sizeof data / sizeof *data };
-
 static size_t bytes_of(const problem *p) {
   return (size_t)p->n * (size_t)p->dim * davit_type_bytes(p->type);
 }
 
-static void make(int which, const problem *p, void *host) {
-  for (int64_t i = 0; i < p->n; i++) {
-    double at[4];
-    data[which].make(i, at);
-    for (int k = 0; k < p->dim; k++)
-      if (p->type == DAVIT_DOUBLE)
-        ((double *)host)[i * p->dim + k] = at[k];
-      else
-        ((float *)host)[i * p->dim + k] = (float)at[k];
-  }
-}
-
 /* Points and results for the site; false if there is no memory. */
 static bool open(problem *p, int which) {
-  void *host = bench_memory(DAVIT_PINNED, bytes_of(p));
   const int place = bench_place(p->site);
   const size_t rows = (size_t)(p->n * p->k) * sizeof(int64_t);
-  p->points = bench_memory(place, bytes_of(p));
+  p->points = bench_points(p->site, which, p->type, p->dim, p->n);
   p->indices = bench_memory(place, rows);
   p->distances = bench_memory(place, rows);
   p->offsets = bench_memory(place, (size_t)(p->n + 1) * sizeof *p->offsets);
-  const bool opened = host && p->points && p->indices && p->distances && p->offsets;
-  if (opened) {
-    make(which, p, host);
-    bench_check(davit_copy(bytes_of(p), host, p->points), "copy");
-  }
-  davit_free(host);
-  return opened;
+  return p->points && p->indices && p->distances && p->offsets;
 }
 
 static void close(const problem *p) {
@@ -130,7 +69,7 @@ static davit_status counted(void *argument) {
 static double row(const problem *p, const char *form, int which, const bench_time *time, double result_bytes,
                   double uniform_time) {
   char variant[40];
-  snprintf(variant, sizeof variant, "%s %d-D k %d", data[which].name, p->dim, (int)p->k);
+  snprintf(variant, sizeof variant, "%s %d-D k %d", bench_points_name(which), p->dim, (int)p->k);
   bench_case what = {.operation = "neighbors",
                      .type = bench_type_name(p->type),
                      .variant = variant,
@@ -153,7 +92,7 @@ static double radius_of(const problem *p) {
 static void measure(problem *p, bool all) {
   const double words = (double)p->n * sizeof(int64_t);
   double uniform_time = 0;
-  for (int which = 0; which < (all ? DATA : 1); which++) {
+  for (int which = 0; which < (all ? BENCH_POINTS : 1); which++) {
     if (open(p, which)) {
       bench_time time = bench_wall_time(p->site, nearest, p);
       const double took = row(p, "nearest", which, &time, 2 * (double)p->k * words, uniform_time);

@@ -30,6 +30,7 @@
 
 #include "offload/closest_pair.h"
 #include "offload/kernel/instance.h"
+#include "offload/neighbors_cluster.h"
 #include "offload/neighbors_forest.h"
 #include "offload/neighbors_sort.h"
 #include "offload/neighbors_work.h"
@@ -45,27 +46,56 @@
 
 #define SEARCHES(X)                                                                                          \
   X(LIST_8, list_8, KEEP_LIST, 8)                                                                            \
+  X(LIST_12, list_12, KEEP_LIST, 12)                                                                         \
   X(LIST_16, list_16, KEEP_LIST, 16)                                                                         \
   X(LIST_32, list_32, KEEP_LIST, LIST)                                                                       \
   X(HEAP, heap, KEEP_HEAP, 0)                                                                                \
   X(COUNT, count, KEEP_COUNT, 0)                                                                             \
   X(ROWS, rows, KEEP_ROW, 0)                                                                                 \
   X(CHECK, check, KEEP_CHECK, 0)
-#define STEPS_OF_KINDS(X) X(KEYS, keys) X(LEAVES, leaves) X(LEVEL, level) SEARCHES(X)
+#define STEPS_OF_KINDS(X)                                                                                    \
+  X(KEYS, keys)                                                                                              \
+  X(LEAVES, leaves)                                                                                          \
+  X(LEVEL, level)                                                                                            \
+  X(KNOWN, known)                                                                                            \
+  X(PICK, pick)                                                                                              \
+  X(LEAVE, leave)                                                                                            \
+  X(CORE, core)                                                                                              \
+  X(TIGHT, tight)                                                                                            \
+  X(JOIN, join)                                                                                              \
+  X(BORDER, border)                                                                                          \
+  SEARCHES(X)
 #define ENUMERATOR(STEP, ...) STEP,
 typedef enum step { STEPS_OF_KINDS(ENUMERATOR) STEPS } step;
 
+/* Steps that do not depend on the kind: X(STEP, name). */
+#define PLAIN_STEPS(X) FOREST_STEPS(X) CLUSTER_STEPS(X)
+typedef enum plain_step { PLAIN_STEPS(ENUMERATOR) ALL_PLAIN_STEPS } plain_step;
+#undef ENUMERATOR
+
 typedef void region(int device, int teams, work *w, int64_t a, int64_t b);
+
+/* The forms of a step. */
+typedef struct action {
+  dvt_kernel *kernel;
+  region *region;
+  void (*host)(work *w, int64_t a, int64_t b); /* in each thread */
+} action;
 
 typedef struct kind {
   size_t point_bytes, leaf_bytes, node_bytes;
-  void (*leave_trees)(const work *w); /* of the CPU, in each thread */
-  struct {
-    dvt_kernel *kernel;
-    region *region;
-    void (*host)(work *w, int64_t a, int64_t b); /* in each thread */
-  } step[STEPS];
+  action step[STEPS];
 } kind;
+
+#define PLAIN_REGION(STEP, name)                                                                             \
+  DVT_REGION(neighbors_##name, name##_body, THREADS, (w), (work * w, int64_t a, int64_t b), w, a, b)         \
+  static dvt_kernel name##_kernel = DVT_KERNEL(neighbors_##name);
+PLAIN_STEPS(PLAIN_REGION)
+#undef PLAIN_REGION
+
+#define PLAIN_ROW(STEP, name) [STEP] = {&name##_kernel, neighbors_##name, name##_body},
+static const action plain_steps[ALL_PLAIN_STEPS] = {PLAIN_STEPS(PLAIN_ROW)};
+#undef PLAIN_ROW
 
 #ifndef DVT_GPU
 typedef double octet __attribute__((ext_vector_type(8)));
@@ -112,11 +142,13 @@ static const kind *kind_of(davit_type type, int dim) {
 
 /* ---- memory ---- */
 
-/* Offsets: first is what the box is found with; the arguments, leaves, nodes, keys, numbers, counts of the sort, and on
- * a GPU what scans need. */
+/* Offsets: first is what the box is found with; the arguments, leaves, nodes, keys, numbers, counts of the sort, for a
+ * spanning tree words and for clusters, too, half words of each point, and labels; and on a GPU what scans need. */
 typedef struct layout {
-  size_t work, leaves, nodes, keys, indices, counts, slots, end;
+  size_t work, leaves, nodes, keys, indices, counts, words, halves, labels, slots, end;
 } layout;
+
+enum { WORDS = 3, HALVES = 5 };
 
 static tree tree_of(int64_t n) {
   tree t = {.n = n, .leaf_count = dvt_divide_up(n, LEAF)};
@@ -159,9 +191,14 @@ static layout layout_of(const dvt_neighbors_site *site, const dvt_neighbors *a) 
   l.keys = l.nodes + dvt_aligned_up((size_t)(t.first[t.levels - 1] + 1) * k->node_bytes);
   l.indices = l.keys + 2 * dvt_aligned_up((size_t)longest * sizeof(uint64_t));
   l.counts = l.indices + 2 * dvt_aligned_up((size_t)longest * sizeof(uint32_t));
-  l.slots =
+  l.words =
       l.counts + dvt_aligned_up(site->gpu ? (size_t)tiles_of(longest) * DIGITS * sizeof(uint32_t)
                                           : (size_t)site->threads * sizeof(uint32_t) << DIGIT_BITS_HOST);
+  const bool spans = a->task == DVT_NEIGHBORS_SPAN, labels = spans || a->task == DVT_NEIGHBORS_CLUSTER;
+  l.halves = l.words + (spans ? WORDS * dvt_aligned_up((size_t)a->n * sizeof(uint64_t)) : 0);
+  l.labels = l.halves + (labels ? HALVES * dvt_aligned_up((size_t)a->n * sizeof(uint32_t)) : 0);
+  l.slots =
+      l.labels + (labels ? dvt_aligned_up((size_t)(t.first[t.levels - 1] + 1) * FAN * sizeof(uint32_t)) : 0);
   l.end = l.slots + (!site->gpu ? 0 : counts > offsets ? counts : offsets);
   return l;
 }
@@ -181,19 +218,26 @@ typedef struct run {
   char *slots;
 } run;
 
-static davit_status run_step(const run *r, step which, int64_t count, int64_t a, int64_t b) {
+static davit_status run_action(const run *r, const action *action, int64_t count, int64_t a, int64_t b) {
   const dvt_neighbors_site *site = r->site;
   if (!site->gpu) {
 #pragma omp parallel num_threads(site->threads)
-    r->kind->step[which].host(r->used, a, b);
+    action->host(r->used, a, b);
     return DAVIT_SUCCESS;
   }
   const int teams = (int)dvt_at_most(dvt_divide_up(count, THREADS), site->teams);
   if (site->stream)
-    return dvt_launch(r->kind->step[which].kernel, site->stream, teams, THREADS, 0,
-                      DVT_ARGUMENTS(r->used, a, b));
-  r->kind->step[which].region(site->device, teams, r->used, a, b);
+    return dvt_launch(action->kernel, site->stream, teams, THREADS, 0, DVT_ARGUMENTS(r->used, a, b));
+  action->region(site->device, teams, r->used, a, b);
   return DAVIT_SUCCESS;
+}
+
+static davit_status run_step(const run *r, step which, int64_t count, int64_t a, int64_t b) {
+  return run_action(r, &r->kind->step[which], count, a, b);
+}
+
+static davit_status run_plain(const run *r, plain_step which, int64_t count, int64_t a, int64_t b) {
+  return run_action(r, &plain_steps[which], count, a, b);
 }
 
 /* A GPU gets the host's arguments, or gives back what its steps have written there. Waits for the steps before. */
@@ -217,10 +261,10 @@ static davit_status copy_work(const run *r, bool in) {
 
 /* ---- the sort ---- */
 
-/* Sorts by the keys of one word. */
-static davit_status sort_by_key(const run *r) {
+/* Sorts by the lowest bits of the keys. */
+static davit_status sort_by_key(const run *r, int bits) {
   work *w = r->w;
-  const int bits = w->a.dim * cell_bits(w->a.dim), step = r->site->gpu ? DIGIT_BITS : DIGIT_BITS_HOST;
+  const int step = r->site->gpu ? DIGIT_BITS : DIGIT_BITS_HOST;
   for (int shift = 0; shift < bits; shift += step) {
     if (r->site->gpu)
       DVT_TRY(sort_digit_there(&r->here, r->site->teams, r->used, w->order.count, w->counts, r->slots,
@@ -247,7 +291,7 @@ static davit_status sort(const run *r, const void *points, int64_t count, bool b
     w->word = word;
     DVT_TRY(copy_work(r, true));
     DVT_TRY(run_step(r, KEYS, count, w->sorted, word == last));
-    DVT_TRY(sort_by_key(r));
+    DVT_TRY(sort_by_key(r, w->a.dim * cell_bits(w->a.dim)));
   }
   return DAVIT_SUCCESS;
 }
@@ -292,7 +336,7 @@ static step search_of(const dvt_neighbors *a) {
     return COUNT;
   if (a->task == DVT_NEIGHBORS_WITHIN)
     return ROWS;
-  return a->k <= 8 ? LIST_8 : a->k <= 16 ? LIST_16 : a->k <= LIST ? LIST_32 : HEAP;
+  return a->k <= 8 ? LIST_8 : a->k <= 12 ? LIST_12 : a->k <= 16 ? LIST_16 : a->k <= LIST ? LIST_32 : HEAP;
 }
 
 /* Numbers of neighbours become offsets. */
@@ -360,6 +404,128 @@ static run run_of(const dvt_neighbors_site *site, work *w) {
                .slots = memory + l.slots};
 }
 
+/* ---- the minimum spanning tree ---- */
+
+/* The `at`-th array of half a word, or of a word, for each point. */
+static uint32_t *halves_of(const run *r, int at) {
+  const size_t bytes = dvt_aligned_up((size_t)r->w->a.n * sizeof(uint32_t));
+  return (uint32_t *)(void *)((char *)r->site->memory + layout_of(r->site, &r->w->a).halves +
+                              (size_t)at * bytes);
+}
+
+static void *words_of_points(const run *r, int at) {
+  const size_t bytes = dvt_aligned_up((size_t)r->w->a.n * sizeof(uint64_t));
+  return (char *)r->site->memory + layout_of(r->site, &r->w->a).words + (size_t)at * bytes;
+}
+
+static uint32_t *labels_of(const run *r) {
+  return (uint32_t *)(void *)((char *)r->site->memory + layout_of(r->site, &r->w->a).labels);
+}
+
+/* Arrays of the sort serve the components meanwhile. */
+static forest forest_of(const run *r) {
+  const work *w = r->w;
+  return (forest){.components = w->a.n,
+                  .number = w->order.index[w->sorted],
+                  .component = halves_of(r, 0),
+                  .nearest = halves_of(r, 1),
+                  .list = halves_of(r, 2),
+                  .next = halves_of(r, 3),
+                  .rank = halves_of(r, 4),
+                  .distance = words_of_points(r, 0),
+                  .length = words_of_points(r, 1),
+                  .edge = words_of_points(r, 2),
+                  .label = labels_of(r),
+                  .bound = w->order.key[0],
+                  .pair = w->order.key[1]};
+}
+
+static davit_status choose_edges(const run *r) {
+  const work *w = r->w;
+  const tree *t = &w->tree;
+  for (int level = 0; level < t->levels; level++)
+    DVT_TRY(run_plain(r, MARK, level > 0 ? t->count[level - 1] : t->leaf_count, level, 0));
+  DVT_TRY(run_plain(r, RESET, w->forest.components, 0, 0));
+  DVT_TRY(run_step(r, KNOWN, t->n, 0, 0));
+  if (r->site->gpu)
+    DVT_TRY(run_step(r, PICK, t->leaf_count, 0, 0));
+  DVT_TRY(run_step(r, LEAVE, t->n, 0, 0));
+  DVT_TRY(run_plain(r, CHOOSE, t->n, 0, 0));
+  return run_plain(r, HOOK, t->n, 0, 0);
+}
+
+static davit_status join_components(const run *r) {
+  const forest *f = &r->w->forest;
+  DVT_TRY(run_plain(r, ROOT, f->components, 0, 0));
+  DVT_TRY(dvt_scan_here(&r->here, DAVIT_INT32, f->rank, f->components, r->slots));
+  DVT_TRY(run_plain(r, EMIT, f->components, 0, 0));
+  for (int pass = 0; pass < JUMP_PASSES; pass++)
+    DVT_TRY(run_plain(r, JUMP, f->components, 0, 0));
+  return run_plain(r, RELABEL, r->w->tree.n, 0, 0);
+}
+
+static davit_status sort_edges(const run *r) {
+  work *w = r->w;
+  const int64_t count = w->a.n - 1;
+  const int bits = 64 - __builtin_clzll((uint64_t)count | 1);
+  w->order.count = count;
+  w->sorted = 0;
+  DVT_TRY(copy_work(r, true));
+  DVT_TRY(run_plain(r, EDGE_KEYS, count, w->sorted, bits));
+  DVT_TRY(sort_by_key(r, 2 * bits));
+  DVT_TRY(run_plain(r, EDGE_KEYS, count, w->sorted, 0));
+  DVT_TRY(sort_by_key(r, 64));
+  return run_plain(r, EDGES, count, w->sorted, 0);
+}
+
+static davit_status span(const run *r) {
+  work *w = r->w;
+  forest *f = &w->forest;
+  *f = forest_of(r);
+  DVT_TRY(copy_work(r, true));
+  DVT_TRY(run_plain(r, BEGIN, w->a.n, 0, 0));
+  while (f->components > 1) {
+    f->picked = 0;
+    DVT_TRY(copy_work(r, true));
+    DVT_TRY(choose_edges(r));
+    DVT_TRY(join_components(r));
+    DVT_TRY(copy_work(r, false));
+    f->found += f->components - f->roots;
+    f->components = f->roots;
+  }
+  if (w->a.n > 1)
+    DVT_TRY(sort_edges(r));
+  return copy_work(r, false);
+}
+
+/* ---- clusters ---- */
+
+static davit_status cluster(const run *r) {
+  work *w = r->w;
+  const tree *t = &w->tree;
+  w->clusters = (clusters){.number = w->order.index[w->sorted],
+                           .parent = halves_of(r, 0),
+                           .first = halves_of(r, 1),
+                           .cluster = halves_of(r, 2),
+                           .rank = halves_of(r, 3),
+                           .label = labels_of(r)};
+  DVT_TRY(copy_work(r, true));
+  DVT_TRY(run_step(r, CORE, t->n, 0, 0));
+  for (int level = 0; level < t->levels; level++)
+    DVT_TRY(run_step(r, TIGHT, level > 0 ? t->count[level - 1] : t->leaf_count, level, 0));
+  DVT_TRY(run_step(r, JOIN, t->n, 0, 0));
+  DVT_TRY(run_plain(r, CLUSTER_FIRST, t->n, 0, 0));
+  DVT_TRY(run_plain(r, CLUSTER_MARK, t->n, 0, 0));
+  DVT_TRY(dvt_scan_here(&r->here, DAVIT_INT32, w->clusters.rank, t->n, r->slots));
+  DVT_TRY(run_plain(r, CLUSTER_NAME, t->n, 0, 0));
+  DVT_TRY(run_step(r, BORDER, t->n, 0, 0));
+  DVT_TRY(copy_work(r, false));
+  *w->a.clusters = w->clusters.count;
+  return DAVIT_SUCCESS;
+}
+
+/* ---- the task ---- */
+
 davit_status dvt_neighbors_perform(const dvt_neighbors_site *site, const dvt_neighbors *a) {
   dvt_closest_state points, queries;
   DVT_TRY(find_box(site, a, a->points, a->n, "points", "point", 0, &points));
@@ -368,48 +534,7 @@ davit_status dvt_neighbors_perform(const dvt_neighbors_site *site, const dvt_nei
   work w = begin_work(site, a);
   const run r = run_of(site, &w);
   DVT_TRY(build(&r, &points));
-  return search(&r);
-}
-
-/* ---- the minimum spanning tree ---- */
-
-static davit_status span(const dvt_neighbors_site *site, const dvt_neighbors *a, const forest *f,
-                         davit_closest_pair_result *edges) {
-  dvt_closest_state box;
-  work w = begin_work(site, a);
-  const run r = run_of(site, &w);
-  DVT_TRY(find_box(site, a, a->points, a->n, "points", "point", 0, &box));
-  DVT_TRY(build(&r, &box));
-  w.forest = f;
-  begin_forest(f, a->n);
-  int64_t found = 0;
-  while (found < a->n - 1) {
-#pragma omp parallel num_threads(site->threads)
-    r.kind->leave_trees(&w);
-    found = join_trees(f, a->n, edges, found);
-  }
-  if (found > 0)
-    dvt_ref_pairs_sort(edges, found, found, site->threads);
-  return DAVIT_SUCCESS;
-}
-
-davit_status dvt_neighbors_span(const dvt_neighbors_site *site, const dvt_neighbors *a,
-                                davit_closest_pair_result *edges) {
-  const tree t = tree_of(a->n);
-  const size_t n = (size_t)a->n, labels = (size_t)(t.first[t.levels - 1] + 1) * FAN;
-  char *memory = dvt_allocate(n, 2 * sizeof(uint64_t) + 2 * sizeof(uint32_t));
-  uint32_t *label = dvt_allocate(labels, sizeof *label);
-  davit_status status = DAVIT_OUT_OF_HOST_MEMORY;
-  if (memory && label) {
-    uint32_t *const numbers = (uint32_t *)(void *)(memory + 2 * n * sizeof(uint64_t));
-    const forest f = {.bound = (uint64_t *)(void *)memory,
-                      .distance = (double *)(void *)(memory + n * sizeof(uint64_t)),
-                      .tree_of = numbers,
-                      .nearest = numbers + n,
-                      .label = label};
-    status = span(site, a, &f, edges);
-  }
-  free(memory);
-  free(label);
-  return status;
+  return a->task == DVT_NEIGHBORS_SPAN      ? span(&r)
+         : a->task == DVT_NEIGHBORS_CLUSTER ? cluster(&r)
+                                            : search(&r);
 }

@@ -31,7 +31,7 @@ enum {
   CHUNK = 512 /* queries that a thread of the CPU takes at once */
 };
 
-static const uint32_t nobody = UINT32_MAX;
+static const uint32_t nobody = UINT32_MAX, several = UINT32_MAX - 1; /* no position */
 
 /* Points or queries in their order along the curve. */
 typedef struct order {
@@ -51,14 +51,33 @@ typedef struct tree {
   void *leaves, *nodes;
 } tree;
 
-/* A forest over the points that grows to one tree: the tree of each point, by its lowest number; of each child of a node
- * the tree of all its points, or nobody. For each point the nearest that is in another tree, as far as it is known; and
- * for each tree the bits of a distance that is known to lead out of it. */
+/* A forest that grows to one tree over the points, which are known by their positions in the order of the leaves. Its
+ * trees, the components, have numbers from 0 on. Trees choose the first edge that leads out of them, in the order of
+ * (distance, i, j). */
 typedef struct forest {
-  uint32_t *tree_of, *label, *nearest;
-  double *distance;
-  uint64_t *bound;
+  int64_t components, roots; /* roots: of the round */
+  int64_t found;             /* edges */
+  uint32_t picked;           /* points of the list */
+  const uint32_t *number;    /* of a point, in the order of the caller */
+  uint32_t *component, *nearest,
+      *list;               /* of a point; the nearest of another component, if it is known; points that have
+                                         * to search */
+  double *distance;        /* from a point to its nearest, or where that is not known a bound below */
+  uint32_t *label;         /* of each child of a node: the component of all its points, or nobody */
+  uint64_t *bound, *pair;  /* of a component: bits of the distance of its edge, and the edge, i above j */
+  uint32_t *next, *rank;   /* the component that the edge leads to; number of roots up to this one */
+  uint64_t *length, *edge; /* edges found: bits of the distance, and i above j */
 } forest;
+
+/* Sets of core points, by their positions: the parent, itself of a root and nobody of a point that is no core point; of a
+ * root the first core point in the caller's order; of core points the cluster. By the caller's order: number of
+ * clusters that begin up to a point. For each child of a node a core point that stands for all in it, or nobody, or
+ * `several`. */
+typedef struct clusters {
+  const uint32_t *number;
+  uint32_t *parent, *first, *cluster, *rank, *label;
+  int64_t count;
+} clusters;
 
 /* The arguments of a step. */
 typedef struct work {
@@ -66,13 +85,14 @@ typedef struct work {
   order order; /* of the points, and then of the queries */
   tree tree;
   double low[3], half; /* the box of the points: its lowest corner, and half of its longest side */
-  int64_t word;     /* of the bits of coordinates that make the keys; below 0: their places in the box do */
-  uint32_t *counts; /* of the sort */
-  int64_t sorted;   /* which of the order's arrays has the result */
-  bool own_order;   /* the queries are all points, in the order of the tree */
-  int64_t crowded;  /* leaves whose points have one key, but not one place */
-  const forest *forest; /* NULL: none is wanted */
-  int64_t wrong;        /* the first query whose row is too long or too short, INT64_MAX if none */
+  int64_t word;      /* of the bits of coordinates that make the keys; below 0: their places in the box do */
+  uint32_t *counts;  /* of the sort */
+  int64_t sorted;    /* which of the order's arrays has the result */
+  bool own_order;    /* the queries are all points, in the order of the tree */
+  int64_t crowded;   /* leaves whose points have one key, but not one place */
+  forest forest;     /* of the minimum spanning tree */
+  clusters clusters; /* of DBSCAN */
+  int64_t wrong;     /* the first query whose row is too long or too short, INT64_MAX if none */
 } work;
 
 _Static_assert(sizeof(work) <= DVT_NEIGHBORS_STAGED, "no room for the arguments");
@@ -191,38 +211,103 @@ INLINE uint32_t take_from(pile *p) {
   return children;
 }
 
-/* ---- the forest ---- */
+/* ---- words that several threads change ---- */
 
-/* Distances are not negative, so their bits are in their order. */
-INLINE double bound_of(const forest *f, uint32_t of) {
-  const uint64_t bits = __scoped_atomic_load_n(&f->bound[of], __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
-  double bound;
-  memcpy(&bound, &bits, sizeof bound);
-  return bound;
+INLINE uint32_t load_shared(const uint32_t *at) {
+  return __scoped_atomic_load_n(at, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
 }
 
-INLINE void lower_bound_of(const forest *f, uint32_t of, double distance) {
+INLINE void store_shared(uint32_t *at, uint32_t value) {
+  __scoped_atomic_store_n(at, value, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
+}
+
+/* Of many threads few find that theirs is the minimum so far. */
+INLINE void lower_shared(uint64_t *at, uint64_t value) {
+  if (value < __scoped_atomic_load_n(at, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE))
+    __scoped_atomic_fetch_min(at, value, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
+}
+
+/* Distances are not negative, so their bits are in their order. */
+INLINE uint64_t bits_of(double distance) {
   uint64_t bits;
   memcpy(&bits, &distance, sizeof bits);
-  __scoped_atomic_fetch_min(&f->bound[of], bits, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
+  return bits;
+}
+
+INLINE double distance_of(uint64_t bits) {
+  double distance;
+  memcpy(&distance, &bits, sizeof distance);
+  return distance;
+}
+
+INLINE double bound_of(const forest *f, uint32_t component) {
+  return distance_of(__scoped_atomic_load_n(&f->bound[component], __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE));
+}
+
+/* ---- sets of core points ---- */
+
+/* The root of a core point. What is passed on the way gets a parent nearer to it. */
+INLINE uint32_t set_of(const clusters *s, uint32_t p) {
+  for (;;) {
+    const uint32_t parent = load_shared(&s->parent[p]);
+    if (parent == p)
+      return p;
+    const uint32_t next = load_shared(&s->parent[parent]);
+    if (next != parent)
+      store_shared(&s->parent[p], next);
+    p = next;
+  }
+}
+
+/* The root of both. */
+INLINE uint32_t join_sets(const clusters *s, uint32_t a, uint32_t b) {
+  for (;;) {
+    a = set_of(s, a);
+    b = set_of(s, b);
+    if (a == b)
+      return a;
+    uint32_t high = a > b ? a : b;
+    const uint32_t low = a > b ? b : a;
+    if (__scoped_atomic_compare_exchange_n(&s->parent[high], &high, low, false, __ATOMIC_RELAXED,
+                                           __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE))
+      return low;
+  }
 }
 
 /* ---- what a query has found ---- */
 
 /* How it is kept: the few nearest in order, more as a heap in their row, a number, all in a row, to see whether the
- * row is long enough, or the nearest that is in another tree of a forest. */
-typedef enum keeping { KEEP_LIST, KEEP_HEAP, KEEP_COUNT, KEEP_ROW, KEEP_CHECK, KEEP_FOREIGN } keeping;
+ * row is long enough, the nearest that is in another component, whether one is near a box, whether enough are near to make a core point, sets of core
+ * points that are joined, or the first cluster that is near. */
+typedef enum keeping {
+  KEEP_LIST,
+  KEEP_HEAP,
+  KEEP_COUNT,
+  KEEP_ROW,
+  KEEP_CHECK,
+  KEEP_FOREIGN,
+  KEEP_ANY_FOREIGN,
+  KEEP_CORE,
+  KEEP_JOIN,
+  KEEP_BORDER
+} keeping;
 
 typedef struct query {
   double x, y, z;
-  uint32_t self; /* the point that it is, or nobody */
+  double upper[3]; /* of a box: its other corner */
+  uint32_t self;   /* the point that it is, or nobody */
   /* Points that come before (farthest, last) count. Squares above `limit` are farther; those from `near` on may be as
    * far. */
   double farthest, limit, near;
   uint32_t last;
+#ifdef DVT_GPU
+  float float_limit, float_near; /* for squares of floats */
+#endif
   const forest *forest;
-  uint32_t own;        /* tree of the forest */
+  const clusters *clusters;
+  uint32_t own;        /* component; position of a core point; cluster of a border point so far */
   int64_t found, room; /* points; of the row, or k */
+  uint32_t set;        /* of a core point: its root, some time ago */
   int64_t *row;
   double *row_distance;
   double distance[LIST];
@@ -238,6 +323,25 @@ INLINE void set_limit(query *q, double farthest, uint32_t last) {
   q->last = last;
   q->limit = dvt_pair_limit(farthest);
   q->near = farthest < 0x1p-459 || farthest > 0x1p499 ? 0 : farthest * farthest * (1 - 0x1p-40);
+#ifdef DVT_GPU
+  q->float_limit = (float)q->limit * (1 + 0x1p-20f) + 0x1p-140f;
+  q->float_near = (float)q->near * (1 - 0x1p-20f) - 0x1p-140f;
+#endif
+}
+
+/* Nothing is within the limit any more. */
+INLINE void give_up(query *q) {
+  q->farthest = q->limit = -1;
+#ifdef DVT_GPU
+  q->float_limit = -1;
+#endif
+}
+
+/* What other points of the component have found meanwhile. */
+INLINE void tighten(query *q) {
+  const double bound = bound_of(q->forest, q->own);
+  if (bound < q->farthest)
+    set_limit(q, bound, nobody);
 }
 
 /* A heap's last point is the first of the row. */
@@ -307,8 +411,8 @@ INLINE void insert(query *q, double distance, uint32_t index, int most) {
 }
 #endif
 
-/* A point that counts, or not. `how` and `most` are constants. */
-INLINE void offer(query *q, keeping how, int most, double distance, uint32_t index) {
+/* A point that counts, or not, at a position of the tree. `how` and `most` are constants. */
+INLINE void offer(query *q, keeping how, int most, double distance, uint32_t index, uint32_t position) {
   if (index == q->self || !comes_before(distance, index, q->farthest, q->last))
     return;
   switch (how) {
@@ -317,9 +421,7 @@ INLINE void offer(query *q, keeping how, int most, double distance, uint32_t ind
     set_limit(q, q->distance[most - 1], q->index[most - 1]);
     return;
   case KEEP_FOREIGN:
-    if (q->forest->tree_of[index] == q->own)
-      return;
-    q->index[0] = index;
+    q->index[0] = position;
     q->distance[0] = distance;
     set_limit(q, distance, index);
     return;
@@ -332,6 +434,16 @@ INLINE void offer(query *q, keeping how, int most, double distance, uint32_t ind
   case KEEP_ROW:
     q->row[q->found] = index;
     q->row_distance[q->found++] = distance;
+    return;
+  case KEEP_CORE:
+    if (++q->found >= q->room)
+      give_up(q);
+    return;
+  case KEEP_JOIN:
+    q->set = join_sets(q->clusters, q->set, position);
+    return;
+  case KEEP_BORDER:
+    q->own = q->clusters->cluster[position];
     return;
   default:
     q->found++;

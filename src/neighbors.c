@@ -11,6 +11,7 @@
 #include "offload/runtime/device.h"
 #include "src/base/allocate.h"
 #include "src/base/team.h"
+#include "src/neighbors.h"
 #include "src/runtime/copy.h"
 #include "src/runtime/memory.h"
 #include "src/runtime/operation.h"
@@ -240,6 +241,59 @@ static davit_status spread_over(const dvt_neighbors *a, const int *devices, int 
   if (counts && first.status == DAVIT_SUCCESS)
     dvt_error_keep(&first, join_counts(a, count, counts));
   free(counts);
+  return dvt_error_report(&first);
+}
+
+/* ---- on one of several devices ---- */
+
+/* Results on the host: a GPU's kernels write them faster to its own memory. */
+static davit_status bring_result(piece *p, void **pointer, size_t bytes) {
+  void *own;
+  const int place = dvt_place_of(*pointer);
+  if (dvt_place_reached(p->lane->device, place) &&
+      !(dvt_place_is_host(place) && dvt_place_any_gpu(&p->lane->device, 1)))
+    return DAVIT_SUCCESS;
+  DVT_TRY(dvt_malloc(bytes, p->lane->device, &own));
+  p->buffer[p->buffers++] = own;
+  *pointer = own;
+  return DAVIT_SUCCESS;
+}
+
+static davit_status submit_whole(piece *p, const dvt_neighbors *a) {
+  const bool spans = a->task == DVT_NEIGHBORS_SPAN;
+  const size_t bytes = spans ? (size_t)(a->n - 1) * sizeof *a->edges : (size_t)a->n * sizeof *a->labels;
+  void *const result = spans ? (void *)a->edges : a->labels, *own = result;
+  p->part = *a;
+  DVT_TRY(bring(p, &p->part.points, (size_t)(a->n * a->dim) * davit_type_bytes(a->type), true));
+  if (bytes > 0)
+    DVT_TRY(bring_result(p, &own, bytes));
+  p->part.edges = spans ? own : NULL;
+  p->part.labels = spans ? NULL : own;
+  DVT_TRY(dvt_lane_submit(p->lane, DVT_BLOCKING, run_here, &p->part, sizeof p->part));
+  return take(p, own, result, bytes);
+}
+
+davit_status dvt_neighbors_whole(dvt_neighbors *a, dvt_where where) {
+  int devices[DVT_MAX_DEVICES], count, device;
+  int64_t found = 0, *const clusters = a->clusters;
+  dvt_error first = {.status = DAVIT_SUCCESS};
+  piece p = {0};
+  a->clusters = &found;
+  DVT_TRY(dvt_choose_devices(where, devices, &count));
+  if (!dvt_home_of(&a->points, 1, devices, count, where.devices, &device, &a->threads)) {
+    a->threads = 0;
+    device = devices[0];
+  }
+  /* Sets of core points are joined by threads that meet each other's stores; no GPU has shown yet that it does so. */
+  if (a->task == DVT_NEIGHBORS_CLUSTER && dvt_place_any_gpu(&device, 1))
+    device = DAVIT_HOST;
+  DVT_TRY(dvt_lane_open(device, &p.lane));
+  dvt_error_keep(&first, submit_whole(&p, a));
+  dvt_error_keep(&first, dvt_lane_close(p.lane));
+  for (int b = 0; b < p.buffers; b++)
+    davit_free(p.buffer[b]);
+  if (clusters && first.status == DAVIT_SUCCESS)
+    *clusters = found;
   return dvt_error_report(&first);
 }
 

@@ -47,12 +47,16 @@ static int64_t by_walks(const cloud *c, double eps, int64_t least, int64_t *labe
   return clusters;
 }
 
-static void expect_labels(const cloud *c, double eps, int64_t least, const davit_cluster_options *o) {
+/* Points at `from`, labels at `to`. */
+static void expect_labels_at(const cloud *c, double eps, int64_t least, int from, int to,
+                             const davit_cluster_options *o) {
   SCOPE;
-  int64_t *right = kept((size_t)c->n * sizeof *right), *is = kept((size_t)c->n * sizeof *is), clusters = -1;
+  const size_t bytes = (size_t)c->n * sizeof(int64_t);
+  int64_t *right = kept(bytes), *is = kept(bytes), clusters = -1;
   const int64_t wanted = by_walks(c, eps, least, right);
-  zone labels = zone_of(is, (size_t)c->n * sizeof *is, DAVIT_PAGEABLE, 8);
-  CHECK(davit_dbscan(c->type, c->dim, c->n, c->points, eps, least, zone_data(&labels), &clusters, o));
+  zone points = zone_of(c->points, cloud_bytes(c), from, 0), labels = zone_of(is, bytes, to, 8);
+  CHECK(
+      davit_dbscan(c->type, c->dim, c->n, zone_data(&points), eps, least, zone_data(&labels), &clusters, o));
   zone_take(&labels, is);
   for (int64_t i = 0; i < c->n; i++)
     if (is[i] != right[i])
@@ -60,6 +64,10 @@ static void expect_labels(const cloud *c, double eps, int64_t least, const davit
                c->dim, (long long)c->n, eps, (long long)least, (long long)i, (long long)is[i],
                (long long)right[i]);
   assert_int_equal(clusters, wanted);
+}
+
+static void expect_labels(const cloud *c, double eps, int64_t least, const davit_cluster_options *o) {
+  expect_labels_at(c, eps, least, DAVIT_PAGEABLE, DAVIT_PAGEABLE, o);
 }
 
 CASE(test_all_data) {
@@ -104,13 +112,26 @@ CASE(test_several_devices) {
   dvt_split_always(false);
 }
 
-static void expect_tree(const cloud *c, const void *points) {
+/* Radii from those of single points to one that holds all, with as many points as one has there and more. */
+CASE(test_dense) {
+  for (int v = 0; v < 4; v++) {
+    SCOPE;
+    cloud c = any_cloud_of(generator_named(v % 2 ? "clusters" : "uniform"), v, scaled(2000) + 700);
+    const double unit = v % 2 ? 1e-6 : 1;
+    for (double share = 0.01; share < 4; share *= 2.3)
+      expect_labels(&c, unit * share, 1 + (int64_t)(40 * share), NULL);
+    expect_labels(&c, INFINITY, c.n, NULL);
+  }
+}
+
+/* Points at `from`, edges at `to`. */
+static void expect_tree(const cloud *c, int from, int to, const davit_cluster_options *o) {
   SCOPE;
   const size_t bytes = (size_t)(c->n - 1) * sizeof(davit_closest_pair_result);
   davit_closest_pair_result *right = kept(bytes), *is = kept(bytes);
   dvt_ref_emst(c->type, c->dim, c->n, c->points, right);
-  zone edges = zone_of(is, bytes, DAVIT_PAGEABLE, 8);
-  CHECK(davit_emst(c->type, c->dim, c->n, points, zone_data(&edges), NULL));
+  zone points = zone_of(c->points, cloud_bytes(c), from, 0), edges = zone_of(is, bytes, to, 8);
+  CHECK(davit_emst(c->type, c->dim, c->n, zone_data(&points), zone_data(&edges), o));
   zone_take(&edges, is);
   for (int64_t e = 0; e < c->n - 1; e++)
     if (memcmp(&is[e], &right[e], sizeof *is) != 0)
@@ -119,24 +140,78 @@ static void expect_tree(const cloud *c, const void *points) {
                (long long)right[e].i, (long long)right[e].j, right[e].distance);
 }
 
+static void expect_tree_here(const cloud *c) {
+  expect_tree(c, DAVIT_PAGEABLE, DAVIT_PAGEABLE, NULL);
+}
+
 CASE(test_trees) {
-  static const int64_t sizes[] = {2, 9, 65, 300};
+  static const int64_t sizes[] = {2, 3, 8, 9, 65, 300};
   for (int s = 0; s < COUNT(sizes); s++)
     for (int g = 0; g < GENERATORS; g++) {
       cloud c = any_cloud_of(g, g + s, sizes[s]);
-      expect_tree(&c, c.points);
+      expect_tree_here(&c);
     }
+}
+
+CASE(test_places) {
   EACH_DEVICE(device) {
-    cloud c = any_cloud_of(0, device + 1, 100);
-    zone points = zone_of(c.points, cloud_bytes(&c), place_for(device), 0);
-    expect_tree(&c, zone_data(&points));
+    SCOPE;
+    cloud c = any_cloud_of(generator_named("clusters"), device + 1, 250);
+    const davit_cluster_options o = {.devices = &device, .device_count = 1};
+    const int place = place_for(device);
+    expect_labels_at(&c, 3e-7, 4, place, place, NULL);
+    expect_labels_at(&c, 3e-7, 4, DAVIT_PAGEABLE, place, &o);
+    expect_labels_at(&c, 3e-7, 4, place, DAVIT_PINNED, &o);
+    expect_tree(&c, place, DAVIT_PAGEABLE, NULL);
+    expect_tree(&c, DAVIT_PINNED, place, &o);
+    expect_tree(&c, place, place, &o);
   }
 }
 
 /* Rounds with many threads. */
 CASE(test_large_tree) {
   cloud c = any_cloud_of(generator_named("clusters"), 1, scaled(5000) + 1500);
-  expect_tree(&c, c.points);
+  expect_tree_here(&c);
+}
+
+/* Gaps that grow: the first edge of each point leads to the one before it, so all join in one round, along a path that
+ * takes more than one pass. */
+CASE(test_path) {
+  for (int way = -1; way <= 1; way += 2) {
+    SCOPE;
+    cloud c = cloud_new(DAVIT_DOUBLE, 2, 1200);
+    c.name = "path";
+    for (int64_t i = 0; i < c.n; i++)
+      put(&c, 7 * i % c.n, (double)(way * i * i), 0, 0);
+    expect_tree_here(&c);
+  }
+}
+
+/* So many points that threads meet on the ways to roots: every device against the CPU. */
+CASE(test_devices_agree) {
+  for (int dim = 2; dim <= 3; dim++) {
+    SCOPE;
+    const int64_t n = scaled(1000000) + 5000;
+    const double eps = dim == 2 ? sqrt(8 / (3.14159 * (double)n)) : cbrt(8 / (4.18879 * (double)n));
+    cloud c = cloud_of(0, DAVIT_FLOAT, dim, n);
+    const size_t bytes = (size_t)n * sizeof(int64_t),
+                 edge_bytes = (size_t)(n - 1) * sizeof(davit_closest_pair_result);
+    int64_t *right = kept(bytes), *is = kept(bytes), wanted, clusters;
+    davit_closest_pair_result *right_edges = kept(edge_bytes), *edges = kept(edge_bytes);
+    const int host = DAVIT_HOST;
+    const davit_cluster_options o = {.devices = &host, .device_count = 1};
+    CHECK(davit_dbscan(c.type, dim, n, c.points, eps, 8, right, &wanted, &o));
+    CHECK(davit_emst(c.type, dim, n, c.points, right_edges, &o));
+    int devices[MAX_PLACES], count = plain_devices(devices);
+    for (int d = 0; d < count; d++) {
+      const davit_cluster_options there = {.devices = &devices[d], .device_count = 1};
+      CHECK(davit_dbscan(c.type, dim, n, c.points, eps, 8, is, &clusters, &there));
+      CHECK(davit_emst(c.type, dim, n, c.points, edges, &there));
+      assert_int_equal(clusters, wanted);
+      assert_memory_equal(is, right, bytes);
+      assert_memory_equal(edges, right_edges, edge_bytes);
+    }
+  }
 }
 
 CASE(test_bad_trees) {

@@ -10,13 +10,11 @@
 #define dvt_closest_bytes emulated_closest_bytes
 #define dvt_neighbors_bytes emulated_neighbors_bytes
 #define dvt_neighbors_perform emulated_neighbors_perform
-#define dvt_neighbors_span emulated_neighbors_span
 #include "offload/neighbors.c"
 #undef dvt_closest_perform
 #undef dvt_closest_bytes
 #undef dvt_neighbors_bytes
 #undef dvt_neighbors_perform
-#undef dvt_neighbors_span
 /* The same on the CPU. */
 davit_status dvt_closest_perform(const dvt_closest_site *site, dvt_closest_stage stage,
                                  dvt_closest_state *state);
@@ -59,6 +57,14 @@ OF_ALL
 #undef OF
 #define OF ROW_OF
 
+#define PLAIN_BODY(STEP, name)                                                                               \
+  static void run_##name(void *arguments) {                                                                  \
+    const dvt_argument *a = arguments;                                                                       \
+    name##_body(emulator_pointer(a), (int64_t)a[1], (int64_t)a[2]);                                          \
+  }
+PLAIN_STEPS(PLAIN_BODY)
+#define PLAIN_KERNEL(STEP, name) {"neighbors_" #name, run_##name},
+
 static void run_count_digits(void *arguments) {
   const dvt_argument *a = arguments;
   count_digits_body(emulator_pointer(a), (int64_t)a[1], (int64_t)a[2]);
@@ -82,10 +88,11 @@ static void run_move_digits(void *arguments) {
 SCAN(uint32_t, run_scan_32)
 SCAN(int64_t, run_scan_64)
 
-const emulator_kernel emulator_kernels[] = {OF_ALL{"neighbors_count_digits", run_count_digits},
-                                            {"neighbors_move_digits", run_move_digits},
-                                            {"dvt_int32_sum_scan_region", run_scan_32},
-                                            {"dvt_int64_sum_scan_region", run_scan_64}};
+const emulator_kernel emulator_kernels[] = {
+    OF_ALL PLAIN_STEPS(PLAIN_KERNEL){"neighbors_count_digits", run_count_digits},
+    {"neighbors_move_digits", run_move_digits},
+    {"dvt_int32_sum_scan_region", run_scan_32},
+    {"dvt_int64_sum_scan_region", run_scan_64}};
 
 /* ---- the work on both ---- */
 
@@ -166,7 +173,60 @@ static void expect_within(const cloud *c, const cloud *queries, int64_t k) {
     expect_rows(a, offsets[a.m], c->name);
 }
 
+static void expect_tree(const cloud *c) {
+  SCOPE;
+  const size_t bytes = (size_t)(c->n - 1) * sizeof(davit_closest_pair_result);
+  davit_closest_pair_result *right = kept(bytes), *is = kept(bytes);
+  dvt_neighbors a = of(c, NULL, DVT_NEIGHBORS_SPAN);
+  a.edges = right;
+  CHECK(perform(&a, false));
+  zone edges = zone_of(is, bytes, DAVIT_PAGEABLE, 8);
+  a.edges = zone_data(&edges);
+  CHECK(perform(&a, true));
+  zone_take(&edges, is);
+  for (int64_t e = 0; e < c->n - 1; e++)
+    if (memcmp(&is[e], &right[e], sizeof *is) != 0)
+      fail_msg("%s, dim %d, n %lld: edge %lld is (%lld, %lld), not (%lld, %lld)", c->name, c->dim,
+               (long long)c->n, (long long)e, (long long)is[e].i, (long long)is[e].j, (long long)right[e].i,
+               (long long)right[e].j);
+}
+
+/* The radius is the distance of one of the nearest. */
+static void expect_clusters(const cloud *c, int64_t least) {
+  SCOPE;
+  const size_t bytes = (size_t)c->n * sizeof(int64_t);
+  int64_t *right = kept(bytes), *is = kept(bytes), count = -1, right_count = -1;
+  double *far = kept(bytes);
+  dvt_neighbors a = of(c, NULL, DVT_NEIGHBORS_NEAREST);
+  a.k = 1;
+  a.indices = right;
+  a.distances = far;
+  CHECK(perform(&a, false));
+  a = of(c, NULL, DVT_NEIGHBORS_CLUSTER);
+  a.radius = 2 * far[c->n / 2];
+  a.least = least;
+  a.labels = right;
+  a.clusters = &right_count;
+  CHECK(perform(&a, false));
+  zone labels = zone_of(is, bytes, DAVIT_PAGEABLE, 8);
+  a.labels = zone_data(&labels);
+  a.clusters = &count;
+  CHECK(perform(&a, true));
+  zone_take(&labels, is);
+  assert_int_equal(count, right_count);
+  assert_memory_equal(is, right, bytes);
+}
+
 /* ---- tests ---- */
+
+CASE(test_trees_and_clusters) {
+  for (int g = 0; g < GENERATORS; g += scaled(10) > 1 ? 1 : 3) {
+    cloud c = any_cloud_of(g, g, 45 + 150 * (g % 4));
+    emulator_descending = g % 2;
+    expect_tree(&c);
+    expect_clusters(&c, 1 + g % 5);
+  }
+}
 
 CASE(test_all_data) {
   static const int64_t ks[] = {1, 8, 10, 16, 20, 32, 40};

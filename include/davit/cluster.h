@@ -9,13 +9,16 @@
  * Distances are those of <davit/neighbors.h>.
  *
  * type is DAVIT_FLOAT or DAVIT_DOUBLE, dim 2 or 3, n at least 1 and below 2^32 - 1, eps 0 or above, INFINITY allowed,
- * min_points at least 1. Coordinates must be finite: DAVIT_INVALID_ARGUMENT names the point that is not. Points may lie
- * anywhere; labels, which has room for n, and clusters, which gets their number, are host memory.
+ * min_points at least 1. Coordinates must be finite: DAVIT_INVALID_ARGUMENT names the point that is not. Points, and
+ * labels, which has room for n, may lie anywhere; clusters, which gets the number of clusters, is host memory. Where a
+ * call fails, clusters keeps its value.
  *
- * The devices find the pairs within eps (davit_radius()), one thread of the host joins them. Memory: 8 bytes for each
- * of these pairs in each direction on the host, and 16 on the devices. Cost: that of davit_radius(), and of the
- * pairs. Source: Ester, Kriegel, Sander, Xu, A Density-based Algorithm for Discovering Clusters (1996). Thread
- * safety: any thread. */
+ * One device computes: that where the points lie, or else the first of the options, and the CPU in place of a GPU. It
+ * gets what it does not reach. Memory there: about 80 bytes a point, whatever eps is. Cost: that of a search for each point that ends at min_points
+ * points, one that leaves out what is in the point's cluster already, and one for points that are no core points.
+ * Source: Ester, Kriegel, Sander, Xu, A Density-based Algorithm for Discovering Clusters (1996); sets that any thread
+ * joins after Prokopenko, Lebrun-Grandie, Arndt, Fast Tree-Based Algorithms for DBSCAN on GPUs (2021). Thread safety:
+ * any thread. */
 #ifndef DAVIT_CLUSTER_H
 #define DAVIT_CLUSTER_H
 
@@ -38,12 +41,13 @@ DAVIT_API davit_status davit_dbscan(davit_type type, int dim, int64_t n, const v
                                     const davit_cluster_options *options);
 
 /* The Euclidean minimum spanning tree: the n - 1 edges i < j that connect all points with the minimum sum of distances,
- * in the order of (distance, i, j). Of several such trees it is the one that this order chooses, so it is unique. edges
- * is host memory and has room for n - 1; with one point it is not used.
+ * in the order of (distance, i, j). Of several such trees it is the one that this order chooses, so it is unique, the
+ * same on every device. edges may lie anywhere and has room for n - 1; with one point it is not used.
  *
- * The host computes it, on all threads that davit has, wherever the points lie; the devices of the options do not
- * compute. Memory: about 100 bytes a point. Cost: O(n log n) for most inputs. Source: Boruvka (1926); March, Ram, Gray,
- * Fast Euclidean Minimum Spanning Tree (2010). */
+ * One device computes: that where the points lie, or else the first of the options. Memory there: about 100 bytes a point, and the edges where it does not write them in
+ * their place. Cost: O(n log n) for most inputs. Source: Boruvka (1926); March, Ram, Gray, Fast Euclidean Minimum
+ * Spanning Tree (2010); Prokopenko, Sao, Lebrun-Grandie, A single-tree algorithm to compute the Euclidean minimum
+ * spanning tree on GPUs (2022). */
 DAVIT_API davit_status davit_emst(davit_type type, int dim, int64_t n, const void *points,
                                   davit_closest_pair_result *edges, const davit_cluster_options *options);
 
