@@ -522,6 +522,8 @@ MUTANTS = [
            "level3_nan"),
     Mutant("trsm-leaves-subnormals-to-blis", "ref/level3.c", "g->routine == DVT_TRSM && has_subnormal_diagonal(g)",
            "g->routine == DVT_TRSM && has_subnormal_diagonal(g) && false", "level3_nan"),
+    Mutant("level3-team-for-little", "ref/level3.c", "dvt_level3_threads(flops_of(&g), dvt_ref_threads(site->threads))",
+           "dvt_ref_threads(site->threads)", "short_calls"),
     Mutant("product-tile-of-b-in-place", "src/level3/dispatch.c", "(rule->over_b || (!rule->uniform && matrix == DVT_C))", "(!rule->uniform && matrix == DVT_C)", "operations"),
     Mutant("product-short-pair-missing", "offload/triangle.c", "rest = t->order % (2 * half) - half",
            "rest = 0", "triangle_stream"),
