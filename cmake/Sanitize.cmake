@@ -8,8 +8,11 @@
 # its name, before everything else, and the linker does not get -fsanitize.
 #
 # Sets DAVIT_KERNEL_SANITIZE, further options for sources with the text of kernels: Clang needs as long for the checks of
-# pointers' overflow as for all else there, and AddressSanitizer finds what they are about.
+# pointers' overflow as for all else there, and AddressSanitizer finds what they are about. Sets DAVIT_KERNEL_LEVEL, how
+# they are optimised: not at all, because at -O1 the checks in the instances of scan.c alone take three minutes, and the
+# tests of kernels, with few elements, are seconds slower.
 set(DAVIT_KERNEL_SANITIZE "")
+set(DAVIT_KERNEL_LEVEL "")
 set(DAVIT_SANITIZE "" CACHE STRING "Sanitizers: address,undefined or thread (empty: none)")
 if(NOT DAVIT_SANITIZE)
   return()
@@ -18,6 +21,7 @@ if(DAVIT_WITH_CUDA OR DAVIT_AMDGPU)
   message(FATAL_ERROR "DAVIT_SANITIZE=${DAVIT_SANITIZE} needs -DDAVIT_CUDA=OFF and no DAVIT_AMDGPU")
 endif()
 string(REGEX REPLACE "^(.).*$" "\\1san" runtime "${DAVIT_SANITIZE}") # asan, tsan
+set(DAVIT_KERNEL_LEVEL -O0)
 set(DAVIT_SANITIZE_RUNTIME "")
 foreach(name libclang_rt.${runtime}-${CMAKE_SYSTEM_PROCESSOR}.so libclang_rt.${runtime}.so)
   execute_process(COMMAND "${CMAKE_C_COMPILER}" -print-file-name=${name} OUTPUT_VARIABLE path

@@ -110,10 +110,8 @@ typedef struct dvt_add {
   int64_t ldc;
 } dvt_add;
 
+/* On as many of the site's threads as its flops are worth. */
 davit_status dvt_level3_host(const dvt_site *site, const void *level3);
-
-/* The same as a step of something larger: on as many of the site's threads as are worth it for so many flops. */
-davit_status dvt_level3_host_step(const dvt_site *site, const dvt_level3 *step, double flops);
 davit_status dvt_add_host(const dvt_site *site, const void *add);
 davit_status dvt_gemv_host(const dvt_site *site,
                            const void *gemv); /* on the calling thread, as the next ones */

@@ -196,23 +196,21 @@ static davit_status multiply(const dvt_site *site, const part *p, int plane_a, i
   const dvt_exact_tile *t = p->tile;
   const double *a = (const double *)t->planes[0] + plane_a * t->plane[0] + p->row * t->pitch + first,
                *b = (const double *)t->planes[1] + plane_b * t->plane[1] + p->column * t->pitch + first;
-  return dvt_level3_host_step(site,
-                              &(dvt_level3){.routine = DVT_GEMM,
-                                            .type = DAVIT_DOUBLE,
-                                            .transa = 'T',
-                                            .transb = 'N',
-                                            .m = p->rows,
-                                            .n = p->columns,
-                                            .k = length,
-                                            .alpha = alpha,
-                                            .a = a,
-                                            .lda = t->pitch,
-                                            .b = b,
-                                            .ldb = t->pitch,
-                                            .beta = beta,
-                                            .c = p->products,
-                                            .ldc = p->rows},
-                              2 * (double)p->rows * (double)p->columns * (double)length);
+  return dvt_level3_host(site, &(dvt_level3){.routine = DVT_GEMM,
+                                             .type = DAVIT_DOUBLE,
+                                             .transa = 'T',
+                                             .transb = 'N',
+                                             .m = p->rows,
+                                             .n = p->columns,
+                                             .k = length,
+                                             .alpha = alpha,
+                                             .a = a,
+                                             .lda = t->pitch,
+                                             .b = b,
+                                             .ldb = t->pitch,
+                                             .beta = beta,
+                                             .c = p->products,
+                                             .ldc = p->rows});
 }
 
 /* The products of digits that stand at the same place, of one part of C. */

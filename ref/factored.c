@@ -6,10 +6,6 @@
 
 #include "src/base/allocate.h"
 
-static davit_status level3(const dvt_site *site, const dvt_level3 *step) {
-  return dvt_level3_host_step(site, step, 2 * (double)step->m * (double)step->n * (double)step->k);
-}
-
 /* ---- systems ---- */
 
 static dvt_level3 triangle_of(const dvt_getrs *s, char uplo) {
@@ -30,9 +26,9 @@ davit_status dvt_getrs_host(const dvt_site *site, const void *getrs) {
   const dvt_permute permute = {s->type, s->nrhs, s->b, s->ldb, count, plain ? to : from, plain ? from : to};
   davit_status status = plain ? dvt_permute_host(site, &permute) : DAVIT_SUCCESS;
   if (status == DAVIT_SUCCESS)
-    status = level3(site, &first);
+    status = dvt_level3_host(site, &first);
   if (status == DAVIT_SUCCESS)
-    status = level3(site, &second);
+    status = dvt_level3_host(site, &second);
   if (status == DAVIT_SUCCESS && !plain)
     status = dvt_permute_host(site, &permute);
   free(lists);

@@ -339,9 +339,7 @@ davit_status dvt_inverse_by(const dvt_inverter *on, const dvt_inverse *p) {
 /* ---- the host ---- */
 
 static davit_status level3_host(const dvt_inverter *on, const dvt_level3 *g) {
-  dvt_site site = *(const dvt_site *)on->context;
-  site.threads = dvt_level3_threads((double)g->m * (double)g->n * (double)g->k, site.threads);
-  return dvt_level3_host(&site, g);
+  return dvt_level3_host(on->context, g);
 }
 
 static davit_status small_host(const dvt_inverter *on, const dvt_inverse *block) {

@@ -197,10 +197,7 @@ static void add_lines(const halves *h, double _Complex factor, int64_t from, int
     product.a = in_a(h, to, from), product.lda = g->lda;
     product.b = x, product.ldb = ldx;
   }
-  const double small = 4e6; /* fewer flops are faster on one thread */
-  const dvt_site site = {
-      .threads = 2.0 * (double)product.m * (double)product.n * (double)known < small ? 1 : h->threads};
-  dvt_level3_host(&site, &product);
+  dvt_level3_host(&(dvt_site){.threads = h->threads}, &product);
 }
 
 #define DEFINE(type, T)                                                                                      \
@@ -374,9 +371,17 @@ static void call_blis(const dvt_level3 *g, int threads) {
   omp_set_dynamic(dynamic);
 }
 
+static double flops_of(const dvt_level3 *g) {
+  const bool triangle = g->routine == DVT_TRMM || g->routine == DVT_TRSM,
+             square = triangle || g->routine == DVT_SYMM || g->routine == DVT_HEMM,
+             half = triangle || g->routine == DVT_SYRK || g->routine == DVT_HERK;
+  const int64_t depth = !square ? g->k : g->side == 'R' ? g->n : g->m;
+  return (half ? 1 : 2) * (double)g->m * (double)g->n * (double)depth;
+}
+
 davit_status dvt_level3_host(const dvt_site *site, const void *arguments) {
-  const int threads = dvt_ref_threads(site->threads);
   dvt_level3 g = dvt_level3_settled(arguments);
+  const int threads = dvt_level3_threads(flops_of(&g), dvt_ref_threads(site->threads));
   if (dvt_level3_is_done(&g))
     return DAVIT_SUCCESS;
   if (dvt_level3_vanishes(&g))
@@ -384,10 +389,4 @@ davit_status dvt_level3_host(const dvt_site *site, const void *arguments) {
   else if (!is_multiplied(threads, &g) && !is_solved(threads, &g))
     call_blis(&g, threads);
   return DAVIT_SUCCESS;
-}
-
-davit_status dvt_level3_host_step(const dvt_site *site, const dvt_level3 *step, double flops) {
-  dvt_site some = *site;
-  some.threads = dvt_level3_threads(flops, site->threads);
-  return dvt_level3_host(&some, step);
 }

@@ -293,10 +293,9 @@ typedef struct lu {
 } lu;
 
 static davit_status run(const lu *f, dvt_level3 step) {
-  const double flops = (step.routine == DVT_TRSM ? 1 : 2) * (double)step.m * (double)step.n * (double)step.k;
   step.type = f->type;
   step.lda = step.ldb = step.ldc = f->ld;
-  return dvt_level3_host_step(f->site, &step, flops);
+  return dvt_level3_host(f->site, &step);
 }
 
 static void *at(const lu *f, void *a, int64_t i, int64_t j) {

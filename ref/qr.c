@@ -152,11 +152,6 @@ static void make_narrow_triangle(davit_type type, int64_t m, int64_t n, const vo
 
 /* ---- products ---- */
 
-static davit_status level3(const dvt_site *site, const void *arguments) {
-  const dvt_level3 *g = arguments;
-  return dvt_level3_host_step(site, g, 2 * (double)g->m * (double)g->n * (double)g->k);
-}
-
 static davit_status apply(const dvt_site *site, const dvt_reflector *r, int64_t ldt, void *work,
                           dvt_level3_form form) {
   const char adjoint = dvt_adjoint_of(r->type), of_t = r->adjoint ? adjoint : 'N';
@@ -195,7 +190,7 @@ davit_status dvt_reflector_host(const dvt_site *site, const void *reflector) {
   void *work = dvt_allocate_raw((size_t)(2 * r->k * (r->right ? r->m : r->n)) * davit_type_bytes(r->type));
   if (!work)
     return DAVIT_OUT_OF_HOST_MEMORY;
-  const davit_status status = dvt_reflector_apply(site, r, work, level3);
+  const davit_status status = dvt_reflector_apply(site, r, work, dvt_level3_host);
   free(work);
   return status;
 }
@@ -270,10 +265,10 @@ static davit_status join_triangles(const block *b, int64_t c, int64_t left, int6
                      .ldb = b->k,
                      .c = beside,
                      .ldc = b->k};
-  DVT_TRY(level3(b->site, &inner));
-  DVT_TRY(level3(b->site, &by_t));
+  DVT_TRY(dvt_level3_host(b->site, &inner));
+  DVT_TRY(dvt_level3_host(b->site, &by_t));
   by_t.side = 'R', by_t.k = right, by_t.alpha = 1, by_t.a = element(b, b->t, b->k, middle, middle);
-  return level3(b->site, &by_t);
+  return dvt_level3_host(b->site, &by_t);
 }
 
 static int64_t half_of(int64_t columns) {
@@ -314,7 +309,7 @@ static davit_status update(const block *b, int64_t c, int64_t count, int64_t to,
                            .t = element(b, b->t, b->k, c, c),
                            .c = element(b, b->a, b->lda, c, to),
                            .ldc = b->lda};
-  return apply(b->site, &r, b->k, b->work, level3);
+  return apply(b->site, &r, b->k, b->work, dvt_level3_host);
 }
 
 static davit_status factor(const block *b, int64_t c, int64_t columns) {

@@ -108,10 +108,6 @@ DEFINE(complex_double, double _Complex, float _Complex, LARGER_PART)
 
 /* ---- steps ---- */
 
-static davit_status level3(const refinement *r, const dvt_level3 *g) {
-  return dvt_level3_host_step(r->site, g, 2 * (double)g->m * (double)g->n * (double)g->k);
-}
-
 static davit_status factor(const refinement *r, int *info) {
   const dvt_refine *c = r->call;
   const dvt_potrf potrf = {r->single, c->uplo, c->n, r->factor, c->n, info, false};
@@ -130,7 +126,7 @@ static davit_status solve(const refinement *r) {
     const char trans = (c->uplo == 'L') == (second == 1) ? dvt_adjoint_of(r->single) : 'N';
     const dvt_level3 half =
         dvt_solve_left(r->single, c->uplo, trans, 'N', c->n, c->nrhs, r->factor, c->n, r->correction, c->n);
-    DVT_TRY(level3(r, &half));
+    DVT_TRY(dvt_level3_host(r->site, &half));
   }
   return DAVIT_SUCCESS;
 }
@@ -157,7 +153,7 @@ static davit_status subtract(const refinement *r) {
                               .c = r->residual,
                               .ldc = c->n};
   CALL(r, take);
-  return level3(r, &product);
+  return dvt_level3_host(r->site, &product);
 }
 
 /* *steps stays negative where the criterion is not reached. */

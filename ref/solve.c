@@ -61,10 +61,6 @@ static int small(const dvt_potrf *p) {
 
 /* ---- halves ---- */
 
-static davit_status run(const dvt_site *site, dvt_level3 step, double flops) {
-  return dvt_level3_host_step(site, &step, flops);
-}
-
 static davit_status factor(const dvt_site *site, const dvt_potrf *p, int *info) {
   if (p->n <= BLOCK) {
     *info = small(p);
@@ -79,12 +75,12 @@ static davit_status factor(const dvt_site *site, const dvt_potrf *p, int *info) 
   DVT_TRY(factor(site, &half, info));
   if (*info)
     return DAVIT_SUCCESS;
-  const double flops = (double)first * (double)first * (double)rest;
-  DVT_TRY(run(site, dvt_potrf_solve(p->type, p->uplo, first, rest, a, p->lda, beside, p->lda), flops));
+  const dvt_level3 solve = dvt_potrf_solve(p->type, p->uplo, first, rest, a, p->lda, beside, p->lda);
+  DVT_TRY(dvt_level3_host(site, &solve));
   half.n = rest;
   half.a = a + (size_t)(first + first * p->lda) * element;
-  DVT_TRY(run(site, dvt_potrf_update(p->type, p->uplo, rest, first, beside, p->lda, half.a, p->lda),
-              (double)rest * (double)rest * (double)first));
+  const dvt_level3 update = dvt_potrf_update(p->type, p->uplo, rest, first, beside, p->lda, half.a, p->lda);
+  DVT_TRY(dvt_level3_host(site, &update));
   DVT_TRY(factor(site, &half, info));
   *info += *info ? (int)first : 0;
   return DAVIT_SUCCESS;

@@ -8,8 +8,15 @@
 
 static char headers[1 << 18]; /* all of the library's */
 
+/* Found once: AddressSanitizer's strstr() measures all that is left each time. */
+enum { MOST = 2048 };
+static const char *prototypes[MOST];
+static int prototype_count;
+
 void read_prototypes(const char *headers_folder) {
   size_t used = 0;
+  if (prototype_count > 0)
+    return;
   DIR *folder = opendir(headers_folder);
   assert_non_null(folder);
   for (const struct dirent *entry; (entry = readdir(folder));) {
@@ -22,6 +29,10 @@ void read_prototypes(const char *headers_folder) {
   }
   closedir(folder);
   assert_in_range(used, 1, sizeof headers - 2);
+  for (const char *at = headers; (at = strstr(at, "DAVIT_API ")); at++) {
+    assert_in_range(prototype_count, 0, MOST - 1);
+    prototypes[prototype_count++] = at;
+  }
 }
 
 static bool is_word(char c) {
@@ -31,8 +42,8 @@ static bool is_word(char c) {
 const char *argument_name(const char *function, int n) {
   static char name[64];
   const size_t length = strlen(function);
-  for (const char *at = headers; (at = strstr(at, "DAVIT_API ")); at++) {
-    const char *open = strchr(at, '(');
+  for (int p = 0; p < prototype_count; p++) {
+    const char *open = strchr(prototypes[p], '(');
     if (strncmp(open - length, function, length) != 0 || is_word(open[-(ptrdiff_t)length - 1]))
       continue;
     for (int i = 0; i < n; i++)

@@ -9,6 +9,8 @@
 #include <omp-tools.h>
 #include <omp.h>
 
+#include "ref/blas.h"
+
 /* ---- the tool ---- */
 
 static atomic_int roots; /* threads that are watched and were registered since */
@@ -19,9 +21,18 @@ static void begin_thread(ompt_thread_t kind, ompt_data_t *data) {
   roots += is_watched && kind == ompt_thread_initial;
 }
 
+static atomic_int teams; /* of several threads */
+
+static void begin_team(ompt_data_t *task, const ompt_frame_t *frame, ompt_data_t *team, unsigned threads,
+                       int flags, const void *code) {
+  (void)task, (void)frame, (void)team, (void)flags, (void)code;
+  teams += threads > 1;
+}
+
 static int begin_tool(ompt_function_lookup_t find, int device, ompt_data_t *data) {
   (void)device, (void)data;
   const ompt_set_callback_t set = (ompt_set_callback_t)find("ompt_set_callback");
+  set(ompt_callback_parallel_begin, (ompt_callback_t)begin_team);
   return set(ompt_callback_thread_begin, (ompt_callback_t)begin_thread) == ompt_set_always;
 }
 
@@ -152,6 +163,41 @@ CASE(threads_end_that_have_made_short_calls) {
   try_probe("threads_end", "", "DAVIT_THREADS=4");
   try_probe("threads_end", "", "DAVIT_THREADS=1");
   try_probe("threads_end", "", "DAVIT_THREADS=4 DAVIT_BACKEND=threads");
+}
+
+static int teams_of_product(int64_t side, dvt_routine routine) {
+  double *a = calloc((size_t)(side * side), sizeof *a), *c = calloc((size_t)(side * side), sizeof *c);
+  const dvt_level3 g = {.routine = routine,
+                        .type = DAVIT_DOUBLE,
+                        .side = 'R',
+                        .uplo = 'L',
+                        .transa = 'N',
+                        .transb = 'N',
+                        .diag = 'U',
+                        .m = side,
+                        .n = side,
+                        .k = side,
+                        .alpha = 1,
+                        .a = a,
+                        .lda = side,
+                        .b = a,
+                        .ldb = side,
+                        .c = c,
+                        .ldc = side};
+  teams = 0;
+  CHECK(dvt_level3_host(&(dvt_site){.device = DAVIT_HOST, .threads = 2}, &g));
+  free(a);
+  free(c);
+  return teams;
+}
+
+/* A team would wait in BLIS's barriers for longer than a small product takes. */
+CASE(small_products_start_no_team) {
+  for (int routine = 0; routine < DVT_ROUTINES; routine++) {
+    assert_int_equal(teams_of_product(SIDE, (dvt_routine)routine), 0);
+    if (routine == DVT_GEMM || routine == DVT_SYRK || routine == DVT_SYMM)
+      assert_true(teams_of_product(4 * SIDE, (dvt_routine)routine) > 0);
+  }
 }
 
 static void *use_a_team(void *unused) {

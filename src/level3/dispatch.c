@@ -161,8 +161,7 @@ static void set_up(setup *s) {
 static davit_status run_form(const setup *s, int device, const dvt_operation *operation,
                              davit_level3_report *report) {
   const dvt_level3 *g = &s->call->arguments;
-  const double flops = 2 * (double)g->m * (double)g->n * (double)g->k;
-  const dvt_site host = {.device = device, .threads = dvt_level3_threads(flops, dvt_threads())};
+  const dvt_site host = {.device = device, .threads = dvt_threads()};
   dvt_lane *lane;
   if (dvt_path_on(device, dvt_lane_has_stream(device), operation) == DVT_ON_HOST) {
     report->written = true;

@@ -4,8 +4,11 @@
 #define DAVIT_SRC_MPI_DISTRIBUTION_H
 
 #include <davit/operator.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "src/base/arithmetic.h"
 
 /* n indices, distributed to `count` processes in blocks. Index 0 is the `offset`-th of a block, on process
  * `first`. */
@@ -24,6 +27,11 @@ int64_t dvt_distribution_end(const dvt_distribution *distribution, int64_t i);
 int64_t dvt_distribution_below(const dvt_distribution *distribution, int process, int64_t i);
 /* The index at position `l` of a process. */
 int64_t dvt_distribution_index(const dvt_distribution *distribution, int process, int64_t l);
+
+/* How many columns of `rows` elements one message may have, as MPI counts elements by an int; at least 1. */
+static inline int64_t dvt_mpi_columns_at_once(int64_t rows) {
+  return dvt_at_least(INT_MAX / dvt_at_least(rows, 1), 1);
+}
 
 /* Whether both give each process the same indices. */
 bool dvt_distributions_equal(const dvt_distribution *a, const dvt_distribution *b);

@@ -2,7 +2,6 @@
 #include "src/mpi/mirror.h"
 
 #include <davit/memory.h>
-#include <limits.h>
 
 #include "src/base/arithmetic.h"
 
@@ -10,11 +9,6 @@ enum { DOWN = 0 /* the axis of a process column */ };
 
 static bool is_sent(const dvt_mirror *m) {
   return m->grid->size[DOWN] > 1 && m->count > 0; /* which is so for all of the process column */
-}
-
-/* How many columns of a matrix of all rows MPI counts. */
-static int64_t most_columns(const dvt_mirror *m) {
-  return dvt_at_least(INT_MAX / dvt_at_least(m->count, 1), 1);
 }
 
 /* ---- ranges of columns ---- */
@@ -86,7 +80,7 @@ davit_status dvt_mirror_open(dvt_mirror *m, davit_mpi_grid *grid, const dvt_view
                     .type = c->type,
                     .bytes = davit_type_bytes(c->type),
                     .count = dvt_grid_local(grid, c, 1)};
-  const int64_t messages = grid->size[DOWN] * (width / most_columns(m) + 1);
+  const int64_t messages = grid->size[DOWN] * (width / dvt_mpi_columns_at_once(m->count) + 1);
   dvt_error_keep(failure, allocate(m));
   return dvt_channel_open(&m->channel, grid, DOWN, is_sent(m) ? (size_t)(m->count * width) * m->bytes : 0,
                           messages, transport, failure);
@@ -121,7 +115,7 @@ static davit_status pack(const dvt_mirror *m, const dvt_panel *left, int64_t ld,
 
 /* The matrix of process `p`, with a row for each that it has. */
 static davit_status send(dvt_mirror *m, int p, int64_t inner, int64_t rows, char *matrix) {
-  const int64_t most = most_columns(m);
+  const int64_t most = dvt_mpi_columns_at_once(m->count);
   for (int64_t j = 0; j < inner; j += most)
     DVT_TRY(dvt_channel_send(&m->channel, m->type, rows * dvt_at_most(inner - j, most), p,
                              matrix + (size_t)(j * rows) * m->bytes));

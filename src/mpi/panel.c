@@ -2,7 +2,6 @@
 #include "src/mpi/panel.h"
 
 #include <davit/memory.h>
-#include <limits.h>
 
 #include "src/base/arithmetic.h"
 
@@ -122,7 +121,7 @@ static davit_status each_part(dvt_panel *p, int64_t t, bool lists, bool packs, d
   dvt_posted *panel = &p->stage[t % 2];
   const dvt_distribution *inner = &p->view->distribution[1];
   const int me = p->grid->at[p->view->axis[1]];
-  const int64_t rows = panel->rows, most = dvt_at_least(INT_MAX / rows, 1);
+  const int64_t rows = panel->rows, most = dvt_mpi_columns_at_once(rows);
   size_t at = 0;
   for (int64_t i = panel->begin, next; i < panel->end; i = next) {
     const int owner = dvt_distribution_owner(inner, i);

@@ -86,12 +86,15 @@ static davit_status make(cholesky *c, const dvt_mpi_block *b) {
   dvt_mpi_factoring *f = &c->f;
   const int64_t width = dvt_mpi_block_width(b);
   const MPI_Comm column = dvt_mpi_factor_line(f, 0);
+  MPI_Datatype type;
   if (!b->mine[1])
     return DAVIT_SUCCESS;
   if (b->mine[0])
     DVT_FACTOR_DO(f, factor_diagonal(c, b));
   DVT_TRY_MPI(MPI_Bcast(&f->info, 1, MPI_INT64_T, b->owner[0], column));
-  DVT_TRY_MPI(MPI_Bcast(c->diagonal, (int)(width * width), dvt_grid_type(f->type), b->owner[0], column));
+  DVT_TRY(dvt_mpi_factor_type(f, width, &type)); /* the number of elements may be too large for MPI */
+  DVT_TRY_MPI(MPI_Bcast(c->diagonal, (int)width, type, b->owner[0], column));
+  DVT_TRY_MPI(MPI_Type_free(&type));
   if (f->info == 0)
     DVT_FACTOR_DO(f, solve_below(c, b));
   return DAVIT_SUCCESS;

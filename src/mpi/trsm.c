@@ -82,7 +82,7 @@ static char *buffer(const solution *s, const step *t, int64_t i) {
 static davit_status hand_on(solution *s, const step *t, char *x) {
   const int owner = owner_of(s, t);
   const MPI_Datatype type = dvt_grid_type(s->type);
-  const int64_t height = t->end - t->begin, cols = (INT64_C(1) << 30) / height;
+  const int64_t height = t->end - t->begin, cols = dvt_mpi_columns_at_once(height);
   if (t->corner.rows > 0 && s->locals.cols > 0)
     dvt_error_keep(&s->failure, dvt_local_panels_read(&s->locals, t->corner.row, t->corner.rows, x));
   for (int64_t j = 0; j < s->locals.cols && !s->x.shared; j += cols) {

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/mpi/distribution.h"
 #include "tests/mpi/mpi_test.h"
 
 typedef double _Complex element; /* of any type */
@@ -213,10 +214,27 @@ static void fetch(const matrix *a, void *there) {
   davit_free(there);
 }
 
+/* Of the broadcasts of elements since it was last 0. Counts are ints, so they may be sides of blocks, never areas. */
+static int largest_count;
+
+__attribute__((visibility("default"))) int MPI_Bcast(void *data, int count, MPI_Datatype type, int root,
+                                                     MPI_Comm comm) {
+  if (type != MPI_BYTE && count > largest_count)
+    largest_count = count;
+  return PMPI_Bcast(data, count, type, root, comm);
+}
+
+static void expect_short_counts(const matrix *a) {
+  const int side = a->m > a->n ? a->m : a->n;
+  EXPECT(largest_count <= side, "%d × %d: a broadcast counts %d elements", a->m, a->n, largest_count);
+  largest_count = 0;
+}
+
 static davit_status run_potrf(const setting *s, const matrix *a, char uplo) {
   void *there = placed(s, a);
   const davit_status status =
       BY_TYPE(a->type, potrf, s->grid, uplo, a->n, there, a->i, a->j, a->desc, &s->options);
+  expect_short_counts(a);
   fetch(a, there);
   return status;
 }
@@ -345,6 +363,7 @@ static davit_status run_getrf(const setting *s, const matrix *a, int *ipiv, int 
   }
   const davit_status status =
       BY_TYPE(a->type, getrf, s->grid, a->m, a->n, there, a->i, a->j, a->desc, pivots, &s->options);
+  expect_short_counts(a);
   fetch(a, there);
   if (pivots != ipiv) {
     CHECK(davit_copy(bytes, pivots, ipiv));
@@ -476,6 +495,18 @@ static void test_arguments(void) {
   CHECK(davit_mpi_grid_destroy(grid));
 }
 
+/* Messages of as many elements as an int counts, or of one column. */
+static void test_columns_at_once(void) {
+  static const int64_t lengths[][2] = {{0, INT_MAX},   {1, INT_MAX},         {2, 1073741823},
+                                       {46340, 46341}, {46341, 46340},       {1073741824, 1},
+                                       {INT_MAX, 1},   {INT64_C(1) << 40, 1}};
+  for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+    const int64_t columns = dvt_mpi_columns_at_once(lengths[i][0]);
+    EXPECT(columns == lengths[i][1], "%lld columns of %lld rows", (long long)columns,
+           (long long)lengths[i][0]);
+  }
+}
+
 int main(int argc, char **argv) {
   mpi_test_begin(&argc, &argv, &me, &ranks);
   const char *scale = getenv("DAVIT_TEST_SCALE");
@@ -488,5 +519,6 @@ int main(int argc, char **argv) {
   if (ranks == 6)
     test_grid(2, 2, cases); /* two ranks are not in it */
   test_arguments();
+  test_columns_at_once();
   return mpi_test_end();
 }
