@@ -12,11 +12,17 @@
  * many, for teams that share the tiles. */
 enum { DVT_REDUCE_FEW, DVT_REDUCE_USUAL, DVT_REDUCE_MANY, DVT_REDUCE_SHARES, DVT_REDUCE_KERNELS };
 
+/* Tiles of the longest array that has several teams for each: on an H200 as many as it has multiprocessors. */
+enum { DVT_REDUCE_SHORT_TILES = 32 };
+
 typedef struct dvt_builtin_reduce {
   void (*task)(const davit_monoid_task *task);
   dvt_kernel *kernels; /* DVT_REDUCE_KERNELS; arguments: n, x, levels, counters, result, stop */
   int threads;
   int64_t tile;
+  /* For few tiles: arguments n, x, the values of groups, a counter that is 0, result; teams and groups of a tile. */
+  dvt_kernel *sections;
+  int section_threads, tile_sections, tile_groups;
 } dvt_builtin_reduce;
 
 typedef struct dvt_builtin_scan {
