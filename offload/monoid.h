@@ -20,6 +20,7 @@ typedef struct dvt_builtin_reduce {
   dvt_kernel *kernels; /* DVT_REDUCE_KERNELS; arguments: n, x, levels, counters, result, stop */
   int threads;
   int64_t tile;
+  dvt_kernel *one; /* for one tile; arguments: n, x, result */
   /* For few tiles: arguments n, x, the values of groups, a counter that is 0, result; teams and groups of a tile. */
   dvt_kernel *sections;
   int section_threads, tile_sections, tile_groups;
@@ -31,7 +32,8 @@ typedef struct dvt_builtin_scan {
   void (*combine)(const void *a, const void *b, void *result);
   void (*scan)(const davit_monoid_task *task);
   dvt_kernel *kernel, *segmented; /* n, x, flags, sums, prefixes, carry_in, carry_out, y, modes */
-  int threads;
+  dvt_kernel *carry;              /* count, in, sums, out: scan_carry.inc */
+  int threads, sum_teams;         /* sum_teams: beside those of tiles, where groups are summed */
   int64_t tile;
 } dvt_builtin_scan;
 

@@ -18,8 +18,9 @@
                                                      DVT_KERNEL(dvt_##type##_##op##_reduce_region),          \
                                                      DVT_KERNEL(dvt_##type##_##op##_reduce_region_many),     \
                                                      DVT_KERNEL(dvt_##type##_##op##_reduce_region_shares)};  \
-  static dvt_kernel dvt_##type##_##op##_sections_kernel =                                                    \
-      DVT_KERNEL(dvt_##type##_##op##_reduce_region_sections);
+  static dvt_kernel dvt_##type##_##op##_short_kernels[] = {                                                  \
+      DVT_KERNEL(dvt_##type##_##op##_reduce_region_one),                                                     \
+      DVT_KERNEL(dvt_##type##_##op##_reduce_region_sections)};
 DVT_EACH_MONOID(KERNEL)
 
 #define ENTRY(OPERATOR, op, TYPE, type)                                                                      \
@@ -27,7 +28,8 @@ DVT_EACH_MONOID(KERNEL)
                       .kernels = dvt_##type##_##op##_kernels,                                                \
                       .threads = dvt_##type##_##op##_reduce_threads,                                         \
                       .tile = dvt_##type##_##op##_reduce_tile,                                               \
-                      .sections = &dvt_##type##_##op##_sections_kernel,                                      \
+                      .one = &dvt_##type##_##op##_short_kernels[0],                                          \
+                      .sections = &dvt_##type##_##op##_short_kernels[1],                                     \
                       .section_threads = dvt_##type##_##op##_section_threads,                                \
                       .tile_sections = dvt_##type##_##op##_sections,                                         \
                       .tile_groups = dvt_##type##_##op##_groups},

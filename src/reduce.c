@@ -41,11 +41,13 @@ static int64_t first_of_level(const davit_monoid *monoid, int64_t n, int64_t val
   return first;
 }
 
-/* So few tiles that each has several teams. */
+/* One tile, or so few that each has several teams. */
 static davit_status run_short_reduce(const dvt_site *site, const dvt_reduce *r,
                                      const dvt_builtin_reduce *kernel, int64_t tiles) {
   void *groups;
   uint32_t *counter;
+  if (tiles == 1)
+    return dvt_launch(kernel->one, site->stream, 1, kernel->threads, 0, DVT_ARGUMENTS(r->n, r->x, r->result));
   DVT_TRY(site->workspace(site, (size_t)tiles * (size_t)kernel->tile_groups * r->monoid->bytes, &groups));
   DVT_TRY(site->counters(site, &counter));
   return dvt_launch(kernel->sections, site->stream, tiles * kernel->tile_sections, kernel->section_threads, 0,
@@ -58,7 +60,7 @@ static davit_status run_reduce_stream(const dvt_site *site, const void *argument
   const dvt_monoid_key *key = monoid->kernels;
   const dvt_builtin_reduce *kernel = &dvt_builtin_reduces[key->op][key->type];
   const int64_t tiles = dvt_divide_up(r->n, monoid->reduce_tile);
-  if (r->values == 0 && tiles > 1 && tiles <= DVT_REDUCE_SHORT_TILES)
+  if (r->values == 0 && tiles <= DVT_REDUCE_SHORT_TILES)
     return run_short_reduce(site, r, kernel, tiles);
   int64_t all, counted;
   void *levels;

@@ -17,13 +17,15 @@ typedef struct launch {
   int rows;
 } launch;
 
-enum { SECTIONS = 16 /* rows in flight of teams that have a section each */ };
+enum { SECTIONS = 16 /* rows in flight of teams that have a section each; of one tile, of the one team */ };
 
 /* Rows in flight are constants where a kernel is compiled. Without `rows` the teams share the tiles. */
 #define BODY(type, op)                                                                                       \
   static void run_##type##_##op(void *argument) {                                                            \
     const launch *l = argument;                                                                              \
-    if (l->rows == SECTIONS)                                                                                 \
+    if (l->rows == SECTIONS && l->n <= dvt_##type##_##op##_reduce_tile)                                      \
+      dvt_##type##_##op##_reduce_one(l->n, l->x, l->result);                                                 \
+    else if (l->rows == SECTIONS)                                                                            \
       dvt_##type##_##op##_reduce_sections(l->n, l->x, l->levels, l->counters, l->result);                    \
     else if (l->rows == 0)                                                                                   \
       dvt_##type##_##op##_reduce_shares(l->n, l->x, l->levels, l->counters, l->result, l->stop, 8);          \
@@ -81,7 +83,7 @@ static void expect_reduction(int k, int64_t n, int64_t shift, int64_t stop, bool
               .result = result,
               .counters = counters,
               .rows = how.rows};
-  const bool sections = how.rows == SECTIONS;
+  const bool sections = how.rows == SECTIONS && tiles > 1;
   emulator_run(sections                         ? (int)tiles * kernel->tile_sections
                : how.teams && how.teams < tiles ? how.teams
                                                 : (int)tiles,
@@ -90,6 +92,8 @@ static void expect_reduction(int k, int64_t n, int64_t shift, int64_t stop, bool
   snprintf(label, sizeof label, "kernel %d n %lld shift %lld stop %lld teams %d rows %d", k, (long long)n,
            (long long)shift, (long long)stop, how.teams, how.rows);
   expect_elements(type, stop ? tiles : 1, stop ? levels : result, stop ? right : should, label);
+  for (int i = 0; i < COUNT(counters); i++)
+    assert_int_equal(counters[i], 0);
   if (zeros && !stop)
     assert_true(signbit(element_at(type, result, 0)));
 }
