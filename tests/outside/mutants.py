@@ -317,7 +317,7 @@ MUTANTS = [
     Mutant("scan-carries-on-sums-alone", "src/scan_parts.c", "known(run, p - 1), before->sums", "NULL, before->sums", "scan"),
     Mutant("scan-passes-a-sum-twice", "src/scan_parts.c", "for (int64_t g = c->in ? 0 : 1;", "for (int64_t g = 0;", "scan"),
     Mutant("scan-schedule-knows-too-early", "src/scan_schedule.c", "fmin(fmax(s->part[p].entered, s->part[p].summed)",
-           "fmin(s->part[p].summed", "scan_schedule"),
+           "fmin(fmax(0, s->part[p].summed)", "scan_schedule"),
     Mutant("scan-schedule-never-sums-ahead", "src/scan_schedule.c", "(s->sums_first || scan > l->free)", "s->sums_first",
            "scan_schedule"),
     Mutant("scan-carry-drops-what-enters", "offload/scan_carry.inc", "    sum = *in;", "    sum = NEUTRAL;", "scan_stream"),
