@@ -31,9 +31,10 @@ typedef struct dvt_builtin_scan {
   const void *identity;
   void (*combine)(const void *a, const void *b, void *result);
   void (*scan)(const davit_monoid_task *task);
-  dvt_kernel *kernel, *segmented; /* n, x, flags, sums, prefixes, carry_in, carry_out, y, modes */
-  dvt_kernel *carry;              /* count, in, sums, out: scan_carry.inc */
-  int threads, sum_teams;         /* sum_teams: beside those of tiles, where groups are summed */
+  /* Arguments n, x, flags, sums, prefixes, carry_in, carry_out, y, modes; the latter two for the sums of groups. */
+  dvt_kernel *kernel, *segmented, *sums, *segmented_sums;
+  dvt_kernel *carry;      /* count, in, sums, out: scan_carry.inc */
+  int threads, sum_teams; /* sum_teams: beside those of tiles, where groups are summed */
   int64_t tile;
 } dvt_builtin_scan;
 

@@ -18,9 +18,10 @@
 
 #define OBJECTS(OPERATOR, op, TYPE, type)                                                                    \
   static const DVT_C_##type dvt_##type##_##op##_identity = DVT_IDENTITY_##op(type);                          \
-  static dvt_kernel dvt_##type##_##op##_kernels[] = {DVT_KERNEL(dvt_##type##_##op##_scan_region),            \
-                                                     DVT_KERNEL(dvt_##type##_##op##_segmented_region),       \
-                                                     DVT_KERNEL(dvt_##type##_##op##_carry_region)};
+  static dvt_kernel dvt_##type##_##op##_kernels[] = {                                                        \
+      DVT_KERNEL(dvt_##type##_##op##_scan_region), DVT_KERNEL(dvt_##type##_##op##_segmented_region),         \
+      DVT_KERNEL(dvt_##type##_##op##_sums_region), DVT_KERNEL(dvt_##type##_##op##_segmented_sums_region),    \
+      DVT_KERNEL(dvt_##type##_##op##_carry_region)};
 DVT_EACH_MONOID(OBJECTS)
 
 #define ENTRY(OPERATOR, op, TYPE, type)                                                                      \
@@ -31,7 +32,9 @@ DVT_EACH_MONOID(OBJECTS)
                       .scan = dvt_##type##_##op##_scan_task,                                                 \
                       .kernel = &dvt_##type##_##op##_kernels[0],                                             \
                       .segmented = &dvt_##type##_##op##_kernels[1],                                          \
-                      .carry = &dvt_##type##_##op##_kernels[2],                                              \
+                      .sums = &dvt_##type##_##op##_kernels[2],                                               \
+                      .segmented_sums = &dvt_##type##_##op##_kernels[3],                                     \
+                      .carry = &dvt_##type##_##op##_kernels[4],                                              \
                       .sum_teams = dvt_##type##_##op##_sum_teams,                                            \
                       .threads = dvt_##type##_##op##_threads,                                                \
                       .tile = dvt_##type##_##op##_tile},

@@ -37,14 +37,16 @@ davit_status dvt_scan_kernel(int device, dvt_stream *stream, dvt_kernel_fit *fit
 
 static davit_status run_scan_stream(const dvt_site *site, const void *arguments) {
   const dvt_scan *s = arguments;
-  const dvt_builtin_scan *kernel = kernels_of(s->monoid);
-  const int64_t tiles = dvt_divide_up(s->n, kernel->tile);
-  const size_t slots = (size_t)tiles * kernel->slot_bytes;
+  const dvt_builtin_scan *scan = kernels_of(s->monoid);
+  const int64_t tiles = dvt_divide_up(s->n, scan->tile);
+  const size_t slots = (size_t)tiles * scan->slot_bytes;
+  dvt_kernel *const kernel = s->groups  ? s->flags ? scan->segmented_sums : scan->sums
+                             : s->flags ? scan->segmented
+                                        : scan->kernel;
   void *sums;
   DVT_TRY(site->workspace(site, 2 * slots, &sums));
   DVT_TRY(dvt_stream_fill(site->stream, sums, 0, 2 * slots));
-  return dvt_launch(s->flags ? kernel->segmented : kernel->kernel, site->stream,
-                    tiles + (s->groups ? kernel->sum_teams : 1), kernel->threads, 0,
+  return dvt_launch(kernel, site->stream, tiles + (s->groups ? scan->sum_teams : 1), scan->threads, 0,
                     DVT_ARGUMENTS(s->n, s->x, s->flags, sums, (char *)sums + slots, s->carry_in, s->carry_out,
                                   s->y, modes_of(s)));
 }

@@ -21,8 +21,12 @@ typedef struct launch {
 #define BODY(type, T)                                                                                        \
   static void run_##type(void *argument) {                                                                   \
     const launch *l = argument;                                                                              \
-    dvt_##type##_sum_scan_body(l->n, l->x, l->flags, l->sums, l->prefixes, l->carry_in, l->carry_out, l->y,  \
-                               l->modes, l->flags);                                                          \
+    if (l->modes & 8)                                                                                        \
+      dvt_##type##_sum_scan_body(l->n, l->x, l->flags, l->sums, l->prefixes, l->carry_in, l->carry_out,      \
+                                 l->y, l->modes, l->flags, true);                                            \
+    else                                                                                                     \
+      dvt_##type##_sum_scan_body(l->n, l->x, l->flags, l->sums, l->prefixes, l->carry_in, l->carry_out,      \
+                                 l->y, l->modes, l->flags, false);                                           \
   }
 BODY(float, float)
 BODY(double, double)
