@@ -156,7 +156,7 @@ MUTANTS = [
     Mutant("reduce-takes-nan-for-a-number", "offload/kernel/tree.inc", "if (numbers && one != one)",
            "if (numbers && one < one)", "reduce"),
     Mutant("reduce-begins-sums-again", "offload/kernel/tree.inc", "i < NAME(section_groups),", "true,", "reduce"),
-    Mutant("reduce-section-runs-on", "offload/kernel/tree.inc", "stop = end < size ? end : size;", "stop = size;",
+    Mutant("reduce-section-runs-on", "offload/kernel/tree.inc", "stop = end < size ? end : size, lane", "stop = size, lane",
            "reduce_stream"),
     Mutant("copy-columns-at-wrong-pitch", "src/runtime/copy.c", "c->source + from_row + from_col * c->source_pitch",
            "c->source + from_row + from_col * c->destination_pitch", "memory"),
@@ -170,7 +170,8 @@ MUTANTS = [
            "index += dvt_teams() + 1", "reduce_stream"),
     Mutant("reduce-sections-are-the-first", "offload/kernel/tree.inc", "size, dvt_team() % NAME(sections));", "size, 0);",
            "reduce_stream"),
-    Mutant("reduce-does-not-wait-for-sections", "offload/kernel/tree.inc", "(uint32_t)dvt_teams() - 1;", "0;", "reduce_stream"),
+    Mutant("reduce-does-not-wait-for-sections", "offload/kernel/tree.inc", "(uint32_t)dvt_teams() - 1;", "(uint32_t)dvt_teams() - 2;",
+           "reduce_stream"),
     Mutant("reduce-leaves-its-counter", "offload/kernel/tree.inc", "      *counter = 0;", "      *counter = 1;", "reduce_stream"),
     # ---- tuning ----
     Mutant("tune-believes-noise", "src/cli/tune_search.c", "SIGMAS = 3;", "SIGMAS = 0;", "tune_search"),
