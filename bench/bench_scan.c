@@ -6,9 +6,12 @@
  * Bytes are those that davit must move: x, y, and a byte of flag an element. CUB's scan by key reads keys of four
  * bytes in place of flags; the ratio compares times. Segments: each element begins one with probability 1/100
  * ("random"), all do, or none does. --parts is the number of elements of the whole (strong) and of each device
- * (weak), for the segmented scan half of it, --plain that of the arrays in pinned memory, where y is x. */
+ * (weak), for the segmented scan half of it; "in turn": each device has --turns parts, which follow each other from device
+ * to device. --plain is the number of elements of the arrays in pinned memory, where y is x. */
 #include "bench/peers/loops.h"
 #include "bench/series.h"
+
+enum { TURNS = 64 };
 
 typedef enum pattern { RANDOM, ALL, NONE, PATTERNS } pattern;
 static const char *const pattern_names[] = {"random", "all ones", "none"};
@@ -24,7 +27,9 @@ typedef struct problem {
   int32_t *keys;  /* CUB's, on NVIDIA devices */
   const char *variant;
   size_t temp_bytes;
-  davit_scan_part parts[BENCH_MOST];
+  int turns;                        /* parts of a device */
+  davit_scan_part home[BENCH_MOST]; /* where the devices' parts begin */
+  davit_scan_part parts[BENCH_MOST * TURNS];
   bench_spread spread;
 } problem;
 
@@ -66,9 +71,9 @@ static davit_status loop_call(void *argument) {
 
 static davit_status parts_call(void *argument) {
   const problem *p = argument;
-  return p->parts[0].flags
-             ? davit_segmented_scan_parts(DAVIT_SUM, p->type, p->kind, p->spread.count, p->parts)
-             : davit_scan_parts(DAVIT_SUM, p->type, p->kind, p->spread.count, p->parts);
+  const int count = p->spread.count * p->turns;
+  return p->parts[0].flags ? davit_segmented_scan_parts(DAVIT_SUM, p->type, p->kind, count, p->parts)
+                           : davit_scan_parts(DAVIT_SUM, p->type, p->kind, count, p->parts);
 }
 
 static davit_status plain_call(void *argument) {
@@ -194,9 +199,18 @@ static void segmented_scans(problem *p) {
 
 static bench_case divide(void *argument, bool weak) {
   problem *p = argument;
-  for (int d = 0; d < p->spread.count; d++)
-    p->parts[d].n = weak ? p->whole : p->whole / p->spread.count;
-  p->n = p->parts[0].n * p->spread.count;
+  const int count = p->spread.count;
+  const int64_t n = (weak ? p->whole : p->whole / count) / p->turns;
+  const size_t bytes = (size_t)n * davit_type_bytes(p->type);
+  for (int i = 0; i < count * p->turns; i++) {
+    const davit_scan_part *home = &p->home[i % count];
+    const size_t turn = (size_t)(i / count);
+    p->parts[i] = (davit_scan_part){.n = n,
+                                    .x = (const char *)home->x + turn * bytes,
+                                    .y = (char *)home->y + turn * bytes,
+                                    .flags = home->flags};
+  }
+  p->n = n * count * p->turns;
   return case_of(p, weak ? "parts, weak" : "parts, strong", p->parts[0].flags);
 }
 
@@ -206,7 +220,7 @@ static bool make_parts(problem *p, const bench_slab *slabs, int64_t n, const uin
   for (int d = 0; d < p->spread.most; d++) {
     void *here = flags && complete ? bench_memory(p->spread.devices[d], (size_t)n) : NULL;
     complete = complete && (here || !flags);
-    p->parts[d] = (davit_scan_part){.x = slabs[d].operand[0], .y = slabs[d].operand[1], .flags = here};
+    p->home[d] = (davit_scan_part){.x = slabs[d].operand[0], .y = slabs[d].operand[1], .flags = here};
     if (here && davit_copy((size_t)n, flags, here) != DAVIT_SUCCESS)
       bench_failure("copy", davit_last_error());
   }
@@ -221,7 +235,7 @@ static void in_parts(problem *p, int64_t whole, const uint8_t *flags) {
   if (make_parts(p, slabs, whole, flags))
     bench_both_series(&p->spread, p->site, 1, divide, parts_call, p);
   for (int d = 0; d < p->spread.most; d++)
-    davit_free((void *)(uintptr_t)p->parts[d].flags);
+    davit_free((void *)(uintptr_t)p->home[d].flags);
   bench_slabs_close(&p->spread, slabs);
 }
 
@@ -236,6 +250,11 @@ static void all_parts(problem *p) {
     p->type = types.at[t];
     p->variant = "inclusive";
     in_parts(p, whole, NULL);
+    p->variant = "in turn";
+    p->turns = (int)bench_whole("turns", 8);
+    if (p->turns > 1 && p->turns <= TURNS)
+      in_parts(p, whole, NULL);
+    p->turns = 1;
     p->variant = pattern_names[RANDOM];
     in_parts(p, whole / 2, flags);
   }
@@ -260,7 +279,7 @@ static void from_host(problem *p, int place) {
 }
 
 static void measure_site(const bench_site *site, const bench_spread *spread) {
-  problem p = {.site = site};
+  problem p = {.site = site, .turns = 1};
   plain_scans(&p);
   segmented_scans(&p);
   if (!spread)
@@ -272,7 +291,7 @@ static void measure_site(const bench_site *site, const bench_spread *spread) {
 }
 
 static const char usage[] = "bench_scan [--sizes 4096,65536,...] [--segmented 1048576,...] [--parts "
-                            "1073741824] [--plain 134217728]\n" BENCH_OPTIONS;
+                            "1073741824] [--turns 8] [--plain 134217728]\n" BENCH_OPTIONS;
 
 int main(int argc, char **argv) {
   return bench_run("scan", usage, argc, argv, measure_site);

@@ -12,11 +12,18 @@
  * many, for teams that share the tiles. */
 enum { DVT_REDUCE_FEW, DVT_REDUCE_USUAL, DVT_REDUCE_MANY, DVT_REDUCE_SHARES, DVT_REDUCE_KERNELS };
 
+/* Tiles of the longest array that has several teams for each: on an H200 as many as it has multiprocessors. */
+enum { DVT_REDUCE_SHORT_TILES = 32 };
+
 typedef struct dvt_builtin_reduce {
   void (*task)(const davit_monoid_task *task);
   dvt_kernel *kernels; /* DVT_REDUCE_KERNELS; arguments: n, x, levels, counters, result, stop */
   int threads;
   int64_t tile;
+  dvt_kernel *one; /* for one tile; arguments: n, x, result */
+  /* For few tiles: arguments n, x, the values of groups, a counter that is 0, result; teams and groups of a tile. */
+  dvt_kernel *sections;
+  int section_threads, tile_sections, tile_groups;
 } dvt_builtin_reduce;
 
 typedef struct dvt_builtin_scan {
@@ -24,8 +31,10 @@ typedef struct dvt_builtin_scan {
   const void *identity;
   void (*combine)(const void *a, const void *b, void *result);
   void (*scan)(const davit_monoid_task *task);
-  dvt_kernel *kernel, *segmented; /* n, x, flags, sums, prefixes, carry_in, carry_out, y, modes */
-  int threads;
+  /* Arguments n, x, flags, sums, prefixes, carry_in, carry_out, y, modes; the latter two for the sums of groups. */
+  dvt_kernel *kernel, *segmented, *sums, *segmented_sums;
+  dvt_kernel *carry;      /* count, in, sums, out: scan_carry.inc */
+  int threads, sum_teams; /* sum_teams: beside those of tiles, where groups are summed */
   int64_t tile;
 } dvt_builtin_scan;
 

@@ -17,11 +17,21 @@
   static dvt_kernel dvt_##type##_##op##_kernels[] = {DVT_KERNEL(dvt_##type##_##op##_reduce_region_few),      \
                                                      DVT_KERNEL(dvt_##type##_##op##_reduce_region),          \
                                                      DVT_KERNEL(dvt_##type##_##op##_reduce_region_many),     \
-                                                     DVT_KERNEL(dvt_##type##_##op##_reduce_region_shares)};
+                                                     DVT_KERNEL(dvt_##type##_##op##_reduce_region_shares)};  \
+  static dvt_kernel dvt_##type##_##op##_short_kernels[] = {                                                  \
+      DVT_KERNEL(dvt_##type##_##op##_reduce_region_one),                                                     \
+      DVT_KERNEL(dvt_##type##_##op##_reduce_region_sections)};
 DVT_EACH_MONOID(KERNEL)
 
 #define ENTRY(OPERATOR, op, TYPE, type)                                                                      \
-  [OPERATOR][TYPE] = {dvt_##type##_##op##_reduce_levels, dvt_##type##_##op##_kernels,                        \
-                      dvt_##type##_##op##_reduce_threads, dvt_##type##_##op##_reduce_tile},
+  [OPERATOR][TYPE] = {.task = dvt_##type##_##op##_reduce_levels,                                             \
+                      .kernels = dvt_##type##_##op##_kernels,                                                \
+                      .threads = dvt_##type##_##op##_reduce_threads,                                         \
+                      .tile = dvt_##type##_##op##_reduce_tile,                                               \
+                      .one = &dvt_##type##_##op##_short_kernels[0],                                          \
+                      .sections = &dvt_##type##_##op##_short_kernels[1],                                     \
+                      .section_threads = dvt_##type##_##op##_section_threads,                                \
+                      .tile_sections = dvt_##type##_##op##_sections,                                         \
+                      .tile_groups = dvt_##type##_##op##_groups},
 const dvt_builtin_reduce dvt_builtin_reduces[DAVIT_OPERATOR_COUNT][DVT_MONOID_TYPES] = {
     DVT_EACH_MONOID(ENTRY)};

@@ -41,11 +41,27 @@ static int64_t first_of_level(const davit_monoid *monoid, int64_t n, int64_t val
   return first;
 }
 
+/* One tile, or so few that each has several teams. */
+static davit_status run_short_reduce(const dvt_site *site, const dvt_reduce *r,
+                                     const dvt_builtin_reduce *kernel, int64_t tiles) {
+  void *groups;
+  uint32_t *counter;
+  if (tiles == 1)
+    return dvt_launch(kernel->one, site->stream, 1, kernel->threads, 0, DVT_ARGUMENTS(r->n, r->x, r->result));
+  DVT_TRY(site->workspace(site, (size_t)tiles * (size_t)kernel->tile_groups * r->monoid->bytes, &groups));
+  DVT_TRY(site->counters(site, &counter));
+  return dvt_launch(kernel->sections, site->stream, tiles * kernel->tile_sections, kernel->section_threads, 0,
+                    DVT_ARGUMENTS(r->n, r->x, groups, counter, r->result));
+}
+
 static davit_status run_reduce_stream(const dvt_site *site, const void *arguments) {
   const dvt_reduce *r = arguments;
   const davit_monoid *monoid = r->monoid;
   const dvt_monoid_key *key = monoid->kernels;
   const dvt_builtin_reduce *kernel = &dvt_builtin_reduces[key->op][key->type];
+  const int64_t tiles = dvt_divide_up(r->n, monoid->reduce_tile);
+  if (r->values == 0 && tiles <= DVT_REDUCE_SHORT_TILES)
+    return run_short_reduce(site, r, kernel, tiles);
   int64_t all, counted;
   void *levels;
   uint32_t *counters;
@@ -54,8 +70,7 @@ static davit_status run_reduce_stream(const dvt_site *site, const void *argument
   DVT_TRY(site->counters(site, &counters));
   if (counted > DVT_SITE_COUNTERS)
     return davit_fail(DAVIT_UNSUPPORTED, "n is %lld, too many elements for one reduction", (long long)r->n);
-  const int64_t tiles = dvt_divide_up(r->n, monoid->reduce_tile),
-                teams = r->teams > 0 ? dvt_at_most(r->teams, tiles) : tiles;
+  const int64_t teams = r->teams > 0 ? dvt_at_most(r->teams, tiles) : tiles;
   DVT_TRY(dvt_launch(&kernel->kernels[dvt_reduce_kernel(r->teams, r->rows)], site->stream, teams,
                      kernel->threads, 0, DVT_ARGUMENTS(r->n, r->x, levels, counters, r->result, r->values)));
   if (r->values == 0)

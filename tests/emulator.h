@@ -272,6 +272,10 @@ DVT_INLINE void dvt_fence(void) {
 DVT_INLINE void dvt_fence_team(void) {
 }
 
+DVT_INLINE uint32_t dvt_atomic_add_ordered(uint32_t *counter, uint32_t value) {
+  return __atomic_fetch_add(counter, value, __ATOMIC_ACQ_REL);
+}
+
 DVT_INLINE uint32_t dvt_atomic_add(uint32_t *counter, uint32_t value) {
   const uint32_t before = *counter;
   *counter += value;

@@ -166,6 +166,44 @@ CASE(test_parts_of_whole_groups) {
   }
 }
 
+/* Parts of whole groups in turn on all devices, so that devices sum some and scan others at once; the last one is as long
+ * as it is. Behind a carry, too, and with an operator whose order shows. */
+CASE(test_parts_in_turn) {
+  enum { GROUP = 1 << 16, PARTS = 11, N = (PARTS + 2) * GROUP + 777 };
+  const int devices = device_count();
+  const double carry = 0.7, *x = rough_data(DAVIT_SUM, DAVIT_DOUBLE, N, 14);
+  double *should = kept((N + GROUP) * sizeof *should), *y = kept(N * sizeof *y);
+  for (int turn = 0; turn < 6; turn++) {
+    const int count = turn < 4 ? PARTS : 2; /* of two, the first is summed */
+    const davit_scan_kind kind = (davit_scan_kind)(turn % 2);
+    const davit_monoid *sum;
+    arrays a[PARTS];
+    davit_scan_part parts[PARTS + 1] = {{0}};
+    CHECK(davit_monoid_builtin(DAVIT_SUM, DAVIT_DOUBLE, &sum));
+    sum->scan(&(davit_monoid_task){.device = DAVIT_HOST,
+                                   .threads = 1,
+                                   .n = N,
+                                   .x = x,
+                                   .y = should,
+                                   .carry_in = turn / 2 == 1 ? &carry : NULL,
+                                   .modes = kind == DAVIT_SCAN_EXCLUSIVE});
+    for (int64_t p = 0, at = 0, n; p < count; p++, at += n) {
+      n = p == count - 1 ? N - at : p == 4 ? 3 * GROUP : GROUP;
+      const job j = {.op = DAVIT_SUM, .scan = true, .type = DAVIT_DOUBLE, .n = n, .x = x + at};
+      const int place = devices > 0 ? place_for((int)p % devices) : DAVIT_HOST;
+      a[p] = job_place(&j, 0, n, place, place, place);
+      parts[p + (p > 5)] = (davit_scan_part){.n = n, .x = zone_data(&a[p].x), .y = zone_data(&a[p].y)};
+    }
+    CHECK(davit_monoid_scan_onward(sum, kind, turn / 2 == 1 ? &carry : NULL, count + (count > 5), parts));
+    for (int64_t p = 0, at = 0, n; p < count; p++, at += n) {
+      n = parts[p + (p > 5)].n;
+      const job j = {.op = DAVIT_SUM, .scan = true, .type = DAVIT_DOUBLE, .n = n, .x = x + at};
+      job_take(&j, &a[p], 0, y + at);
+    }
+    assert_memory_equal(y, should, N * sizeof *y);
+  }
+}
+
 /* ---- again and again ---- */
 
 /* On a GPU every tile waits for what others publish; whatever their order, the bits are the same. */

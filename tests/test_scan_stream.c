@@ -21,8 +21,12 @@ typedef struct launch {
 #define BODY(type, T)                                                                                        \
   static void run_##type(void *argument) {                                                                   \
     const launch *l = argument;                                                                              \
-    dvt_##type##_sum_scan_body(l->n, l->x, l->flags, l->sums, l->prefixes, l->carry_in, l->carry_out, l->y,  \
-                               l->modes, l->flags);                                                          \
+    if (l->modes & 8)                                                                                        \
+      dvt_##type##_sum_scan_body(l->n, l->x, l->flags, l->sums, l->prefixes, l->carry_in, l->carry_out,      \
+                                 l->y, l->modes, l->flags, true);                                            \
+    else                                                                                                     \
+      dvt_##type##_sum_scan_body(l->n, l->x, l->flags, l->sums, l->prefixes, l->carry_in, l->carry_out,      \
+                                 l->y, l->modes, l->flags, false);                                           \
   }
 BODY(float, float)
 BODY(double, double)
@@ -115,6 +119,55 @@ CASE(test_bits_of_the_cpu) {
                          .segmented = turn % 5 == 1 || turn % 5 == 2,
                          .carried = turn % 4 < 2};
     expect_scan(&c, true, &seed);
+  }
+}
+
+/* The sums of whole groups, and of what is carried on over them. */
+CASE(test_sums_of_groups) {
+  uint64_t seed = 35;
+  for (int turn = 0; turn < 4; turn++) {
+    const davit_type type = turn % 2 ? DAVIT_FLOAT : DAVIT_DOUBLE;
+    const dvt_builtin_scan *kernel = &emulated_builtin_scans[DAVIT_SUM][type];
+    const int64_t tiles = 64, n = tiles * kernel->tile;
+    const bool segmented = turn / 2;
+    uint8_t *flags = kept_zeros((size_t)n);
+    flags[n / 3] = 1;
+    double sums[2], should[2];
+    launch l = {.n = n,
+                .modes = 8 | 2,
+                .x = rough_data(DAVIT_SUM, type, n, next_random(&seed)),
+                .flags = segmented ? flags : NULL,
+                .sums = kept_zeros((size_t)tiles * kernel->slot_bytes),
+                .y = sums};
+    emulator_run_together((int)tiles + kernel->sum_teams, kernel->threads,
+                          type == DAVIT_FLOAT ? run_float : run_double, &l);
+    kernel->scan(
+        &(davit_monoid_task){.threads = 2, .n = n, .x = l.x, .flags = l.flags, .y = should, .modes = 8});
+    expect_elements(type, 2, sums, should, segmented ? "segmented" : "plain");
+  }
+}
+
+typedef struct carry {
+  int64_t count;
+  const double *in, *sums;
+  double *out;
+} carry;
+
+static void run_carry(void *argument) {
+  const carry *c = argument;
+  dvt_double_sum_carry_body(c->count, c->in, c->sums, c->out);
+}
+
+CASE(test_carry) {
+  static const int64_t counts[] = {1, 2, 127, 1023, 1024, 1025, 3000};
+  const double in = 0.7, *sums = rough_data(DAVIT_SUM, DAVIT_DOUBLE, 3000, 36);
+  for (int turn = 0; turn < 2 * COUNT(counts); turn++) {
+    double should = turn % 2 ? in : -0.0, out;
+    carry c = {counts[turn / 2], turn % 2 ? &in : NULL, sums, &out};
+    for (int64_t i = 0; i < c.count; i++)
+      should += sums[i];
+    emulator_run(1, dvt_double_sum_threads, run_carry, &c);
+    assert_memory_equal(&out, &should, sizeof out);
   }
 }
 

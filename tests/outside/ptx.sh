@@ -14,7 +14,9 @@ build=$1
 # file, regular expression of its kernels, what they need
 table='scan dvt_[a-z0-9]*_[a-z]*_scan_region shared load store
 scan dvt_[a-z0-9]*_[a-z]*_segmented_region shared load store
-reduce dvt_[a-z0-9]*_[a-z]*_reduce_region(_few|_many|_shares)? shared load
+scan dvt_[a-z0-9]*_[a-z]*_(segmented_)?sums_region shared load
+scan dvt_[a-z0-9]*_[a-z]*_carry_region shared
+reduce dvt_[a-z0-9]*_[a-z]*_reduce_region(_few|_many|_shares|_sections|_one)? shared load
 triangle double_solve_region shared
 triangle double_product_region shared
 stencil (float|double)_stencil_wide_[0-9]* store
