@@ -426,7 +426,7 @@ static davit_status add_lanes(parts_run *run, dvt_graph *graph, int *lanes) {
     while (l < *lanes && graph->lane[l]->device != device)
       l++;
     if (l == *lanes)
-      DVT_TRY(dvt_graph_add_lane(graph, (*lanes)++, device));
+      DVT_TRY(dvt_graph_add_lane(graph, (*lanes)++, device, DVT_STREAM_MIXED));
     run->plans[p].lane = l;
   }
   return DAVIT_SUCCESS;
