@@ -39,12 +39,15 @@ CASE(test_reserved_words_of_arguments) {
   CHECK(davit_occupancy_card_find("A100", &card));
   CHECK(davit_align_scores(database, &scoring, 4, symbols, scores));
   CHECK(davit_occupancy(&card, &block, &result, NULL));
-  for (int k = 0; k < 4; k++) {
+  for (int k = 0; k < 3; k++) {
     char words[64];
     snprintf(words, sizeof words, "scoring->reserved[%d] is 1", k);
     scoring.reserved[k] = 1;
     REFUSED(davit_align_scores(database, &scoring, 4, symbols, scores), words);
     scoring.reserved[k] = 0;
+  }
+  for (int k = 0; k < 4; k++) {
+    char words[64];
     snprintf(words, sizeof words, "card->reserved[%d] is 1", k);
     card.reserved[k] = 1;
     REFUSED(davit_occupancy(&card, &block, &result, NULL), words);
