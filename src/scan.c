@@ -218,27 +218,6 @@ davit_status davit_segmented_scan(davit_operator op, davit_type type, davit_scan
   return davit_monoid_scan(monoid, kind, n, x, flags, y, options);
 }
 
-davit_status davit_scan_parts(davit_operator op, davit_type type, davit_scan_kind kind, int count,
-                              const davit_scan_part *parts) {
-  const davit_monoid *monoid;
-  DVT_TRY(davit_monoid_builtin(op, type, &monoid));
-  for (int p = 0; p < count && parts; p++)
-    if (parts[p].flags)
-      return davit_fail(DAVIT_INVALID_ARGUMENT,
-                        "parts[%d].flags is not NULL: call davit_segmented_scan_parts", p);
-  return davit_monoid_scan_parts(monoid, kind, count, parts);
-}
-
-davit_status davit_segmented_scan_parts(davit_operator op, davit_type type, davit_scan_kind kind, int count,
-                                        const davit_scan_part *parts) {
-  const davit_monoid *monoid;
-  DVT_TRY(davit_monoid_builtin(op, type, &monoid));
-  for (int p = 0; p < count && parts; p++)
-    if (parts[p].n > 0 && !parts[p].flags)
-      return davit_fail(DAVIT_INVALID_ARGUMENT, "parts[%d].flags is NULL", p);
-  return davit_monoid_scan_parts(monoid, kind, count, parts);
-}
-
 /* ---- segments ---- */
 
 davit_status davit_scan_flags(int64_t count, const int64_t *starts, int64_t n, uint8_t *flags) {

@@ -559,3 +559,24 @@ davit_status davit_monoid_scan_groups(const davit_monoid *monoid, int64_t n, con
   davit_free(memory);
   return status;
 }
+
+davit_status davit_scan_parts(davit_operator op, davit_type type, davit_scan_kind kind, int count,
+                              const davit_scan_part *parts) {
+  const davit_monoid *monoid;
+  DVT_TRY(davit_monoid_builtin(op, type, &monoid));
+  for (int p = 0; p < count && parts; p++)
+    if (parts[p].flags)
+      return davit_fail(DAVIT_INVALID_ARGUMENT,
+                        "parts[%d].flags is not NULL: call davit_segmented_scan_parts", p);
+  return davit_monoid_scan_parts(monoid, kind, count, parts);
+}
+
+davit_status davit_segmented_scan_parts(davit_operator op, davit_type type, davit_scan_kind kind, int count,
+                                        const davit_scan_part *parts) {
+  const davit_monoid *monoid;
+  DVT_TRY(davit_monoid_builtin(op, type, &monoid));
+  for (int p = 0; p < count && parts; p++)
+    if (parts[p].n > 0 && !parts[p].flags)
+      return davit_fail(DAVIT_INVALID_ARGUMENT, "parts[%d].flags is NULL", p);
+  return davit_monoid_scan_parts(monoid, kind, count, parts);
+}

@@ -6,6 +6,7 @@ usage: test_help.py DAVIT [NAME ...]      runs the groups whose name contains on
 """
 import gzip
 import os
+import random
 import re
 import subprocess
 import sys
@@ -16,6 +17,7 @@ sys.dont_write_bytecode = True
 import help_page
 from support import DAVIT, EACH, LIMIT_S, davit, expect, listing, main, on_terminal, put, refuse, run_json, sampled, save
 from test_cli_detect import chirps, sound
+from test_cli_pssm import pssm_text, random_rows
 
 COMMANDS = help_page.commands(DAVIT)
 # What a script relies on: names of options that must stay.
@@ -223,6 +225,8 @@ def make_inputs():
     put("points.csv", "".join(f"{x},{y}\n" for x, y in rng.random((50, 2))))
     put("query.fa", ">q\nHEAGAWGHEE\n")
     put("targets.fa.gz", gzip.compress(b">t\nPAWHEAE\n>u\nHEAGAWGHEE\n"))
+    put("family.pssm", pssm_text("HEAGAWGHEE", random_rows(random.Random(1), "HEAGAWGHEE")))
+    put("proteins.fa.gz", gzip.compress(b">t\nPAWHEAE\n>u\nHEAGAWGHEE\n"))
     put("reads.fq", "@r\nACGTACGT\n+\n!!!!!!!!\n")
     put("genes.fa", ">g\nTTACGTACGTTT\n")
     put("places.fa", ">p\nTACGTACGT\n")
