@@ -115,13 +115,13 @@ static void check_share(int thread, int team, const void *arguments) {
 /* Whether none is wrong: all at once, as sequences lie one after the other. */
 static bool are_valid(const davit_align_sequences *all, int symbols) {
   atomic_bool foreign = false;
-  const int64_t first = all->offsets[0], count = all->offsets[all->count] - first;
+  const int64_t first = all->offsets[0], end = all->offsets[all->count];
   bool ascend = first >= 0;
   for (int64_t k = 0; k < all->count; k++)
     ascend &= all->offsets[k + 1] >= all->offsets[k];
-  if (!ascend || dvt_check_extent("offsets", first + count, 1) != DAVIT_SUCCESS ||
-      (count > 0 && !all->symbols))
+  if (!ascend || dvt_check_extent("offsets", end, 1) != DAVIT_SUCCESS || (end > first && !all->symbols))
     return false;
+  const int64_t count = end - first;
   if (count > 0)
     dvt_align_on_shares(count, check_share, &(symbol_check){first, count, all->symbols, symbols, &foreign});
   return !atomic_load(&foreign);
