@@ -615,9 +615,10 @@ const cli_command cli_command_align = {
                    .help = "the letters are of bases: match 2, mismatch -3 unless options say otherwise"),
         CLI_OPTION(FLAG, comparison, scheme.protein, "--protein", NULL, .excludes = "--match",
                    .help = "the letters are of amino acids, even if they look like bases"),
-        CLI_OPTION(FLAG, comparison, scheme.pssm, "--pssm", NULL, .excludes = "--pairs",
-                   .help =
-                       "read QUERY as a position-specific scoring matrix, which psiblast -out_ascii_pssm writes"),
+        CLI_OPTION(
+            FLAG, comparison, scheme.pssm, "--pssm", NULL, .excludes = "--pairs",
+            .help =
+                "read QUERY as a position-specific scoring matrix, which psiblast -out_ascii_pssm writes"),
         CLI_OPTION(TEXT, comparison, scheme.matrix_name, "--matrix", "M",
                    .otherwise = "blosum62 for amino acids",
                    .help = "blosum45, 50, 62, 80 or 90, pam30, 70 or 250 (NCBI's older revision, without J), "
