@@ -315,7 +315,7 @@ davit_status dvt_align_share_submit(dvt_align_share *s, const dvt_align_query *q
   if (!s->lane)
     DVT_TRY(dvt_lane_open(s->number, &s->lane));
   if (!s->copies && s->parts > 1)
-    DVT_TRY(dvt_lane_open(s->number, &s->copies));
+    DVT_TRY(dvt_lane_open_for(s->number, DVT_STREAM_LOADS, &s->copies));
   for (int64_t k = 0; k < s->parts && status == DAVIT_SUCCESS; k++)
     status = submit_part(s, k, query, searched);
   dvt_record_drop(searched[0]);

@@ -304,14 +304,14 @@ static void set_choice(dvt_exact_call *p, dvt_exact_choice choice) {
       p->holds &= dvt_exact_planes_of(p, &p->worker[w], s, &choice) <= p->worker[w].planes_held[s];
 }
 
-/* The first tile decides, if nothing else has: its panels are cut afterwards. */
-static davit_status decide(dvt_exact_call *p, int w) {
-  const dvt_exact_worker *e = &p->worker[w];
+/* The first device's first tile decides, if nothing else has: panels are cut afterwards. */
+static davit_status decide(dvt_exact_call *p) {
+  const dvt_exact_worker *e = &p->worker[0];
   int32_t task;
-  DVT_TRY(look_at_tile(p, w, (dvt_exact_range){0, e->arrived[0]}, (dvt_exact_range){0, e->arrived[1]}));
-  DVT_TRY(fetch_need(p, w, &task));
+  DVT_TRY(look_at_tile(p, 0, (dvt_exact_range){0, e->arrived[0]}, (dvt_exact_range){0, e->arrived[1]}));
+  DVT_TRY(fetch_need(p, 0, &task));
   DVT_TRY(dvt_graph_await(&p->graph, task));
-  const dvt_exact_need need = need_of(p, w, w + 1);
+  const dvt_exact_need need = need_of(p, 0, 1);
   set_choice(p, choose(p, &need));
   return DAVIT_SUCCESS;
 }
@@ -467,7 +467,7 @@ static davit_status pass(dvt_exact_call *p) {
   for (int w = 0; w < p->workers && status == DAVIT_SUCCESS; w++)
     status = begin(p, w);
   if (status == DAVIT_SUCCESS && p->worker[0].is_ahead)
-    status = decide(p, 0);
+    status = decide(p);
   for (int w = 0; w < p->workers && status == DAVIT_SUCCESS; w++)
     if (!p->computes || p->holds)
       status = do_worker(p, w);
