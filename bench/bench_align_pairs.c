@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many pairs at once: davit_align_pairs() on the CPU or on GPUs (of which --pairs 1000000 is a fair measure), where that
- * is sooner, beside parasail on all threads of the CPU. Clocks and the options of all programs: bench/measure.h; floors:
- * bench/cells.h. Rows of GPUs say how long the symbols and results travel at least, too (--link, 10^9 bytes a second).
+/* Many pairs at once: davit_align_pairs() on the CPU or on GPUs (of which --pairs 1000000 is a fair measure), where
+ * that is sooner, beside parasail on all threads of the CPU. Clocks and the options of all programs: bench/measure.h;
+ * floors: bench/cells.h. Rows of GPUs say how long the symbols and results travel at least, too (--link, 10^9 bytes a
+ * second).
  *
  * --pairs pairs of --queries symbols with --targets symbols (two lists of one length): a target is random, its query a
  * stretch of it of which one place in ten has another symbol, one in thirty is left out and one comes twice. Bases (+2,

@@ -6,8 +6,8 @@
  * Bytes are those that davit must move: x, y, and a byte of flag an element. CUB's scan by key reads keys of four
  * bytes in place of flags; the ratio compares times. Segments: each element begins one with probability 1/100
  * ("random"), all do, or none does. --parts is the number of elements of the whole (strong) and of each device
- * (weak), for the segmented scan half of it; "in turn": each device has --turns parts, which follow each other from device
- * to device. --plain is the number of elements of the arrays in pinned memory, where y is x. */
+ * (weak), for the segmented scan half of it; "in turn": each device has --turns parts, which follow each other from
+ * device to device. --plain is the number of elements of the arrays in pinned memory, where y is x. */
 #include "bench/peers/loops.h"
 #include "bench/series.h"
 

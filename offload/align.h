@@ -56,8 +56,8 @@ static inline int64_t dvt_align_length(const dvt_align_targets *t, int64_t k) {
   return t->offsets[k + 1] - t->offsets[k];
 }
 
-/* Targets in a device's memory, as in dvt_align_targets, and room for one score more than they have. Symbols may be read up
- * to the next multiple of 4 bytes. */
+/* Targets in a device's memory, as in dvt_align_targets, and room for one score more than they have. Symbols may be
+ * read up to the next multiple of 4 bytes. */
 typedef struct dvt_align_device {
   int64_t *offsets;
   uint8_t *symbols;

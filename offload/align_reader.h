@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The symbols of a string of bytes for a lane of a warp, in blocks of 4 rows: a word has a symbol for each row of a block, in
- * the order of its bytes. Lane g of a group is g rows behind the first: g / 4 blocks, which the caller counts, and the rest,
- * by which words are shifted here. After its last symbol a string goes on with symbols that score nothing.
+/* The symbols of a string of bytes for a lane of a warp, in blocks of 4 rows: a word has a symbol for each row of a
+ * block, in the order of its bytes. Lane g of a group is g rows behind the first: g / 4 blocks, which the caller
+ * counts, and the rest, by which words are shifted here. After its last symbol a string goes on with symbols that score
+ * nothing.
  *
  * Strings begin anywhere. Aligned words are loaded that have at least one of the string's bytes, so memory is readable
  * up to the next multiple of 4 bytes. The next word is on its way while the one before is used. */

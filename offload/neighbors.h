@@ -23,7 +23,8 @@ typedef struct dvt_neighbors_site {
 
 size_t dvt_neighbors_bytes(const dvt_neighbors_site *site, const dvt_neighbors *a);
 
-/* Does the work and waits for it. Edges of a spanning tree lie where the device reaches them. DAVIT_INVALID_ARGUMENT: a point or a query is not finite, or offsets do not fit. */
+/* Does the work and waits for it. Edges of a spanning tree lie where the device reaches them. DAVIT_INVALID_ARGUMENT: a
+ * point or a query is not finite, or offsets do not fit. */
 davit_status dvt_neighbors_perform(const dvt_neighbors_site *site, const dvt_neighbors *a);
 
 #endif

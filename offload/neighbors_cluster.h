@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* DBSCAN. Sets of core points are trees of parents, each a lower position, of the position of the set; a point that is no
- * core point has none. Any thread joins two sets by pointing the higher root to the lower one, so that the sets do not
- * depend on the order. What does not depend on the kind of points is here, the searches are in neighbors_cluster.inc.
- * Source: Prokopenko, Lebrun-Grandie, Arndt, Fast Tree-Based Algorithms for DBSCAN on GPUs (2021); here the tree's boxes
- * serve as its dense cells. */
+/* DBSCAN. Sets of core points are trees of parents, each a lower position, of the position of the set; a point that is
+ * no core point has none. Any thread joins two sets by pointing the higher root to the lower one, so that the sets do
+ * not depend on the order. What does not depend on the kind of points is here, the searches are in
+ * neighbors_cluster.inc.
+ * Source: Prokopenko, Lebrun-Grandie, Arndt, Fast Tree-Based Algorithms for DBSCAN on GPUs (2021); here the tree's
+ * boxes serve as its dense cells. */
 #ifndef DAVIT_OFFLOAD_NEIGHBORS_CLUSTER_H
 #define DAVIT_OFFLOAD_NEIGHBORS_CLUSTER_H
 
 #include "offload/neighbors_work.h"
 
-/* Of the core points of each set the first in the caller's order is known afterwards, and the parent of each is its root.
+/* Of the core points of each set the first in the caller's order is known afterwards, and the parent of each is its
+ * root.
  * Nobody else may change a parent meanwhile: one that was halved late would lead to a point on the way. */
 INLINE void cluster_first_body(work *w, int64_t unused, int64_t unused_too) {
   const clusters *s = &w->clusters;

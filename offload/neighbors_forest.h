@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Borůvka's rounds: each component takes the first edge that leads out of it, in the order of (distance, i, j). No two
  * edges are equal in that order, so edges close no circle but that of two components that take the same edge. What does
- * not depend on the kind of points is here, the same on the CPU and on GPUs; the search for the nearest point of another
- * component is in neighbors_forest.inc. */
+ * not depend on the kind of points is here, the same on the CPU and on GPUs; the search for the nearest point of
+ * another component is in neighbors_forest.inc. */
 #ifndef DAVIT_OFFLOAD_NEIGHBORS_FOREST_H
 #define DAVIT_OFFLOAD_NEIGHBORS_FOREST_H
 

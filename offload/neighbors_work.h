@@ -69,8 +69,8 @@ typedef struct forest {
   uint64_t *length, *edge; /* edges found: bits of the distance, and i above j */
 } forest;
 
-/* Sets of core points, by their positions: the parent, itself of a root and nobody of a point that is no core point; of a
- * root the first core point in the caller's order; of core points the cluster. By the caller's order: number of
+/* Sets of core points, by their positions: the parent, itself of a root and nobody of a point that is no core point; of
+ * a root the first core point in the caller's order; of core points the cluster. By the caller's order: number of
  * clusters that begin up to a point. For each child of a node a core point that stands for all in it, or nobody, or
  * `several`. */
 typedef struct clusters {
@@ -277,8 +277,8 @@ INLINE uint32_t join_sets(const clusters *s, uint32_t a, uint32_t b) {
 /* ---- what a query has found ---- */
 
 /* How it is kept: the few nearest in order, more as a heap in their row, a number, all in a row, to see whether the
- * row is long enough, the nearest that is in another component, whether one is near a box, whether enough are near to make a core point, sets of core
- * points that are joined, or the first cluster that is near. */
+ * row is long enough, the nearest that is in another component, whether one is near a box, whether enough are near to
+ * make a core point, sets of core points that are joined, or the first cluster that is near. */
 typedef enum keeping {
   KEEP_LIST,
   KEEP_HEAP,

@@ -68,9 +68,9 @@ static inline dvt_pair_part dvt_pair_between(const dvt_pair_part *a, int64_t que
 
 /* ---- what the score says of the way ----
  *
- * A query symbol scores no more than it likes best, so an alignment with score S of query symbols that like U in all has
- * gaps that cost at most U - S: it cannot go far from the diagonal of its end, and cells further away may be left out
- * of the passes that look for it, whichever of those with this score it is. */
+ * A query symbol scores no more than it likes best, so an alignment with score S of query symbols that like U in all
+ * has gaps that cost at most U - S: it cannot go far from the diagonal of its end, and cells further away may be left
+ * out of the passes that look for it, whichever of those with this score it is. */
 typedef struct dvt_pair_costs {
   int64_t open, extend;
   const int8_t *likes; /* the best score of each query symbol, at least 0 */

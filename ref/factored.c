@@ -39,7 +39,8 @@ davit_status dvt_getrs_host(const dvt_site *site, const void *getrs) {
 
 enum { BLOCK = 96 }; /* reflectors at a time */
 
-/* Reflectors of A from `first` on, as many as a block has, times C; `panel` has room for them, their squares and tau. */
+/* Reflectors of A from `first` on, as many as a block has, times C; `panel` has room for them, their squares and
+ * tau. */
 typedef struct multiplying {
   const dvt_site *site;
   davit_type type;

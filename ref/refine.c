@@ -24,8 +24,8 @@ typedef struct refinement {
 
 /* ---- elements ---- */
 
-/* A matrix, or the half of it that is stored, as a dense one in the shorter type; false: an element does not fit. The norm
- * of A, the sum of a correction with X, a residual. */
+/* A matrix, or the half of it that is stored, as a dense one in the shorter type; false: an element does not fit. The
+ * norm of A, the sum of a correction with X, a residual. */
 #define DEFINE(name, T, S, ABS)                                                                              \
   static bool shorten_##name(char uplo, int64_t rows, int64_t cols, const void *from, int64_t ld,            \
                              void *result) {                                                                 \

@@ -5,9 +5,9 @@
 
 #include "ref/blas.h"
 
-/* A X = B of DAVIT_DOUBLE or DAVIT_COMPLEX_DOUBLE; X, n × nrhs, must not overlap B. uplo: the half of a positive definite
- * A, or 0: A is general. *iterations becomes how often X was refined, or is negative where LAPACK's criterion is not
- * reached: then X is undefined. A and B are read, but a stream may change A where it does not converge. */
+/* A X = B of DAVIT_DOUBLE or DAVIT_COMPLEX_DOUBLE; X, n × nrhs, must not overlap B. uplo: the half of a positive
+ * definite A, or 0: A is general. *iterations becomes how often X was refined, or is negative where LAPACK's criterion
+ * is not reached: then X is undefined. A and B are read, but a stream may change A where it does not converge. */
 typedef struct dvt_refine {
   davit_type type;
   char uplo;

@@ -50,8 +50,9 @@ davit_status dvt_trace_cross(dvt_trace *t, dvt_align_cell *x);
 /* The columns of the alignment as a string for the user. */
 davit_status dvt_trace_columns(dvt_trace *t, const davit_align_result *a, char **cigar);
 
-/* The columns of a global alignment, in order, from the steps of its cells, which `step_at` reads; their number. `state`
- * is where the last cell is left: DVT_ALIGN_BOTH, or DVT_ALIGN_D within a gap of target symbols. columns: m + n. */
+/* The columns of a global alignment, in order, from the steps of its cells, which `step_at` reads; their number.
+ * `state` is where the last cell is left: DVT_ALIGN_BOTH, or DVT_ALIGN_D within a gap of target symbols. columns: m +
+ * n. */
 typedef int dvt_step_at(const void *steps, int64_t i, int64_t j);
 int64_t dvt_walk_back(const dvt_align_stretch *s, int state, dvt_step_at *step_at, const void *steps,
                       char *columns);

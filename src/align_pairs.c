@@ -65,8 +65,8 @@ dvt_pair_part dvt_pairs_whole(const dvt_pairs *p, int64_t k) {
   return part;
 }
 
-/* Whether 16 bits hold all scores of all passes. Without a band no cell scores less than gaps alone do; with one, it may
- * have to go down a diagonal. */
+/* Whether 16 bits hold all scores of all passes. Without a band no cell scores less than gaps alone do; with one, it
+ * may have to go down a diagonal. */
 static bool is_narrow(const dvt_pairs *p, const dvt_pair_part *a) {
   const davit_align_scoring *s = &p->scoring;
   const int64_t shorter = dvt_at_most(a->m, a->n), extends = dvt_at_most(s->gap_extend, DVT_PAIR_RANGE),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Many pairs inside the library: what the call (align_pairs_dispatch.c), the form for the host (align_pairs.c) and that
- * for devices (align_pairs_device.c) share. Pairs go in blocks, each the work of one thread, or of one lane of a device. */
+ * for devices (align_pairs_device.c) share. Pairs go in blocks, each the work of one thread, or of one lane of a
+ * device. */
 #ifndef DAVIT_SRC_ALIGN_PAIRS_H
 #define DAVIT_SRC_ALIGN_PAIRS_H
 

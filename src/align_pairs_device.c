@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Many pairs on devices (offload/align_pairs_stream.h). Each device has some lanes, whose commands take blocks in turn:
- * while one copies, another computes. A block goes in batches, as many of its pairs as their symbols have room together;
- * in a batch pairs of similar lengths are neighbours. Pairs that the device does not take the lane's thread aligns. */
+ * while one copies, another computes. A block goes in batches, as many of its pairs as their symbols have room
+ * together; in a batch pairs of similar lengths are neighbours. Pairs that the device does not take the lane's thread
+ * aligns. */
 #include <davit/memory.h>
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -6,8 +6,9 @@
 #include "offload/neighbors.h"
 #include "src/runtime/operation.h"
 
-/* A minimum spanning tree or clusters, on one device: where the points are, or the first that is chosen; clusters on the
- * CPU where that is a GPU. Points and results lie anywhere. The arguments are checked already, but for the coordinates. */
+/* A minimum spanning tree or clusters, on one device: where the points are, or the first that is chosen; clusters on
+ * the CPU where that is a GPU. Points and results lie anywhere. The arguments are checked already, but for the
+ * coordinates. */
 davit_status dvt_neighbors_whole(dvt_neighbors *a, dvt_where where);
 
 #endif

@@ -368,8 +368,8 @@ static const dvt_operation *carry_operation(const davit_monoid *monoid) {
   return monoid->kernels ? &built_in : &users;
 }
 
-/* Tasks of the graph: number p sums part p. Another carries on to p what enters the part before, and its sums; one scans
- * p. */
+/* Tasks of the graph: number p sums part p. Another carries on to p what enters the part before, and its sums; one
+ * scans p. */
 static int carry_to(const parts_run *run, int p) {
   return run->count + p;
 }

@@ -62,8 +62,8 @@ static davit_status check(systems *s) {
 
 /* ---- with what is factored ---- */
 
-/* Cholesky's halves: the systems with L, then with L'; with U', then with U. LU's: with L, then with U; of the transpose
- * with U', then with L'. */
+/* Cholesky's halves: the systems with L, then with L'; with U', then with U. LU's: with L, then with U; of the
+ * transpose with U', then with L'. */
 static dvt_level3 half_of(const systems *s, bool second) {
   const char uplo = s->cholesky                   ? s->uplo
                     : (s->trans == 'N') == second ? 'U'

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Level 3 and factorisations on square matrices in pinned host memory, distributed in blocks, with the same parts,
- * descriptors and ranks for davit and for ScaLAPACK, in stage buffers. The results of both are compared before they are timed.
+ * descriptors and ranks for davit and for ScaLAPACK, in stage buffers. The results of both are compared before they are
+ * timed.
  *
  * The form "local" is what a rank does in one step of the product, all ranks at the same time, with operands
  * on its devices: its m/p × n/q part of C, a panel of 512; "alone" is the same on rank 0 while the others

@@ -34,8 +34,8 @@ davit_status peer_parasail_scores(const peer_parasail_targets *targets, const da
                                   int64_t m, const uint8_t *query, peer_parasail_words words, int threads,
                                   int32_t *scores);
 
-/* As davit_align_pairs(): queries, too, are made by peer_parasail_targets_create(). Scores alone, or with the columns as
- * its CIGAR, which is thrown away; words of 16 bits, or what fits. */
+/* As davit_align_pairs(): queries, too, are made by peer_parasail_targets_create(). Scores alone, or with the columns
+ * as its CIGAR, which is thrown away; words of 16 bits, or what fits. */
 typedef enum peer_parasail_way {
   PEER_PARASAIL_PAIRS_16,
   PEER_PARASAIL_PAIRS_SATURATING,

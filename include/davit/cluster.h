@@ -14,8 +14,9 @@
  * call fails, clusters keeps its value.
  *
  * One device computes: that where the points lie, or else the first of the options, and the CPU in place of a GPU. It
- * gets what it does not reach. Memory there: about 80 bytes a point, whatever eps is. Cost: that of a search for each point that ends at min_points
- * points, one that leaves out what is in the point's cluster already, and one for points that are no core points.
+ * gets what it does not reach. Memory there: about 80 bytes a point, whatever eps is. Cost: that of a search for each
+ * point that ends at min_points points, one that leaves out what is in the point's cluster already, and one for points
+ * that are no core points.
  * Source: Ester, Kriegel, Sander, Xu, A Density-based Algorithm for Discovering Clusters (1996); sets that any thread
  * joins after Prokopenko, Lebrun-Grandie, Arndt, Fast Tree-Based Algorithms for DBSCAN on GPUs (2021). Thread safety:
  * any thread. */
@@ -44,10 +45,10 @@ DAVIT_API davit_status davit_dbscan(davit_type type, int dim, int64_t n, const v
  * in the order of (distance, i, j). Of several such trees it is the one that this order chooses, so it is unique, the
  * same on every device. edges may lie anywhere and has room for n - 1; with one point it is not used.
  *
- * One device computes: that where the points lie, or else the first of the options. Memory there: about 100 bytes a point, and the edges where it does not write them in
- * their place. Cost: O(n log n) for most inputs. Source: Boruvka (1926); March, Ram, Gray, Fast Euclidean Minimum
- * Spanning Tree (2010); Prokopenko, Sao, Lebrun-Grandie, A single-tree algorithm to compute the Euclidean minimum
- * spanning tree on GPUs (2022). */
+ * One device computes: that where the points lie, or else the first of the options. Memory there: about 100 bytes a
+ * point, and the edges where it does not write them in their place. Cost: O(n log n) for most inputs. Source: Boruvka
+ * (1926); March, Ram, Gray, Fast Euclidean Minimum Spanning Tree (2010); Prokopenko, Sao, Lebrun-Grandie, A single-tree
+ * algorithm to compute the Euclidean minimum spanning tree on GPUs (2022). */
 DAVIT_API davit_status davit_emst(davit_type type, int dim, int64_t n, const void *points,
                                   davit_closest_pair_result *edges, const davit_cluster_options *options);
 

@@ -150,8 +150,8 @@ DVT_INLINE void dvt_store_16(void *at, const void *value) {
                    : "memory");
 }
 
-/* Two words from or to an address that is a multiple of 8, only if `wanted`; else zeros. No branch parts what is computed
- * before from what is computed after. */
+/* Two words from or to an address that is a multiple of 8, only if `wanted`; else zeros. No branch parts what is
+ * computed before from what is computed after. */
 DVT_INLINE void dvt_load_8_if(bool wanted, const void *at, void *value) {
   uint32_t word[2];
   __asm__ volatile("{.reg .pred wanted;\n\tsetp.ne.u32 wanted, %3, 0;\n\tmov.u32 %0, 0;\n\tmov.u32 %1, 0;\n\t"

@@ -25,8 +25,8 @@ void dvt_cublas_destroy(void *handle);
 
 #ifdef DAVIT_WITH_CUDA
 
-/* Names of a library of CUDA 13 or 12, or of any, for dvt_library_open(): as the linker finds it, or where the toolkit was
- * that davit was built with. */
+/* Names of a library of CUDA 13 or 12, or of any, for dvt_library_open(): as the linker finds it, or where the toolkit
+ * was that davit was built with. */
 #define DVT_CUDA_FILES(stem, of_13, of_12) stem "." of_13, stem "." of_12, stem
 #ifdef DAVIT_CUDA_LIBRARY_DIR
 #define DVT_CUDA_NAMES(stem, of_13, of_12)                                                                   \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Invariant: the tables are written once, under pthread_once, and only read afterwards. A session, a stream with a handle on it, is in use by one thread or in the list of its device, and is never
- * destroyed. */
+/* Invariant: the tables are written once, under pthread_once, and only read afterwards. A session, a stream with a
+ * handle on it, is in use by one thread or in the list of its device, and is never destroyed. */
 #include "offload/runtime/hip.h"
 
 #include <pthread.h>

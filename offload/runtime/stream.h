@@ -18,8 +18,8 @@ enum { DVT_MAX_ORDINALS = 64 }; /* NVIDIA devices beyond have no streams */
 typedef struct dvt_stream dvt_stream;
 typedef struct dvt_device_event dvt_device_event;
 
-/* What a stream is for. A kernel on a stream that has carried copies waits for what is queued on the copy engine, copies
- * on other streams as well, so a stream that is released is taken again for the same role only. */
+/* What a stream is for. A kernel on a stream that has carried copies waits for what is queued on the copy engine,
+ * copies on other streams as well, so a stream that is released is taken again for the same role only. */
 typedef enum dvt_stream_role {
   DVT_STREAM_MIXED,
   DVT_STREAM_LOADS,   /* copies from the host */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the plain forms of factorisations have in common: where they are computed, operands of any memory, the report. */
+/* What the plain forms of factorisations have in common: where they are computed, operands of any memory, the
+ * report. */
 #ifndef DAVIT_SRC_FACTOR_PLAIN_H
 #define DAVIT_SRC_FACTOR_PLAIN_H
 
@@ -38,8 +39,8 @@ typedef struct dvt_lent {
 davit_status dvt_lend(void *of, size_t bytes, int device, bool reads, dvt_lent *lent);
 davit_status dvt_lent_back(dvt_lent *lent, bool writes);
 
-/* Whether the host, from now on p->home, computes what failed with `status`: the devices that the library has chosen are
- * full, and nothing is written. */
+/* Whether the host, from now on p->home, computes what failed with `status`: the devices that the library has chosen
+ * are full, and nothing is written. */
 bool dvt_plain_goes_home(dvt_plain *p, davit_status status);
 
 /* How a device computes the whole: an operation, and in its arguments a vector, which is lent to the device. */

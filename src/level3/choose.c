@@ -284,8 +284,8 @@ static bool is_among(const dvt_plan_choice *one, const dvt_plan_choice *list, in
   return found;
 }
 
-/* Changes a choice while that makes it faster: goes on with the change that helped. What is hardly faster is left, as no
- * model is exact. */
+/* Changes a choice while that makes it faster: goes on with the change that helped. What is hardly faster is left, as
+ * no model is exact. */
 static davit_status climb(search *s, dvt_candidate *best, int64_t last_step) {
   const double worth = 0.995;
   dvt_plan_choice done[MOST_CHANGED] = {best->choice};

@@ -15,8 +15,8 @@ int dvt_place_of(const void *pointer);
 /* Bytes kept for re-use at `place`. */
 size_t dvt_memory_kept(int place);
 
-/* How many bytes of the device's memory one call may take: 80 % of what is free, or 1 GiB, which any GPU has, where that
- * is unknown or is not asked for. To ask a GPU takes some 40 µs. (device.c) */
+/* How many bytes of the device's memory one call may take: 80 % of what is free, or 1 GiB, which any GPU has, where
+ * that is unknown or is not asked for. To ask a GPU takes some 40 µs. (device.c) */
 davit_status dvt_memory_usable(int device, bool ask, size_t *bytes);
 
 #endif

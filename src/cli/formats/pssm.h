@@ -20,9 +20,10 @@ typedef struct cli_pssm {
 } cli_pssm;
 
 /* Reads `path` ("-": standard input) with the letters of `alphabet`, the library's for amino acids. Those that the file
- * has no scores of: B scores as the mean of N and D, Z as that of Q and E, rounded down, '*' -4, all others -1, as BLAST
- * has X. The query's letters become the only record of *query, whose name is the file's without folder and ending.
- * CLI_INPUT, after naming file and line, when the file is not as described; the caller frees what was read till then. */
+ * has no scores of: B scores as the mean of N and D, Z as that of Q and E, rounded down, '*' -4, all others -1, as
+ * BLAST has X. The query's letters become the only record of *query, whose name is the file's without folder and
+ * ending. CLI_INPUT, after naming file and line, when the file is not as described; the caller frees what was read till
+ * then. */
 int cli_pssm_read(const char *path, const davit_align_matrix *alphabet, cli_pssm *pssm, cli_sequences *query);
 
 /* {0} is allowed. */
