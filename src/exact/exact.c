@@ -304,14 +304,20 @@ static void set_choice(dvt_exact_call *p, dvt_exact_choice choice) {
       p->holds &= dvt_exact_planes_of(p, &p->worker[w], s, &choice) <= p->worker[w].planes_held[s];
 }
 
-/* The first device's first tile decides, if nothing else has: panels are cut afterwards. */
+/* The first tile of the first device that has one decides, if nothing else has: panels are cut afterwards. */
 static davit_status decide(dvt_exact_call *p) {
-  const dvt_exact_worker *e = &p->worker[0];
+  int w = 0;
+  while (w < p->workers && !p->worker[w].is_ahead)
+    w++;
+  if (w == p->workers)
+    return DAVIT_SUCCESS;
+  dvt_exact_worker *e = &p->worker[w];
   int32_t task;
-  DVT_TRY(look_at_tile(p, 0, (dvt_exact_range){0, e->arrived[0]}, (dvt_exact_range){0, e->arrived[1]}));
-  DVT_TRY(fetch_need(p, 0, &task));
+  DVT_TRY(look_at_tile(p, w, (dvt_exact_range){0, e->arrived[0]}, (dvt_exact_range){0, e->arrived[1]}));
+  DVT_TRY(fetch_need(p, w, &task));
   DVT_TRY(dvt_graph_await(&p->graph, task));
-  const dvt_exact_need need = need_of(p, 0, 1);
+  e->has_decided = true;
+  const dvt_exact_need need = need_of(p, w, w + 1);
   set_choice(p, choose(p, &need));
   return DAVIT_SUCCESS;
 }
@@ -329,14 +335,14 @@ static davit_status do_panel(dvt_exact_call *p, int w, int s) {
   return s == 0 ? do_tiles(p, w, new, other) : do_tiles(p, w, other, new);
 }
 
-/* The first panels of both sides of the first slab, when it is decided how they are cut. The first device's tile has
- * been looked at. */
+/* The first panels of both sides of the first slab, when it is decided how they are cut. The tile that has
+ * decided has been looked at. */
 static davit_status go_on(dvt_exact_call *p, int w) {
   dvt_exact_worker *e = &p->worker[w];
   const bool looks = p->looks;
   for (int s = 0; s < 2; s++)
     DVT_TRY(cut_panel(p, w, &e->ahead[s]));
-  p->looks = looks && w > 0;
+  p->looks = looks && !e->has_decided;
   const davit_status status =
       do_tiles(p, w, (dvt_exact_range){0, e->arrived[0]}, (dvt_exact_range){0, e->arrived[1]});
   p->looks = looks;
@@ -402,7 +408,8 @@ static davit_status begin(dvt_exact_call *p, int w) {
   DVT_TRY(clear_need(p, w));
   if (p->mirrored != DVT_EXACT_NOTHING)
     DVT_TRY(make_square(p, w));
-  e->is_ahead = p->computes && p->choice.moduli == 0;
+  e->is_ahead = p->computes && p->choice.moduli == 0 && e->all[0].begin < e->all[0].end &&
+                e->all[1].begin < e->all[1].end;
   if (!e->is_ahead)
     return DAVIT_SUCCESS;
   set_slab(e, e->all[0].begin, e->all[1].begin);
@@ -461,12 +468,14 @@ static davit_status pass(dvt_exact_call *p) {
     for (int i = 0; i < DVT_EXACT_TILES; i++)
       e->tile_stored[i] = DVT_EXACT_NOTHING;
     e->panel_turn = e->tile_turn = 0;
+    e->computed = DVT_EXACT_NOTHING;
+    e->has_decided = false;
   }
   if (status == DAVIT_SUCCESS)
     status = dvt_pool_reserve(threads);
   for (int w = 0; w < p->workers && status == DAVIT_SUCCESS; w++)
     status = begin(p, w);
-  if (status == DAVIT_SUCCESS && p->worker[0].is_ahead)
+  if (status == DAVIT_SUCCESS)
     status = decide(p);
   for (int w = 0; w < p->workers && status == DAVIT_SUCCESS; w++)
     if (!p->computes || p->holds)

@@ -57,6 +57,7 @@ typedef struct dvt_exact_worker {
   int panel_turn, tile_turn;
   int64_t arrived[2];        /* vectors of the slab */
   int32_t cleared, computed; /* the task before which `need` has nothing; the newest one of kernels */
+  bool has_decided;          /* its first tile has, and has been looked at */
   bool is_ahead;             /* the first panels of both sides are measured, and not cut: */
   dvt_exact_panel ahead[2];
 } dvt_exact_worker;

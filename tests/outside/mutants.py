@@ -710,7 +710,7 @@ MUTANTS = [
            "exact_stream"),
     Mutant("exact-need-before-kernels", "src/exact/exact.c", "behind(e->computed, DVT_EXACT_NOTHING)",
            "behind(DVT_EXACT_NOTHING, DVT_EXACT_NOTHING)", "exact_stream"),
-    Mutant("exact-others-first-tiles-unseen", "src/exact/exact.c", "p->looks = looks && w > 0;", "p->looks = false;",
+    Mutant("exact-others-first-tiles-unseen", "src/exact/exact.c", "p->looks = looks && !e->has_decided;", "p->looks = false;",
            "exact_stream"),
     Mutant("exact-panel-still-read", "src/exact/exact.c", "behind(e->panel_read[at], DVT_EXACT_NOTHING)",
            "behind(DVT_EXACT_NOTHING, DVT_EXACT_NOTHING)", "exact_stream"),
