@@ -7,9 +7,13 @@
 
 #include "src/cli/fail.h"
 #include "src/cli/formats/array_file.h"
+#include "src/cli/formats/lines.h"
 #include "tests/fuzz/fuzz.h"
 
-enum { MOST_PRINTED = 4096 }; /* elements that are written as text */
+enum {
+  MOST_PRINTED = 4096, /* elements that are written as text, */
+  PRINTED_BYTES = 64   /* and no less than what one takes */
+};
 
 typedef enum role { POINTS, OPERAND, COMMAS, ROLES } role; /* COMMAS: with the other values of the options */
 
@@ -101,6 +105,12 @@ static bool is_points(const cli_array *array) {
   return true;
 }
 
+/* In lines that can be read again. */
+static bool is_printed(const cli_array *array) {
+  const int64_t count = cli_array_count(array);
+  return count && count <= MOST_PRINTED && array->shape[1] * PRINTED_BYTES <= CLI_LINE;
+}
+
 static void check_formats(cli_array *array) {
   const int64_t count = cli_array_count(array);
   check_written(OPERAND, array, cli_npy_write, check_same);
@@ -108,9 +118,9 @@ static void check_formats(cli_array *array) {
     return;
   if (count <= MOST_PRINTED)
     check_written(OPERAND, array, cli_mtx_write, check_numbers);
-  if (count && count <= MOST_PRINTED)
+  if (is_printed(array))
     check_written(OPERAND, array, cli_csv_write, check_numbers);
-  if (count <= MOST_PRINTED && is_points(array))
+  if (is_printed(array) && is_points(array))
     check_written(POINTS, array, cli_csv_write, check_numbers);
   fuzz_accept(cli_array_to_fortran(array));
   check_shape(array);

@@ -65,16 +65,21 @@ void cli_input_close(cli_input *input) {
 
 /* ---- the beginning ---- */
 
+/* Nothing but white space after a byte order mark. */
+static bool is_blank(const cli_input *input) {
+  size_t i = cli_mark_length((const char *)input->head, input->head_count);
+  while (i < input->head_count && isspace(input->head[i]))
+    i++;
+  return i == input->head_count;
+}
+
 void cli_input_look(cli_input *input) {
   int byte = 0;
-  bool blank = true;
   if (input->head_count)
     return;
-  while (input->head_count < CLI_INPUT_HEAD && (input->sized || blank || byte != '\n') &&
-         (byte = getc(input->file)) != EOF) {
+  while (input->head_count < CLI_INPUT_HEAD && (input->sized || byte != '\n' || is_blank(input)) &&
+         (byte = getc(input->file)) != EOF)
     input->head[input->head_count++] = (unsigned char)byte;
-    blank = blank && isspace(byte);
-  }
 }
 
 static int unpack(cli_input *input) {
