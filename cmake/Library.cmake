@@ -23,7 +23,6 @@ add_library(davit_ref OBJECT ${ref_sources})
 add_library(davit_host OBJECT ${host_sources} ${plain_sources})
 add_library(davit_regions OBJECT ${region_sources})
 target_link_libraries(davit_regions PRIVATE davit_offload)
-target_compile_options(davit_regions PRIVATE ${DAVIT_KERNEL_LEVEL})
 set_target_properties(davit_regions PROPERTIES DAVIT_UNCOUNTED ON)
 foreach(objects davit_ref davit_host davit_regions)
   target_link_libraries(${objects} PRIVATE davit_compile davit_cuda PkgConfig::DAVIT_fftw3f)
@@ -42,6 +41,7 @@ list(APPEND DAVIT_BARE_COMPILE ${DAVIT_KERNEL_SANITIZE})
 foreach(name align_pairs_stream align_stream align_wavefront atax closest_pair covariance detect_stream exact neighbors parts reduce scan stencil triangle)
   set_source_files_properties(offload/${name}.c PROPERTIES COMPILE_OPTIONS "${DAVIT_BARE_COMPILE}")
 endforeach()
+set_property(SOURCE offload/scan.c APPEND PROPERTY COMPILE_OPTIONS ${DAVIT_KERNEL_LEVEL})
 # Alignment's kernels keep a row of columns in registers. With at most 128 registers a thread, each of a
 # multiprocessor's schedulers has room for four warps. By itself ptxas takes a few more, and there is room for three. With more, a team of atax's
 # 512 threads would not run at all.

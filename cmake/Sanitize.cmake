@@ -9,8 +9,8 @@
 #
 # Sets DAVIT_KERNEL_SANITIZE, further options for sources with the text of kernels: Clang needs as long for the checks of
 # pointers' overflow as for all else there, and AddressSanitizer finds what they are about. Sets DAVIT_KERNEL_LEVEL, how
-# they are optimised: not at all, because at -O1 the checks in the instances of scan.c alone take three minutes, and the
-# tests of kernels, with few elements, are seconds slower.
+# those with many instances are optimised, of scans and in tests: not at all, because at -O1 the checks in scan.c alone
+# take three minutes, and the tests, with few elements, are seconds slower.
 set(DAVIT_KERNEL_SANITIZE "")
 set(DAVIT_KERNEL_LEVEL "")
 set(DAVIT_SANITIZE "" CACHE STRING "Sanitizers: address,undefined or thread (empty: none)")
