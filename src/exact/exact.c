@@ -573,8 +573,7 @@ static const char *why_not_tried(const dvt_level3 *g, const davit_level3_options
   if (!options->exact_bits && !pays(g, options))
     return "it is not faster here";
   for (int i = 0; i < options->device_count; i++)
-    if (dvt_path_on(options->devices[i], dvt_lane_has_stream(options->devices[i]),
-                    &dvt_exact_multiply_operation) == DVT_AS_REGION)
+    if (dvt_path_on(options->devices[i], &dvt_exact_multiply_operation) == DVT_AS_REGION)
       return "a device has no exact products";
   return NULL;
 }
