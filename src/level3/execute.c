@@ -137,14 +137,9 @@ static bool writes(const dvt_step *step) {
 static davit_status copy(execution *r, const dvt_graph_task *task, const view *to, int to_place,
                          const view *from, int from_place, int64_t *bytes) {
   const size_t element = r->call->shape.element;
-  const dvt_copy c = {.destination = to->pointer,
-                      .source = from->pointer,
-                      .destination_pitch = (size_t)to->ld * element,
-                      .source_pitch = (size_t)from->ld * element,
-                      .row_bytes = (size_t)to->rows * element,
-                      .cols = (size_t)to->cols,
-                      .destination_place = to_place,
-                      .source_place = from_place};
+  const dvt_copy c = dvt_copy_columns((size_t)to->rows * element, (size_t)to->cols,
+                                      (dvt_columns){from->pointer, (size_t)from->ld * element, from_place},
+                                      (dvt_columns){to->pointer, (size_t)to->ld * element, to_place});
   *bytes += (int64_t)(c.row_bytes * c.cols);
   return dvt_graph_copy(&r->graph, task, &c);
 }
