@@ -77,19 +77,8 @@ davit_status dvt_pack(const dvt_site *site, davit_type type, int64_t side, int64
 /* C = alpha op(X) op'(Y), op of the data, from element x and from element y on: m and n variables. */
 static davit_status multiply(const dvt_site *site, const dvt_covariance *g, int64_t m, int64_t n,
                              double alpha, const void *x, const void *y, void *c, int64_t ldc) {
-  const dvt_level3 product = {.type = g->type,
-                              .transa = g->trans == 'N' ? 'T' : 'N',
-                              .transb = g->trans,
-                              .m = m,
-                              .n = n,
-                              .k = g->rows,
-                              .alpha = alpha,
-                              .a = x,
-                              .lda = g->ldc,
-                              .b = y,
-                              .ldb = g->ldc,
-                              .c = c,
-                              .ldc = ldc};
+  const dvt_level3 product = dvt_gemm_of(g->type, g->trans == 'N' ? 'T' : 'N', g->trans, m, n, g->rows, alpha,
+                                         x, g->ldc, y, g->ldc, 0, c, ldc);
   return (site->stream        ? dvt_level3_stream
           : site->threads > 0 ? dvt_level3_host
                               : dvt_level3_region)(site, &product);
@@ -111,18 +100,8 @@ davit_status dvt_product(const dvt_site *site, const dvt_covariance *g, int64_t 
     }
     return DAVIT_SUCCESS;
   }
-  const dvt_level3 triangle = {.routine = DVT_SYRK,
-                               .type = g->type,
-                               .uplo = 'L',
-                               .transa = g->trans == 'N' ? 'T' : 'N',
-                               .m = width,
-                               .n = width,
-                               .k = g->rows,
-                               .alpha = alpha,
-                               .a = centred,
-                               .lda = g->ldc,
-                               .c = s,
-                               .ldc = lds};
+  const dvt_level3 triangle = dvt_rank_k_of(g->type, 'L', g->trans == 'N' ? 'T' : 'N', width, g->rows, alpha,
+                                            centred, g->ldc, 0, s, lds);
   DVT_TRY((site->stream ? dvt_level3_stream : dvt_level3_host)(site, &triangle));
   return below > 0 ? multiply(site, g, below, width, alpha, centred + (size_t)width * step, centred,
                               (char *)s + (size_t)width * element, lds)

@@ -211,44 +211,42 @@ static inline void *dvt_walk_from(const void *x, int64_t n, int64_t inc, davit_t
   return (void *)((uintptr_t)x - (uintptr_t)(back * (int64_t)davit_type_bytes(type))); /* x may be NULL */
 }
 
+/* ---- the arguments of BLAS's calls, in its order ---- */
+
+static inline dvt_level3 dvt_gemm_of(davit_type type, char transa, char transb, int64_t m, int64_t n,
+                                     int64_t k, double _Complex alpha, const void *a, int64_t lda,
+                                     const void *b, int64_t ldb, double _Complex beta, void *c, int64_t ldc) {
+  return (dvt_level3){DVT_GEMM, type, 0, 0, transa, transb, 0, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc};
+}
+
+/* syrk, or herk of complex numbers. */
+static inline dvt_level3 dvt_rank_k_of(davit_type type, char uplo, char trans, int64_t n, int64_t k,
+                                       double alpha, const void *a, int64_t lda, double beta, void *c,
+                                       int64_t ldc) {
+  const dvt_routine routine = type < DAVIT_COMPLEX_FLOAT ? DVT_SYRK : DVT_HERK;
+  return (dvt_level3){routine, type, 0, uplo, trans, 0, 0, n, n, k, alpha, a, lda, NULL, 0, beta, c, ldc};
+}
+
+/* trmm, trsm: in place. */
+static inline dvt_level3 dvt_triangular_of(dvt_routine routine, davit_type type, char side, char uplo,
+                                           char trans, char diag, int64_t m, int64_t n, double _Complex alpha,
+                                           const void *a, int64_t lda, void *b, int64_t ldb) {
+  const int64_t order = side == 'L' ? m : n;
+  return (dvt_level3){routine, type,  side, uplo, trans, 0,   diag, m, n,
+                      order,   alpha, a,    lda,  b,     ldb, 0,    b, ldb};
+}
+
 /* B = op(A)^-1 B with a triangle A of order n; B is n × nrhs. */
 static inline dvt_level3 dvt_solve_left(davit_type type, char uplo, char trans, char diag, int64_t n,
                                         int64_t nrhs, const void *a, int64_t lda, void *b, int64_t ldb) {
-  return (dvt_level3){.routine = DVT_TRSM,
-                      .type = type,
-                      .side = 'L',
-                      .uplo = uplo,
-                      .transa = trans,
-                      .diag = diag,
-                      .m = n,
-                      .n = nrhs,
-                      .k = n,
-                      .alpha = 1,
-                      .a = a,
-                      .lda = lda,
-                      .c = b,
-                      .ldc = ldb};
+  return dvt_triangular_of(DVT_TRSM, type, 'L', uplo, trans, diag, n, nrhs, 1, a, lda, b, ldb);
 }
 
 /* C = C - op(A) op(B), m × n, with sums of k. */
 static inline dvt_level3 dvt_subtract_product(davit_type type, char transa, char transb, int64_t m, int64_t n,
                                               int64_t k, const void *a, int64_t lda, const void *b,
                                               int64_t ldb, void *c, int64_t ldc) {
-  return (dvt_level3){.routine = DVT_GEMM,
-                      .type = type,
-                      .transa = transa,
-                      .transb = transb,
-                      .m = m,
-                      .n = n,
-                      .k = k,
-                      .alpha = -1,
-                      .a = a,
-                      .lda = lda,
-                      .b = b,
-                      .ldb = ldb,
-                      .beta = 1,
-                      .c = c,
-                      .ldc = ldc};
+  return dvt_gemm_of(type, transa, transb, m, n, k, -1, a, lda, b, ldb, 1, c, ldc);
 }
 
 #endif

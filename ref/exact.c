@@ -196,21 +196,9 @@ static davit_status multiply(const dvt_site *site, const part *p, int plane_a, i
   const dvt_exact_tile *t = p->tile;
   const double *a = (const double *)t->planes[0] + plane_a * t->plane[0] + p->row * t->pitch + first,
                *b = (const double *)t->planes[1] + plane_b * t->plane[1] + p->column * t->pitch + first;
-  return dvt_level3_host(site, &(dvt_level3){.routine = DVT_GEMM,
-                                             .type = DAVIT_DOUBLE,
-                                             .transa = 'T',
-                                             .transb = 'N',
-                                             .m = p->rows,
-                                             .n = p->columns,
-                                             .k = length,
-                                             .alpha = alpha,
-                                             .a = a,
-                                             .lda = t->pitch,
-                                             .b = b,
-                                             .ldb = t->pitch,
-                                             .beta = beta,
-                                             .c = p->products,
-                                             .ldc = p->rows});
+  const dvt_level3 product = dvt_gemm_of(DAVIT_DOUBLE, 'T', 'N', p->rows, p->columns, length, alpha, a,
+                                         t->pitch, b, t->pitch, beta, p->products, p->rows);
+  return dvt_level3_host(site, &product);
 }
 
 /* The products of digits that stand at the same place, of one part of C. */

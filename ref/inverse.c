@@ -122,22 +122,9 @@ DEFINE(complex_float, float _Complex, ~, __real__)
 /* trmm or trsm in place: a block times, or over, the triangle `t`. */
 static davit_status with_triangle(const dvt_inverter *on, dvt_routine routine, const dvt_inverse *t,
                                   char side, char trans, double alpha, int64_t m, int64_t n, void *block) {
-  return on->level3(on, &(dvt_level3){.routine = routine,
-                                      .type = t->type,
-                                      .side = side,
-                                      .uplo = t->uplo,
-                                      .transa = trans,
-                                      .diag = t->diag,
-                                      .m = m,
-                                      .n = n,
-                                      .k = t->n,
-                                      .alpha = alpha,
-                                      .a = t->a,
-                                      .lda = t->lda,
-                                      .b = block,
-                                      .ldb = t->lda,
-                                      .c = block,
-                                      .ldc = t->lda});
+  const dvt_level3 step = dvt_triangular_of(routine, t->type, side, t->uplo, trans, t->diag, m, n, alpha,
+                                            t->a, t->lda, block, t->lda);
+  return on->level3(on, &step);
 }
 
 typedef struct halves {
@@ -172,19 +159,9 @@ static davit_status square(const dvt_inverter *on, const dvt_inverse *t) {
   const bool lower = t->uplo == 'L';
   const char adjoint = dvt_adjoint_of(t->type);
   DVT_TRY(square(on, &h.first));
-  DVT_TRY(on->level3(on, &(dvt_level3){.routine = dvt_rank_k_of(t->type),
-                                       .type = t->type,
-                                       .uplo = t->uplo,
-                                       .transa = lower ? adjoint : 'N',
-                                       .m = h.first.n,
-                                       .n = h.first.n,
-                                       .k = h.second.n,
-                                       .alpha = 1,
-                                       .a = h.beside,
-                                       .lda = t->lda,
-                                       .beta = 1,
-                                       .c = h.first.a,
-                                       .ldc = t->lda}));
+  const dvt_level3 update = dvt_rank_k_of(t->type, t->uplo, lower ? adjoint : 'N', h.first.n, h.second.n, 1,
+                                          h.beside, t->lda, 1, h.first.a, t->lda);
+  DVT_TRY(on->level3(on, &update));
   DVT_TRY(with_triangle(on, DVT_TRMM, &h.second, lower ? 'L' : 'R', adjoint, 1, h.m, h.n, h.beside));
   return square(on, &h.second);
 }
@@ -196,21 +173,9 @@ static davit_status square(const dvt_inverter *on, const dvt_inverse *t) {
 static davit_status subtract_known(const dvt_inverter *on, const dvt_inverse *p, int64_t from, int64_t end,
                                    int64_t j, int64_t known, const void *l, double beta) {
   const int64_t rows = p->n - j;
-  return on->level3(on, &(dvt_level3){.routine = DVT_GEMM,
-                                      .type = p->type,
-                                      .transa = 'N',
-                                      .transb = 'N',
-                                      .m = end - from,
-                                      .n = known - j,
-                                      .k = p->n - known,
-                                      .alpha = -1,
-                                      .a = at(p, from, known),
-                                      .lda = p->lda,
-                                      .b = l,
-                                      .ldb = rows,
-                                      .beta = beta,
-                                      .c = at(p, from, j),
-                                      .ldc = p->lda});
+  const dvt_level3 product = dvt_gemm_of(p->type, 'N', 'N', end - from, known - j, p->n - known, -1,
+                                         at(p, from, known), p->lda, l, rows, beta, at(p, from, j), p->lda);
+  return on->level3(on, &product);
 }
 
 /* Columns j to `end` of X, from those behind them. */
@@ -225,20 +190,9 @@ static davit_status solve_columns(const dvt_inverter *on, const dvt_inverse *p, 
     DVT_TRY(subtract_known(on, p, 0, end, j, end, below, 1));
     DVT_TRY(subtract_known(on, p, end, p->n, j, end, below, 0));
   }
-  return on->level3(on, &(dvt_level3){.routine = DVT_TRSM,
-                                      .type = p->type,
-                                      .side = 'R',
-                                      .uplo = 'L',
-                                      .transa = 'N',
-                                      .diag = 'U',
-                                      .m = p->n,
-                                      .n = end - j,
-                                      .k = end - j,
-                                      .alpha = 1,
-                                      .a = p->scratch,
-                                      .lda = p->n - j,
-                                      .c = at(p, 0, j),
-                                      .ldc = p->lda});
+  const dvt_level3 solve = dvt_triangular_of(DVT_TRSM, p->type, 'R', 'L', 'N', 'U', p->n, end - j, 1,
+                                             p->scratch, p->n - j, at(p, 0, j), p->lda);
+  return on->level3(on, &solve);
 }
 
 /* Column j becomes what was column order[j]. Each cycle of columns takes one out of the way; afterwards order[j] is

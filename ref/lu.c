@@ -293,8 +293,6 @@ typedef struct lu {
 } lu;
 
 static davit_status run(const lu *f, dvt_level3 step) {
-  step.type = f->type;
-  step.lda = step.ldb = step.ldc = f->ld;
   return dvt_level3_host(f->site, &step);
 }
 
@@ -310,17 +308,7 @@ static void exchange(const lu *f, int64_t n, void *a, int64_t count, const int *
 static davit_status solve(const lu *f, int64_t n, const void *block, int64_t columns, const int *ipiv,
                           void *right) {
   exchange(f, columns, right, n, ipiv);
-  return run(f, (dvt_level3){.routine = DVT_TRSM,
-                             .side = 'L',
-                             .uplo = 'L',
-                             .transa = 'N',
-                             .diag = 'U',
-                             .m = n,
-                             .n = columns,
-                             .k = n,
-                             .alpha = 1,
-                             .a = block,
-                             .c = right});
+  return run(f, dvt_solve_left(f->type, 'L', 'N', 'U', n, columns, block, f->ld, right, f->ld));
 }
 
 /* n <= m */
@@ -334,17 +322,8 @@ static davit_status factor(const lu *f, int64_t m, int64_t n, void *a, int *ipiv
   int later = 0;
   DVT_TRY(factor(f, m, first, a, ipiv, info));
   DVT_TRY(solve(f, first, a, rest, ipiv, right));
-  DVT_TRY(run(f, (dvt_level3){.routine = DVT_GEMM,
-                              .transa = 'N',
-                              .transb = 'N',
-                              .m = m - first,
-                              .n = rest,
-                              .k = first,
-                              .alpha = -1,
-                              .a = below,
-                              .b = right,
-                              .beta = 1,
-                              .c = open}));
+  DVT_TRY(run(f, dvt_subtract_product(f->type, 'N', 'N', m - first, rest, first, below, f->ld, right, f->ld,
+                                      open, f->ld)));
   DVT_TRY(factor(f, m - first, rest, open, ipiv + first, &later));
   exchange(f, first, below, rest, ipiv + first);
   for (int64_t j = first; j < n; j++)

@@ -235,36 +235,11 @@ static void put_back(const block *b) {
 static davit_status join_triangles(const block *b, int64_t c, int64_t left, int64_t right) {
   const int64_t middle = c + left;
   void *beside = element(b, b->t, b->k, c, middle);
-  const dvt_level3 inner = {.routine = DVT_GEMM,
-                            .type = b->type,
-                            .transa = dvt_adjoint_of(b->type),
-                            .transb = 'N',
-                            .m = left,
-                            .n = right,
-                            .k = b->rows - middle,
-                            .alpha = 1,
-                            .a = element(b, b->a, b->lda, middle, c),
-                            .lda = b->lda,
-                            .b = element(b, b->a, b->lda, middle, middle),
-                            .ldb = b->lda,
-                            .c = beside,
-                            .ldc = b->k};
-  dvt_level3 by_t = {.routine = DVT_TRMM,
-                     .type = b->type,
-                     .side = 'L',
-                     .uplo = 'U',
-                     .transa = 'N',
-                     .diag = 'N',
-                     .m = left,
-                     .n = right,
-                     .k = left,
-                     .alpha = -1,
-                     .a = element(b, b->t, b->k, c, c),
-                     .lda = b->k,
-                     .b = beside,
-                     .ldb = b->k,
-                     .c = beside,
-                     .ldc = b->k};
+  const dvt_level3 inner = dvt_gemm_of(b->type, dvt_adjoint_of(b->type), 'N', left, right, b->rows - middle,
+                                       1, element(b, b->a, b->lda, middle, c), b->lda,
+                                       element(b, b->a, b->lda, middle, middle), b->lda, 0, beside, b->k);
+  dvt_level3 by_t = dvt_triangular_of(DVT_TRMM, b->type, 'L', 'U', 'N', 'N', left, right, -1,
+                                      element(b, b->t, b->k, c, c), b->k, beside, b->k);
   DVT_TRY(dvt_level3_host(b->site, &inner));
   DVT_TRY(dvt_level3_host(b->site, &by_t));
   by_t.side = 'R', by_t.k = right, by_t.alpha = 1, by_t.a = element(b, b->t, b->k, middle, middle);

@@ -133,25 +133,12 @@ static davit_status solve(const refinement *r) {
 
 static davit_status subtract(const refinement *r) {
   const dvt_refine *c = r->call;
-  const dvt_level3 product = {.routine = !c->uplo                  ? DVT_GEMM
-                                         : c->type == DAVIT_DOUBLE ? DVT_SYMM
-                                                                   : DVT_HEMM,
-                              .type = c->type,
-                              .side = 'L',
-                              .uplo = c->uplo,
-                              .transa = 'N',
-                              .transb = 'N',
-                              .m = c->n,
-                              .n = c->nrhs,
-                              .k = c->n,
-                              .alpha = -1,
-                              .a = c->a,
-                              .lda = c->lda,
-                              .b = c->x,
-                              .ldb = c->ldx,
-                              .beta = 1,
-                              .c = r->residual,
-                              .ldc = c->n};
+  dvt_level3 product = dvt_subtract_product(c->type, 'N', 'N', c->n, c->nrhs, c->n, c->a, c->lda, c->x,
+                                            c->ldx, r->residual, c->n);
+  if (c->uplo)
+    product.routine = c->type == DAVIT_DOUBLE ? DVT_SYMM : DVT_HEMM;
+  product.side = 'L';
+  product.uplo = c->uplo;
   CALL(r, take);
   return dvt_level3_host(r->site, &product);
 }

@@ -21,9 +21,6 @@ typedef struct dvt_potrf {
 davit_status dvt_potrf_host(const dvt_site *site, const void *potrf);
 
 /* Two routines for one thing, by type: real matrices are symmetric, complex ones Hermitian. */
-static inline dvt_routine dvt_rank_k_of(davit_type type) {
-  return type == DAVIT_DOUBLE || type == DAVIT_FLOAT ? DVT_SYRK : DVT_HERK;
-}
 static inline char dvt_adjoint_of(davit_type type) {
   return type == DAVIT_DOUBLE || type == DAVIT_FLOAT ? 'T' : 'C';
 }
@@ -32,38 +29,14 @@ static inline char dvt_adjoint_of(davit_type type) {
  * B L'^-1; of 'U', B is beside it, n × m, and becomes U'^-1 B. */
 static inline dvt_level3 dvt_potrf_solve(davit_type type, char uplo, int64_t n, int64_t m,
                                          const void *diagonal, int64_t ld, void *b, int64_t ldb) {
-  return (dvt_level3){.routine = DVT_TRSM,
-                      .type = type,
-                      .side = uplo == 'L' ? 'R' : 'L',
-                      .uplo = uplo,
-                      .transa = dvt_adjoint_of(type),
-                      .diag = 'N',
-                      .m = uplo == 'L' ? m : n,
-                      .n = uplo == 'L' ? n : m,
-                      .k = n,
-                      .alpha = 1,
-                      .a = diagonal,
-                      .lda = ld,
-                      .c = b,
-                      .ldc = ldb};
+  return dvt_triangular_of(DVT_TRSM, type, uplo == 'L' ? 'R' : 'L', uplo, dvt_adjoint_of(type), 'N',
+                           uplo == 'L' ? m : n, uplo == 'L' ? n : m, 1, diagonal, ld, b, ldb);
 }
 
 /* C, of order n, minus P P' with an n × k P, or P' P with a k × n P for 'U'. */
 static inline dvt_level3 dvt_potrf_update(davit_type type, char uplo, int64_t n, int64_t k, const void *p,
                                           int64_t ldp, void *c, int64_t ldc) {
-  return (dvt_level3){.routine = dvt_rank_k_of(type),
-                      .type = type,
-                      .uplo = uplo,
-                      .transa = uplo == 'L' ? 'N' : dvt_adjoint_of(type),
-                      .m = n,
-                      .n = n,
-                      .k = k,
-                      .alpha = -1,
-                      .a = p,
-                      .lda = ldp,
-                      .beta = 1,
-                      .c = c,
-                      .ldc = ldc};
+  return dvt_rank_k_of(type, uplo, uplo == 'L' ? 'N' : dvt_adjoint_of(type), n, k, -1, p, ldp, 1, c, ldc);
 }
 
 #endif

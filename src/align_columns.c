@@ -199,14 +199,8 @@ typedef struct pieces {
 } pieces;
 
 static davit_status add(pieces *list, const piece *p) {
-  if (list->count == list->room) {
-    const int64_t room = 2 * list->room + 16;
-    piece *at = dvt_reallocate(list->at, (size_t)room, sizeof *at);
-    if (!at)
-      return DAVIT_OUT_OF_HOST_MEMORY;
-    list->at = at;
-    list->room = room;
-  }
+  if (!dvt_grow(&list->at, &list->room, list->count + 1, 16, sizeof *list->at))
+    return DAVIT_OUT_OF_HOST_MEMORY;
   list->at[list->count++] = *p;
   return DAVIT_SUCCESS;
 }

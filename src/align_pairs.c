@@ -90,15 +90,7 @@ static bool is_for_lanes(const dvt_pairs *p, const dvt_pair_part *a) {
 /* ---- a thread ---- */
 
 bool dvt_pairs_reserve_text(dvt_pairs_text *t, int64_t more) {
-  if (t->used + more <= t->room)
-    return true;
-  const int64_t room = 2 * t->room + more + 4096;
-  char *at = dvt_reallocate(t->at, (size_t)room, 1);
-  if (!at)
-    return false;
-  t->at = at;
-  t->room = room;
-  return true;
+  return dvt_grow(&t->at, &t->room, t->used + more, 4096, 1);
 }
 
 static bool reserve_columns(dvt_pairs_worker *w, int64_t count) {

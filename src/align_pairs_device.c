@@ -417,8 +417,7 @@ static davit_status run_lane(const dvt_site *site, const void *arguments) {
 }
 
 bool dvt_pairs_has_device_form(int device) {
-  return device != DAVIT_HOST &&
-         dvt_path_on(device, dvt_device_find(device)->ordinal >= 0, &operation) == DVT_ON_STREAM;
+  return device != DAVIT_HOST && dvt_path_on(device, &operation) == DVT_ON_STREAM;
 }
 
 int64_t dvt_pairs_device_block(int64_t count, int devices) {

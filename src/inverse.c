@@ -136,18 +136,11 @@ static davit_status move(call *c, dvt_lane *lane, const dvt_inverse *p, char *co
   for (int64_t j = 0; j < p->n; j += COLUMNS) {
     const int64_t end = dvt_at_most(j + COLUMNS, p->n), top = whole || p->uplo == 'U' ? 0 : j,
                   bottom = whole || p->uplo == 'L' ? p->n : end;
-    char *const matrix = (char *)p->a + (size_t)top * element + (size_t)j * ld, *const own =
-                                                                                    copy +
-                                                                                    (size_t)top * element +
-                                                                                    (size_t)j * dense;
-    const dvt_copy part = {.destination = back ? matrix : own,
-                           .source = back ? own : matrix,
-                           .destination_pitch = back ? ld : dense,
-                           .source_pitch = back ? dense : ld,
-                           .row_bytes = (size_t)(bottom - top) * element,
-                           .cols = (size_t)(end - j),
-                           .destination_place = back ? c->plain.call.a.place : there,
-                           .source_place = back ? there : c->plain.call.a.place};
+    const size_t down = (size_t)top * element;
+    const dvt_columns matrix = {(const char *)p->a + down + (size_t)j * ld, ld, c->plain.call.a.place},
+                      own = {copy + down + (size_t)j * dense, dense, there};
+    const dvt_copy part = dvt_copy_columns((size_t)(bottom - top) * element, (size_t)(end - j),
+                                           back ? own : matrix, back ? matrix : own);
     *bytes += (int64_t)(part.row_bytes * part.cols);
     DVT_TRY(dvt_copy_submit(lane, &part));
   }

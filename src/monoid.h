@@ -30,23 +30,6 @@ int64_t dvt_monoid_piece(const davit_monoid *monoid, int64_t tile, int device, d
 /* Whether the monoid's regions were compiled as they must be. The built-in ones were. */
 davit_status dvt_monoid_check_works(const dvt_site *site, const davit_monoid *monoid);
 
-/* `values` = 0: `result`, anywhere, gets the reduction. `values` = 1: `result`, host memory that devices
- * reach, gets the values of the tiles, dvt_monoid_values() of them; 2: those of tiles of tiles. n > 0. */
-typedef struct dvt_reduce {
-  const davit_monoid *monoid;
-  int64_t n;
-  const void *x;
-  int64_t values;
-  void *result;
-  int64_t teams, rows; /* of a GPU's kernel, as they are tuned */
-} dvt_reduce;
-const dvt_operation *dvt_reduce_operation(const davit_monoid *monoid);
-
-int64_t dvt_monoid_values(const davit_monoid *monoid, int64_t n, int64_t values);
-
-/* Reduces values on the calling thread's host. */
-davit_status dvt_reduce_values(const davit_monoid *monoid, int64_t count, const void *values, void *result);
-
 /* x begins with a group (DAVIT_MONOID_GROUP_TILES). carry_in (NULL: nothing is before x) enters it; carry_out (NULL:
  * not wanted) gets what enters the first group that is not whole. They are read and written when the command runs; both
  * lie in host memory that devices reach. `groups`: y, in such memory, too, gets the sums of whole groups, and nothing

@@ -182,14 +182,9 @@ static davit_status find_zero(const dvt_geqrf *g, int64_t *zero) {
   const size_t element = davit_type_bytes(g->type), n = (size_t)g->n;
   void *diagonal;
   DVT_TRY(dvt_malloc(n * element, DAVIT_PAGEABLE, &diagonal));
-  const dvt_copy copy = {.destination = diagonal,
-                         .source = g->a,
-                         .destination_pitch = element,
-                         .source_pitch = (size_t)(g->lda + 1) * element,
-                         .row_bytes = element,
-                         .cols = n,
-                         .destination_place = DAVIT_PAGEABLE,
-                         .source_place = dvt_place_of(g->a)};
+  const dvt_copy copy =
+      dvt_copy_columns(element, n, (dvt_columns){g->a, (size_t)(g->lda + 1) * element, dvt_place_of(g->a)},
+                       (dvt_columns){diagonal, element, DAVIT_PAGEABLE});
   const davit_status status = dvt_copy_now(&copy);
   *zero = 0;
   for (size_t i = 0; i < n && status == DAVIT_SUCCESS && *zero == 0; i++)

@@ -16,7 +16,18 @@
 
 /* ---- the row ---- */
 
-int64_t dvt_monoid_values(const davit_monoid *monoid, int64_t n, int64_t values) {
+/* `values` = 0: `result`, anywhere, gets the reduction. `values` = 1: `result`, host memory that devices
+ * reach, gets the values of the tiles, values_of() of them; 2: those of tiles of tiles. n > 0. */
+typedef struct dvt_reduce {
+  const davit_monoid *monoid;
+  int64_t n;
+  const void *x;
+  int64_t values;
+  void *result;
+  int64_t teams, rows; /* of a GPU's kernel, as they are tuned */
+} dvt_reduce;
+
+static int64_t values_of(const davit_monoid *monoid, int64_t n, int64_t values) {
   for (; values > 0; values--)
     n = dvt_divide_up(n, monoid->reduce_tile);
   return n;
@@ -75,7 +86,7 @@ static davit_status run_reduce_stream(const dvt_site *site, const void *argument
                      kernel->threads, 0, DVT_ARGUMENTS(r->n, r->x, levels, counters, r->result, r->values)));
   if (r->values == 0)
     return DAVIT_SUCCESS;
-  size_t bytes = (size_t)dvt_monoid_values(monoid, r->n, r->values) * monoid->bytes;
+  size_t bytes = (size_t)values_of(monoid, r->n, r->values) * monoid->bytes;
   const char *values = (const char *)levels + (size_t)first_of_level(monoid, r->n, r->values) * monoid->bytes;
   return dvt_stream_copy_bytes(site->stream, r->result, values, bytes);
 }
@@ -95,7 +106,7 @@ static davit_status run_reduce_host(const dvt_site *site, const void *arguments)
   const char *from = task.result;
   size_t bytes = element;
   if (r->values) {
-    bytes = (size_t)dvt_monoid_values(r->monoid, r->n, r->values) * element;
+    bytes = (size_t)values_of(r->monoid, r->n, r->values) * element;
     from = (const char *)task.levels + (size_t)first_of_level(r->monoid, r->n, r->values) * element;
   }
   const dvt_copy copy = dvt_copy_bytes(bytes, from, DAVIT_PAGEABLE, r->result, dvt_place_of(r->result));
@@ -126,7 +137,7 @@ static davit_status run_reduce_region(const dvt_site *site, const void *argument
   size_t bytes = element;
   const char *from = task.result;
   if (r->values) {
-    bytes = (size_t)dvt_monoid_values(r->monoid, r->n, r->values) * element;
+    bytes = (size_t)values_of(r->monoid, r->n, r->values) * element;
     from = levels + (size_t)first_of_level(r->monoid, r->n, r->values) * element;
   }
   const dvt_copy copy = dvt_copy_bytes(bytes, from, site->device, r->result, dvt_place_of(r->result));
@@ -158,10 +169,28 @@ static void part_reduce(const void *arguments, const dvt_chunk *chunk, void *par
   ((dvt_reduce *)part)->values = 1;
 }
 
+/* Reduces values on the calling thread's host. */
+static davit_status reduce_values(const davit_monoid *monoid, int64_t count, const void *values,
+                                  void *result) {
+  int64_t all, counted;
+  davit_monoid_task task = {.device = DAVIT_HOST, .n = count, .x = values};
+  count_levels(monoid, count, 0, &all, &counted);
+  DVT_TRY(dvt_malloc((size_t)(all + 1) * monoid->bytes, DAVIT_PAGEABLE, &task.levels));
+  task.result = (char *)task.levels + (size_t)all * monoid->bytes;
+  const bool is_short = monoid->kernels && (size_t)count <= DVT_MONOID_SHORT_BYTES / monoid->bytes;
+  const dvt_team team = is_short ? DVT_NO_TEAM : dvt_team_begin(dvt_threads());
+  task.threads = team.threads;
+  monoid->reduce(&task);
+  dvt_team_end(&team);
+  davit_status status = davit_copy(monoid->bytes, task.result, result);
+  davit_free(task.levels);
+  return status;
+}
+
 static davit_status merge_reduce(const void *arguments, void *results, int64_t count) {
   const dvt_reduce *r = arguments;
   return count == 0 ? davit_copy(r->monoid->bytes, r->monoid->identity, r->result)
-                    : dvt_reduce_values(r->monoid, dvt_monoid_values(r->monoid, r->n, 1), results, r->result);
+                    : reduce_values(r->monoid, values_of(r->monoid, r->n, 1), results, r->result);
 }
 
 static void tune_reduce(void *arguments, int device) {
@@ -187,7 +216,7 @@ static void tune_reduce(void *arguments, int device) {
    .merge = merge_reduce,                                                                                    \
    __VA_ARGS__}
 
-const dvt_operation *dvt_reduce_operation(const davit_monoid *monoid) {
+static const dvt_operation *reduce_operation(const davit_monoid *monoid) {
   static const dvt_operation built_in =
                                  REDUCE(.stream = run_reduce_stream, .short_bytes = DVT_MONOID_SHORT_BYTES),
                              users = REDUCE();
@@ -204,22 +233,6 @@ davit_status dvt_tree_kernel(int device, dvt_stream *stream, dvt_kernel_fit *fit
   return DAVIT_SUCCESS;
 }
 
-davit_status dvt_reduce_values(const davit_monoid *monoid, int64_t count, const void *values, void *result) {
-  int64_t all, counted;
-  davit_monoid_task task = {.device = DAVIT_HOST, .n = count, .x = values};
-  count_levels(monoid, count, 0, &all, &counted);
-  DVT_TRY(dvt_malloc((size_t)(all + 1) * monoid->bytes, DAVIT_PAGEABLE, &task.levels));
-  task.result = (char *)task.levels + (size_t)all * monoid->bytes;
-  const bool is_short = monoid->kernels && (size_t)count <= DVT_MONOID_SHORT_BYTES / monoid->bytes;
-  const dvt_team team = is_short ? DVT_NO_TEAM : dvt_team_begin(dvt_threads());
-  task.threads = team.threads;
-  monoid->reduce(&task);
-  dvt_team_end(&team);
-  davit_status status = davit_copy(monoid->bytes, task.result, result);
-  davit_free(task.levels);
-  return status;
-}
-
 /* ---- the calls ---- */
 
 davit_status davit_queue_monoid_reduce(davit_queue *queue, const davit_monoid *monoid, int64_t n,
@@ -228,7 +241,7 @@ davit_status davit_queue_monoid_reduce(davit_queue *queue, const davit_monoid *m
   dvt_lane *lane;
   DVT_TRY(dvt_check_monoid(monoid));
   if (n != 0)
-    return dvt_operation_enqueue(queue, dvt_reduce_operation(monoid), &r, DVT_WHERE(options));
+    return dvt_operation_enqueue(queue, reduce_operation(monoid), &r, DVT_WHERE(options));
   DVT_TRY(dvt_choose_lane(queue, DVT_WHERE(options), &lane));
   DVT_TRY(dvt_check_pointer("result", result));
   return davit_queue_copy(queue, monoid->bytes, monoid->identity, result);
@@ -237,7 +250,7 @@ davit_status davit_queue_monoid_reduce(davit_queue *queue, const davit_monoid *m
 davit_status davit_monoid_reduce(const davit_monoid *monoid, int64_t n, const void *x, void *result,
                                  const davit_reduce_options *options) {
   DVT_TRY(dvt_check_monoid(monoid));
-  return dvt_operation_call(dvt_reduce_operation(monoid), &(dvt_reduce){monoid, n, x, .result = result},
+  return dvt_operation_call(reduce_operation(monoid), &(dvt_reduce){monoid, n, x, .result = result},
                             DVT_WHERE(options));
 }
 
@@ -269,10 +282,10 @@ static davit_status submit_parts(parts_run *run, const davit_reduce_part *parts)
     const int device = dvt_place_is_host(place) && place < 0 ? DAVIT_HOST : place;
     DVT_TRY(dvt_lane_open(device, &run->lanes[p]));
     DVT_TRY(dvt_operation_submit(
-        run->lanes[p], dvt_reduce_operation(run->monoid),
+        run->lanes[p], reduce_operation(run->monoid),
         &(dvt_reduce){run->monoid, parts[p].n, parts[p].x, .values = run->level, .result = run->values + at},
         0));
-    at += (size_t)dvt_monoid_values(run->monoid, parts[p].n, run->level) * run->monoid->bytes;
+    at += (size_t)values_of(run->monoid, parts[p].n, run->level) * run->monoid->bytes;
   }
   return DAVIT_SUCCESS;
 }
@@ -298,7 +311,7 @@ davit_status davit_monoid_reduce_parts(const davit_monoid *monoid, int count, co
   parts_run run = {.monoid = monoid, .level = values_of_parts(monoid, count, parts), .count = count};
   int64_t values = 0;
   for (int p = 0; p < count; p++)
-    values += parts[p].n > 0 ? dvt_monoid_values(monoid, parts[p].n, run.level) : 0;
+    values += parts[p].n > 0 ? values_of(monoid, parts[p].n, run.level) : 0;
   if (values == 0)
     return davit_copy(monoid->bytes, monoid->identity, result);
   void *memory = NULL;
@@ -314,7 +327,7 @@ davit_status davit_monoid_reduce_parts(const davit_monoid *monoid, int count, co
     if (run.lanes[p])
       dvt_error_keep(&first, dvt_lane_close(run.lanes[p]));
   if (first.status == DAVIT_SUCCESS)
-    dvt_error_keep(&first, dvt_reduce_values(monoid, values, memory, result));
+    dvt_error_keep(&first, reduce_values(monoid, values, memory, result));
   davit_free(memory);
   free(run.lanes);
   return dvt_error_report(&first);
@@ -330,10 +343,10 @@ davit_status davit_monoid_reduce_chunks(const davit_monoid *monoid, int64_t n, c
   DVT_TRY(dvt_start());
   if (n == 0)
     return DAVIT_SUCCESS;
-  const size_t bytes = (size_t)dvt_monoid_values(monoid, n, 1) * monoid->bytes;
+  const size_t bytes = (size_t)values_of(monoid, n, 1) * monoid->bytes;
   const int place = dvt_place_of(x);
   DVT_TRY(dvt_malloc(bytes, DAVIT_PINNED, &memory));
-  davit_status status = dvt_operation_now(place < 0 ? DAVIT_HOST : place, dvt_reduce_operation(monoid),
+  davit_status status = dvt_operation_now(place < 0 ? DAVIT_HOST : place, reduce_operation(monoid),
                                           &(dvt_reduce){monoid, n, x, .values = 1, .result = memory}, 0);
   if (status == DAVIT_SUCCESS)
     status = davit_copy(bytes, memory, values);

@@ -217,7 +217,8 @@ static davit_status scan(davit_operator op, davit_type type, davit_scan_kind how
   return m.status == DAVIT_SUCCESS ? m.status : davit_fail(m.status, "%s", m.text);
 }
 
-static void maxima(int count, double *values) {
+static void maxima(void *context, int count, double *values) {
+  (void)context;
   double others[16];
   if (me > 0) {
     give(0, &(message){.call = CALL_MAXIMA, .length = count}, sizeof(message));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Host memory that is mapped: where it begins, what it holds, and who has it. */
+/* Host memory that is mapped: where it begins, what it holds, and who has it. And arrays that grow. */
 #include "tests/support.h"
 
 #include <errno.h>
@@ -141,4 +141,37 @@ CASE(test_child_does_not_have_it) {
     assert_true(memory[0] == 7 && memory[sizes[s] - 1] == 7);
     dvt_unmap(memory, sizes[s]);
   }
+}
+
+/* What an array had stays, whether it grows by one or by many; room is at least doubled, so that it is rarely asked. */
+CASE(test_array_grows) {
+  int64_t *array = NULL, room = 0, count = 0, grown = 0;
+  for (int64_t more = 1; count < 100000; more = more % 7 + 1) {
+    const int64_t before = room;
+    assert_true(dvt_grow(&array, &room, count + more, 3, sizeof *array));
+    assert_true(room >= count + more && (room == before || (room >= 2 * before && room >= 3)));
+    grown += room != before;
+    for (int64_t i = 0; i < more; i++, count++)
+      array[count] = count * count;
+  }
+  assert_true(grown < 20);
+  assert_true(dvt_grow(&array, &room, 5 * count, 3, sizeof *array)); /* by more than double */
+  assert_true(room >= 5 * count);
+  for (int64_t i = 0; i < count; i++)
+    assert_int_equal(array[i], i * i);
+  free(array);
+}
+
+CASE(test_array_that_cannot_grow_stays) {
+  char *array = NULL;
+  int64_t room = 0;
+  assert_true(dvt_grow(&array, &room, 10, 0, 1));
+  memset(array, 7, 10);
+  const char *const before = array;
+  assert_false(dvt_grow(&array, &room, INT64_MAX / 4, 0, 64));
+  dvt_inject(DVT_INJECT_HOST_MEMORY, 1);
+  assert_false(dvt_grow(&array, &room, 11, 0, 1));
+  dvt_inject(DVT_INJECT_HOST_MEMORY, 0);
+  assert_true(array == before && room == 10 && array[0] == 7 && array[9] == 7);
+  free(array);
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -84,6 +85,20 @@ void dvt_unmap(void *memory, size_t bytes) {
 void *dvt_reallocate(void *array, size_t count, size_t bytes) {
   const size_t total = product(count, bytes);
   return refused(total) ? NULL : checked(realloc(array, total), total);
+}
+
+bool dvt_grow(void *array, int64_t *room, int64_t wanted, int64_t first, size_t bytes) {
+  const int64_t larger = dvt_at_least(dvt_at_least(wanted, 2 * *room), first);
+  void *at;
+  if (wanted <= *room)
+    return true;
+  memcpy(&at, array, sizeof at);
+  at = dvt_reallocate(at, (size_t)larger, bytes);
+  if (!at)
+    return false;
+  memcpy(array, &at, sizeof at);
+  *room = larger;
+  return true;
 }
 
 char *dvt_allocate_text(const char *format, ...) {

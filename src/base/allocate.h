@@ -5,7 +5,9 @@
 #ifndef DAVIT_SRC_BASE_ALLOCATE_H
 #define DAVIT_SRC_BASE_ALLOCATE_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* count * bytes bytes, zeroed. */
 void *dvt_allocate(size_t count, size_t bytes);
@@ -25,6 +27,10 @@ void dvt_unmap(void *memory, size_t bytes);
 
 /* Makes an array larger, NULL included; if that fails, the array stays as it is. */
 void *dvt_reallocate(void *array, size_t count, size_t bytes);
+
+/* Gives an array of *room elements of so many bytes, to whose pointer `array` points, room for `wanted` at least: for
+ * twice as many as before, or `first`, if that is more. False when memory is short; the array stays as it is then. */
+bool dvt_grow(void *array, int64_t *room, int64_t wanted, int64_t first, size_t bytes);
 
 /* A text of its own. */
 char *dvt_allocate_text(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -10,54 +10,24 @@
 #include <string.h>
 
 #include "ref/ref.h"
+#include "src/base/clock.h"
 #include "src/base/error.h"
 #include "src/cli/align.h"
-#include "src/cli/clock.h"
 #include "src/cli/formats/fasta.h"
 #include "src/cli/formats/part.h"
 #include "src/cli/frame/job.h"
 #include "src/cli/ranks.h"
 
-typedef enum strands { STRAND_PLUS, STRAND_MINUS, STRAND_BOTH } strands;
-
-/* Ranks divide the targets. */
-typedef struct comparison {
-  cli_job job;
-  const char *query_path, *target_path;
-  align_scheme scheme;
-  align_statistics statistics;
-  strands strands;
-  align_format format;
-  davit_align_mode mode;
-  int64_t top, minimum_score;
-  double maximum_expect; /* 0: not given */
-  bool cigar, pairs;
-  int64_t band; /* of pairs; 0: none */
-  cli_sequences query, target;
-  uint8_t *reverse;     /* the queries' reverse complements; NULL unless the minus strand is searched */
-  int64_t first, count; /* the targets of this rank */
-  davit_align_database *database; /* of them; NULL for the reference */
-  davit_align_hit *hits;          /* of a query's strand: one for each target */
-  align_hit *found;               /* of a query: of both strands */
-  int64_t found_count;
-  int32_t *scores; /* of a query's strand */
-  int32_t *expected;
-  int64_t *scratch;       /* of the reference, for each thread */
-  align_list rows, right; /* found, and with --check what the reference finds */
-  double wrong;           /* scores */
-  double create_seconds, trace_seconds;
-} comparison;
-
 static const uint8_t *symbols_of(const cli_sequences *s, int64_t index) {
   return s->symbols + s->offsets[index];
 }
 
-static const uint8_t *query_symbols(const comparison *c, int64_t query, align_strand strand) {
+static const uint8_t *query_symbols(const align_comparison *c, int64_t query, align_strand strand) {
   return (strand == ALIGN_MINUS ? c->reverse : c->query.symbols) + c->query.offsets[query];
 }
 
-static bool has_strand(const comparison *c, align_strand strand) {
-  return c->strands == STRAND_BOTH || (c->strands == STRAND_MINUS) == (strand == ALIGN_MINUS);
+static bool has_strand(const align_comparison *c, align_strand strand) {
+  return c->strands == ALIGN_SEARCH_BOTH || (c->strands == ALIGN_SEARCH_MINUS) == (strand == ALIGN_MINUS);
 }
 
 static int64_t longest(const cli_sequences *s) {
@@ -70,11 +40,11 @@ static int64_t longest(const cli_sequences *s) {
 
 /* ---- the reference ---- */
 
-static size_t scratch_words(const comparison *c) {
+static size_t scratch_words(const align_comparison *c) {
   return 2 * ((size_t)longest(&c->query) + 1);
 }
 
-static int32_t reference_score(const comparison *c, int64_t query, align_strand strand, int64_t k) {
+static int32_t reference_score(const align_comparison *c, int64_t query, align_strand strand, int64_t k) {
   const davit_align_scoring *scoring = &c->scheme.scoring;
   const uint8_t *symbols = query_symbols(c, query, strand), *target = symbols_of(&c->target, k);
   const int64_t m = cli_sequences_length(&c->query, query), n = cli_sequences_length(&c->target, k);
@@ -84,7 +54,8 @@ static int32_t reference_score(const comparison *c, int64_t query, align_strand 
              : (int32_t)dvt_ref_align_ends(c->mode, scoring, m, symbols, n, target, scratch);
 }
 
-static void score_by_reference(const comparison *c, int64_t query, align_strand strand, int32_t *scores) {
+static void score_by_reference(const align_comparison *c, int64_t query, align_strand strand,
+                               int32_t *scores) {
 #pragma omp parallel for num_threads(dvt_threads()) schedule(dynamic, 1)
   for (int64_t k = 0; k < c->count; k++)
     scores[k] = reference_score(c, query, strand, c->first + k);
@@ -92,26 +63,16 @@ static void score_by_reference(const comparison *c, int64_t query, align_strand 
 
 /* ---- pairs ---- */
 
-/* Of all queries one strand is aligned. */
-static align_pairing pairing_of(const comparison *c) {
-  return (align_pairing){.scoring = &c->scheme.scoring,
-                         .query = &c->query,
-                         .target = &c->target,
-                         .query_symbols = c->strands == STRAND_MINUS ? c->reverse : c->query.symbols,
-                         .options = {CLI_DEVICES(c), .mode = c->mode, .band = c->band}};
-}
-
-static void score_pairs_by_reference(const comparison *c, int32_t *scores) {
-  const align_pairing pairing = pairing_of(c);
+static void score_pairs_by_reference(const align_comparison *c, int32_t *scores) {
 #pragma omp parallel for num_threads(dvt_threads()) schedule(dynamic, 1)
   for (int64_t k = 0; k < c->count; k++)
-    scores[k] = align_pairs_reference(&pairing, c->first + k,
-                                      c->scratch + (size_t)omp_get_thread_num() * scratch_words(c));
+    scores[k] =
+        align_pairs_reference(c, c->first + k, c->scratch + (size_t)omp_get_thread_num() * scratch_words(c));
 }
 
 /* A row for each pair of this rank that is wanted. */
-static davit_status add_pairs(const comparison *c, align_list *rows, const int32_t *scores) {
-  const align_strand strand = c->strands == STRAND_MINUS ? ALIGN_MINUS : ALIGN_PLUS;
+static davit_status add_pairs(const align_comparison *c, align_list *rows, const int32_t *scores) {
+  const align_strand strand = c->strands == ALIGN_SEARCH_MINUS ? ALIGN_MINUS : ALIGN_PLUS;
   for (int64_t k = 0; k < c->count; k++) {
     const align_hit hit = {{c->first + k, scores[k]}, strand};
     if (scores[k] >= c->minimum_score && (scores[k] > 0 || c->mode != DAVIT_ALIGN_LOCAL))
@@ -120,21 +81,19 @@ static davit_status add_pairs(const comparison *c, align_list *rows, const int32
   return DAVIT_SUCCESS;
 }
 
-static davit_status find_pairs(const comparison *c, align_list *rows, bool reference) {
-  const align_pairing pairing = pairing_of(c);
+static davit_status find_pairs(const align_comparison *c, align_list *rows, bool reference) {
   if (reference)
     score_pairs_by_reference(c, c->scores);
   else
-    DVT_TRY(align_pairs_score(&pairing, c->first, c->count, c->scores));
+    DVT_TRY(align_pairs_score(c, c->scores));
   return add_pairs(c, rows, c->scores);
 }
 
 /* Counts the scores that differ; the reference's rows are the right ones. */
-static davit_status check_pairs(comparison *c, bool reference) {
-  const align_pairing pairing = pairing_of(c);
+static davit_status check_pairs(align_comparison *c, bool reference) {
   score_pairs_by_reference(c, c->expected);
   if (!reference)
-    DVT_TRY(align_pairs_score(&pairing, c->first, c->count, c->scores));
+    DVT_TRY(align_pairs_score(c, c->scores));
   for (int64_t k = 0; k < c->count && !reference; k++)
     c->wrong += c->scores[k] != c->expected[k];
   return add_pairs(c, &c->right, c->expected);
@@ -143,24 +102,24 @@ static davit_status check_pairs(comparison *c, bool reference) {
 /* ---- the search ---- */
 
 /* The hits of a query's strands come together in c->found: begin, add for each strand, choose. */
-static void add_hit(comparison *c, align_strand strand, int64_t target, int32_t score) {
+static void add_hit(align_comparison *c, align_strand strand, int64_t target, int32_t score) {
   c->found[c->found_count++] = (align_hit){{c->first + target, score}, strand};
 }
 
-static void add_scores(comparison *c, align_strand strand, const int32_t *scores) {
+static void add_scores(align_comparison *c, align_strand strand, const int32_t *scores) {
   for (int64_t k = 0; k < c->count; k++)
     if (scores[k] > 0 || c->mode != DAVIT_ALIGN_LOCAL)
       add_hit(c, strand, k, scores[k]);
 }
 
-static bool is_wanted(const comparison *c, int64_t query, int32_t score) {
+static bool is_wanted(const align_comparison *c, int64_t query, int32_t score) {
   return score >= c->minimum_score &&
          (c->maximum_expect <= 0 ||
           align_expect(&c->statistics, score, cli_sequences_length(&c->query, query),
                        c->target.offsets[c->target.count]) <= c->maximum_expect);
 }
 
-static void choose_hits(comparison *c, int64_t query) {
+static void choose_hits(align_comparison *c, int64_t query) {
   int64_t count = 0;
   qsort(c->found, (size_t)c->found_count, sizeof *c->found, align_compare_hits);
   while (count < c->found_count && count < c->top && is_wanted(c, query, c->found[count].hit.score))
@@ -168,7 +127,7 @@ static void choose_hits(comparison *c, int64_t query) {
   c->found_count = count;
 }
 
-static davit_status align_pair(const comparison *c, int64_t query, align_strand strand, int64_t target,
+static davit_status align_pair(const align_comparison *c, int64_t query, align_strand strand, int64_t target,
                                davit_align_result *result, char **cigar) {
   return davit_align_trace(&c->scheme.scoring, cli_sequences_length(&c->query, query),
                            query_symbols(c, query, strand), cli_sequences_length(&c->target, target),
@@ -178,7 +137,8 @@ static davit_status align_pair(const comparison *c, int64_t query, align_strand 
 
 /* Many targets: each on one thread, all threads at a time. Few: one after the other, on all threads. The
  * first failure is met again after the loop. */
-static davit_status score_pairs(const comparison *c, int64_t query, align_strand strand, int32_t *scores) {
+static davit_status score_pairs(const align_comparison *c, int64_t query, align_strand strand,
+                                int32_t *scores) {
   const int64_t count = c->count;
   int64_t failed = count;
 #pragma omp parallel for num_threads(dvt_threads()) schedule(dynamic, 1)                                     \
@@ -193,7 +153,7 @@ static davit_status score_pairs(const comparison *c, int64_t query, align_strand
   return failed < count ? align_pair(c, query, strand, c->first + failed, &again, NULL) : DAVIT_SUCCESS;
 }
 
-static davit_status search_database(comparison *c, int64_t query, align_strand strand) {
+static davit_status search_database(align_comparison *c, int64_t query, align_strand strand) {
   int64_t found = 0;
   if (c->count > 0)
     DVT_TRY(davit_align_search(c->database, &c->scheme.scoring, cli_sequences_length(&c->query, query),
@@ -204,7 +164,7 @@ static davit_status search_database(comparison *c, int64_t query, align_strand s
   return DAVIT_SUCCESS;
 }
 
-static davit_status search(comparison *c, int64_t query, align_strand strand, bool reference) {
+static davit_status search(align_comparison *c, int64_t query, align_strand strand, bool reference) {
   cli_progress_at(&c->job.progress, (double)query, (double)c->query.count, "sequences");
   if (!reference && c->mode == DAVIT_ALIGN_LOCAL)
     return search_database(c, query, strand);
@@ -217,8 +177,8 @@ static davit_status search(comparison *c, int64_t query, align_strand strand, bo
 }
 
 /* The rows of all queries; `find` adds the hits of one and a strand. */
-static davit_status find_rows(comparison *c, align_list *rows, bool reference,
-                              davit_status (*find)(comparison *, int64_t, align_strand, bool)) {
+static davit_status find_rows(align_comparison *c, align_list *rows, bool reference,
+                              davit_status (*find)(align_comparison *, int64_t, align_strand, bool)) {
   for (int64_t query = 0; query < c->query.count; query++) {
     c->found_count = 0;
     for (align_strand strand = 0; strand < ALIGN_STRANDS; strand++)
@@ -231,13 +191,13 @@ static davit_status find_rows(comparison *c, align_list *rows, bool reference,
 }
 
 static davit_status work(void *state, cli_array *unused, bool reference) {
-  comparison *c = state;
+  align_comparison *c = state;
   (void)unused;
   c->rows.count = 0;
   return c->pairs ? find_pairs(c, &c->rows, reference) : find_rows(c, &c->rows, reference, search);
 }
 
-static int make_database(comparison *c) {
+static int make_database(align_comparison *c) {
   if (c->job.devices.reference || c->mode != DAVIT_ALIGN_LOCAL || c->pairs || c->count == 0)
     return CLI_OK;
   int64_t *offsets;
@@ -247,17 +207,17 @@ static int make_database(comparison *c) {
     offsets[k] = c->target.offsets[c->first + k] - begin;
   const davit_align_sequences targets = {c->count, offsets, c->target.symbols + begin};
   const davit_align_database_options options = {CLI_DEVICES(c)};
-  const double start = cli_now();
+  const double start = dvt_now();
   const davit_status status =
       davit_align_database_create(&targets, c->scheme.matrix.symbols, &c->database, &options);
-  c->create_seconds = cli_now() - start;
+  c->create_seconds = dvt_now() - start;
   return cli_status(status);
 }
 
 /* ---- several ranks ---- */
 
 /* The targets of a rank: neighbours, as many symbols as the others have. */
-static void choose_targets(comparison *c) {
+static void choose_targets(align_comparison *c) {
   const int64_t all = c->target.offsets[c->target.count];
   int64_t *const begins[] = {&c->first, &c->count};
   for (int end = 0; end < 2; end++) {
@@ -280,18 +240,18 @@ static void note_scheme(const align_scheme *s) {
 
 /* ---- the alignments ---- */
 
-static bool wants_columns(const comparison *c) {
+static bool wants_columns(const align_comparison *c) {
   return c->cigar || c->format != ALIGN_TSV || c->job.common.check;
 }
 
-static davit_status trace(const comparison *c, align_row *r) {
+static davit_status trace(const align_comparison *c, align_row *r) {
   return align_pair(c, r->query, r->found.strand, r->found.hit.target, &r->alignment,
                     wants_columns(c) ? &r->cigar : NULL);
 }
 
 /* Those of this rank. Many: each on one thread, all threads at a time. Few: one after the other, on all
  * threads. Those for which memory was short are tried again alone. */
-static davit_status trace_rows(const comparison *c) {
+static davit_status trace_rows(const align_comparison *c) {
   align_row *const rows = c->rows.at;
   const int64_t first = cli_ranks_rank(), step = cli_ranks_count(), count = c->rows.count;
 #pragma omp parallel for num_threads(dvt_threads()) schedule(dynamic, 1) if (count / step > dvt_threads())
@@ -304,30 +264,28 @@ static davit_status trace_rows(const comparison *c) {
   return status;
 }
 
-static int trace_all(comparison *c) {
-  const double start = cli_now();
-  const align_pairing pairing = pairing_of(c);
-  const align_pair_rows rows = {c->rows.at, cli_ranks_rank(), cli_ranks_count(), c->rows.count};
-  const davit_status status = c->pairs ? align_pairs_trace(&pairing, &rows, wants_columns(c)) : trace_rows(c);
-  c->trace_seconds = cli_now() - start;
+static int trace_all(align_comparison *c) {
+  const double start = dvt_now();
+  const davit_status status = c->pairs ? align_pairs_trace(c, wants_columns(c)) : trace_rows(c);
+  c->trace_seconds = dvt_now() - start;
   return cli_status(status);
 }
 
 static int run(void *state) {
-  comparison *c = state;
+  align_comparison *c = state;
   const int code = make_database(c);
   CLI_TRY(align_list_share(code == CLI_OK ? cli_job_measure(&c->job) : code, &c->rows, c->top));
   return trace_all(c);
 }
 
 static int gather(void *state) {
-  return align_list_gather(&((comparison *)state)->rows);
+  return align_list_gather(&((align_comparison *)state)->rows);
 }
 
 /* ---- the check ---- */
 
 /* The score of the columns of an alignment; -1 if they do not fit its begin and end. */
-static int64_t score_of_columns(const comparison *c, const align_row *r) {
+static int64_t score_of_columns(const align_comparison *c, const align_row *r) {
   const davit_align_scoring *scoring = &c->scheme.scoring;
   const uint8_t *query = query_symbols(c, r->query, r->found.strand),
                 *target = symbols_of(&c->target, r->found.hit.target);
@@ -353,7 +311,7 @@ static int64_t score_of_columns(const comparison *c, const align_row *r) {
 }
 
 /* Of a strand: counts the scores that differ, and adds the reference's hits to c->found. */
-static davit_status check_scores(comparison *c, int64_t query, align_strand strand, bool reference) {
+static davit_status check_scores(align_comparison *c, int64_t query, align_strand strand, bool reference) {
   score_by_reference(c, query, strand, c->expected);
   if (!reference && c->count > 0) {
     DVT_TRY(c->mode != DAVIT_ALIGN_LOCAL
@@ -367,7 +325,7 @@ static davit_status check_scores(comparison *c, int64_t query, align_strand stra
   return DAVIT_SUCCESS;
 }
 
-static int64_t count_wrong_rows(const comparison *c) {
+static int64_t count_wrong_rows(const align_comparison *c) {
   int64_t wrong = c->right.count > c->rows.count ? c->right.count - c->rows.count : 0;
   for (int64_t k = 0; k < c->rows.count; k++) {
     const align_row *r = &c->rows.at[k];
@@ -378,14 +336,14 @@ static int64_t count_wrong_rows(const comparison *c) {
 }
 
 static int check(void *state, cli_check *check) {
-  comparison *c = state;
+  align_comparison *c = state;
   const bool reference = c->job.devices.reference;
   const davit_status status =
       c->pairs ? check_pairs(c, reference) : find_rows(c, &c->right, reference, check_scores);
   CLI_TRY(align_list_share(cli_status(status), &c->right, c->top));
   const double own = c->wrong;
   if (cli_ranks_several())
-    CLI_TRY(cli_status(cli_ranks_reduce(DAVIT_SUM, DAVIT_DOUBLE, 1, &own, &c->wrong)));
+    CLI_TRY(cli_status(cli_ranks->reduce(DAVIT_SUM, DAVIT_DOUBLE, 1, &own, &c->wrong)));
   if (cli_ranks_lead())
     *check = (cli_check){.measure = "scores, hits and columns that differ",
                          .error = c->wrong + (double)count_wrong_rows(c)};
@@ -395,9 +353,7 @@ static int check(void *state, cli_check *check) {
 /* ---- report ---- */
 
 static bool write_rows(FILE *file, const void *state) {
-  const comparison *c = state;
-  const align_table table = {&c->query, &c->target, c->statistics, c->rows.at, c->rows.count, c->cigar};
-  return align_write(file, c->format, &table);
+  return align_write(file, state);
 }
 
 static const cli_choice mode_names[] = {
@@ -408,13 +364,13 @@ static const cli_choice mode_names[] = {
      "gaps before and behind cost nothing; the ends are found on the host, what lies between as with global"},
     {0}};
 
-static const char *name_of_matrix(const comparison *c) {
+static const char *name_of_matrix(const align_comparison *c) {
   const align_scheme *s = &c->scheme;
   return s->pssm ? "pssm" : s->matrix_name && !s->match ? s->matrix_name : s->bases ? "dna" : "blosum62";
 }
 
 static void report(cli_json *json, const void *state) {
-  const comparison *c = state;
+  const align_comparison *c = state;
   cli_json_real(json, "seconds_transfer_included", c->job.seconds.median + c->create_seconds);
   cli_json_real(json, "seconds_alignments", c->trace_seconds);
   cli_json_string(json, "mode", cli_choice_name(mode_names, (int)c->mode));
@@ -431,7 +387,7 @@ static void report(cli_json *json, const void *state) {
 
 /* ---- command ---- */
 
-static int make_room(comparison *c) {
+static int make_room(align_comparison *c) {
   const size_t targets = (size_t)c->target.count;
   const bool reference = c->job.devices.reference || c->job.common.check;
   const size_t words = reference ? (size_t)dvt_threads() * scratch_words(c) : 0;
@@ -443,7 +399,7 @@ static int make_room(comparison *c) {
   return CLI_OK;
 }
 
-static int make_reverse(comparison *c) {
+static int make_reverse(align_comparison *c) {
   if (!has_strand(c, ALIGN_MINUS))
     return CLI_OK;
   if (!c->scheme.bases)
@@ -460,7 +416,7 @@ static int make_reverse(comparison *c) {
 }
 
 /* SAM holds letters, '=' and '.'; an alphabet from a file may have other signs. */
-static int check_sam_letters(const comparison *c) {
+static int check_sam_letters(const align_comparison *c) {
   for (int symbol = 0; symbol < c->scheme.matrix.symbols && !c->scheme.by_letters; symbol++) {
     const cli_symbol_use *use = &c->query.uses[symbol];
     const char letter = c->scheme.matrix.letters[symbol];
@@ -472,10 +428,10 @@ static int check_sam_letters(const comparison *c) {
 }
 
 /* What cannot be asked of this scheme. */
-static int check_options(const comparison *c) {
+static int check_options(const align_comparison *c) {
   if (c->format == ALIGN_SAM && !c->scheme.bases)
     return align_scheme_needs_bases(&c->scheme, "SAM is a format for DNA and RNA");
-  if (c->pairs && c->strands == STRAND_BOTH)
+  if (c->pairs && c->strands == ALIGN_SEARCH_BOTH)
     return cli_fail(CLI_USAGE, "--strand both: with --pairs it is plus or minus");
   if (c->pairs && c->maximum_expect > 0)
     return cli_fail(CLI_USAGE, "--evalue and --pairs exclude each other; --min-score needs no statistics");
@@ -491,7 +447,7 @@ static int check_options(const comparison *c) {
 }
 
 /* SAM and PAF have no statistics, nor have pairs. */
-static void say_what_is_unknown(const comparison *c) {
+static void say_what_is_unknown(const align_comparison *c) {
   const bool shown = c->format != ALIGN_SAM && c->format != ALIGN_PAF && !c->pairs;
   align_sentence why;
   if (c->mode != DAVIT_ALIGN_LOCAL || c->statistics.k > 0 || !shown)
@@ -500,7 +456,7 @@ static void say_what_is_unknown(const comparison *c) {
   cli_remark("evalue and bits are unknown: %s", why.text);
 }
 
-static int check_names(const comparison *c) {
+static int check_names(const align_comparison *c) {
   const bool sam = c->format == ALIGN_SAM;
   const cli_name_format other = c->format == ALIGN_JSON ? CLI_NAME_JSON : CLI_NAME_COLUMN;
   if (sam || !c->pairs)
@@ -509,7 +465,7 @@ static int check_names(const comparison *c) {
   return cli_sequences_check_names(&c->target, sam ? CLI_NAME_SAM_TARGET : other);
 }
 
-static int check_partners(const comparison *c) {
+static int check_partners(const align_comparison *c) {
   if (!c->pairs || c->query.count == c->target.count)
     return CLI_OK;
   return cli_fail(CLI_INPUT,
@@ -517,7 +473,7 @@ static int check_partners(const comparison *c) {
                   c->target.file, c->query.file, c->target.count, c->query.count);
 }
 
-static cli_rate rate_of(const comparison *c) {
+static cli_rate rate_of(const align_comparison *c) {
   double cells = (has_strand(c, ALIGN_PLUS) + has_strand(c, ALIGN_MINUS)) *
                  (double)c->query.offsets[c->query.count] * (double)c->target.offsets[c->target.count];
   if (c->pairs)
@@ -528,7 +484,7 @@ static cli_rate rate_of(const comparison *c) {
 }
 
 static int load(void *state) {
-  comparison *c = state;
+  align_comparison *c = state;
   const davit_align_matrix *alphabet;
   CLI_TRY(align_scheme_begin(&c->scheme, &alphabet));
   CLI_TRY(c->scheme.pssm ? cli_pssm_read(c->query_path, alphabet, &c->scheme.profile, &c->query)
@@ -555,7 +511,7 @@ static int load(void *state) {
 }
 
 static void release(void *state) {
-  comparison *c = state;
+  align_comparison *c = state;
   davit_align_database_destroy(c->database);
   align_list_free(&c->rows);
   align_list_free(&c->right);
@@ -564,9 +520,9 @@ static void release(void *state) {
   cli_pssm_free(&c->scheme.profile);
 }
 
-static const cli_choice strand_names[] = {{"plus", STRAND_PLUS, "the query as it is"},
-                                          {"minus", STRAND_MINUS, "its reverse complement"},
-                                          {"both", STRAND_BOTH, "both"},
+static const cli_choice strand_names[] = {{"plus", ALIGN_SEARCH_PLUS, "the query as it is"},
+                                          {"minus", ALIGN_SEARCH_MINUS, "its reverse complement"},
+                                          {"both", ALIGN_SEARCH_BOTH, "both"},
                                           {0}};
 
 static const cli_choice format_names[] = {{"tsv", ALIGN_TSV, "the columns above"},
@@ -592,63 +548,65 @@ const cli_command cli_command_align = {
                 "davit align reads.fq genes.fa --match 5 --mismatch -4 --gap-open 10 --gap-extend 6\n"
                 "davit align reads.fq places.fa --pairs --mode semi --cigar\n"
                 "davit align --pssm family.pssm proteins.fa.gz --evalue 1e-3\n",
-    .operands = CLI_PLACES(
-        CLI_PLACE(comparison, query_path, "QUERY", "FASTA or FASTQ, plain or compressed by gzip or bgzip"),
-        CLI_PLACE(comparison, target_path, "TARGET",
-                  "the same; each of its sequences has a name of its own")),
+    .operands = CLI_PLACES(CLI_PLACE(align_comparison, query_path, "QUERY",
+                                     "FASTA or FASTQ, plain or compressed by gzip or bgzip"),
+                           CLI_PLACE(align_comparison, target_path, "TARGET",
+                                     "the same; each of its sequences has a name of its own")),
     .options = CLI_OPTIONS(
-        CLI_OPTION(OUTPUT, comparison, job.output, "-o", "FILE", .value = "-", .otherwise = "standard output",
+        CLI_OPTION(OUTPUT, align_comparison, job.output, "-o", "FILE", .value = "-",
+                   .otherwise = "standard output",
                    .help = "write the lines there; with --json, lines are written only to a file"),
-        CLI_OPTION(CHOICE, comparison, mode, "--mode", "M", .choices = mode_names, .value = "local",
+        CLI_OPTION(CHOICE, align_comparison, mode, "--mode", "M", .choices = mode_names, .value = "local",
                    .help = "which stretches are aligned"),
-        CLI_OPTION(CHOICE, comparison, format, "--format", "F", .choices = format_names, .value = "tsv",
+        CLI_OPTION(CHOICE, align_comparison, format, "--format", "F", .choices = format_names, .value = "tsv",
                    .help = "of the lines"),
-        CLI_OPTION(FLAG, comparison, pairs, "--pairs", NULL, .excludes = "--top",
+        CLI_OPTION(FLAG, align_comparison, pairs, "--pairs", NULL, .excludes = "--top",
                    .help =
                        "align record i of QUERY with record i of TARGET alone, in the order of the files; "
                        "names may repeat; evalue and bits are *"),
-        CLI_OPTION(WHOLE, comparison, band, "--band", "W", .minimum = 1, .maximum = INT32_MAX,
+        CLI_OPTION(WHOLE, align_comparison, band, "--band", "W", .minimum = 1, .maximum = INT32_MAX,
                    .needs = "--pairs", .otherwise = "none: all alignments count",
                    .help =
                        "leave out cells more than W diagonals from those between the corners of the matrix"),
-        CLI_OPTION(FLAG, comparison, scheme.dna, "--dna", NULL, .excludes = "--protein",
+        CLI_OPTION(FLAG, align_comparison, scheme.dna, "--dna", NULL, .excludes = "--protein",
                    .help = "the letters are of bases: match 2, mismatch -3 unless options say otherwise"),
-        CLI_OPTION(FLAG, comparison, scheme.protein, "--protein", NULL, .excludes = "--match",
+        CLI_OPTION(FLAG, align_comparison, scheme.protein, "--protein", NULL, .excludes = "--match",
                    .help = "the letters are of amino acids, even if they look like bases"),
         CLI_OPTION(
-            FLAG, comparison, scheme.pssm, "--pssm", NULL, .excludes = "--pairs",
+            FLAG, align_comparison, scheme.pssm, "--pssm", NULL, .excludes = "--pairs",
             .help =
                 "read QUERY as a position-specific scoring matrix, which psiblast -out_ascii_pssm writes"),
-        CLI_OPTION(TEXT, comparison, scheme.matrix_name, "--matrix", "M",
+        CLI_OPTION(TEXT, align_comparison, scheme.matrix_name, "--matrix", "M",
                    .otherwise = "blosum62 for amino acids",
                    .help = "blosum45, 50, 62, 80 or 90, pam30, 70 or 250 (NCBI's older revision, without J), "
                            "nuc.4.4, or a file in NCBI's format, whose letters are the alphabet"),
-        CLI_OPTION(WHOLE, comparison, scheme.match, "--match", "X", .minimum = 1, .maximum = INT8_MAX,
+        CLI_OPTION(WHOLE, align_comparison, scheme.match, "--match", "X", .minimum = 1, .maximum = INT8_MAX,
                    .needs = "--mismatch", .excludes = "--matrix", .help = "DNA: the score of equal bases"),
-        CLI_OPTION(WHOLE, comparison, scheme.mismatch, "--mismatch", "Y", .minimum = INT8_MIN, .maximum = 0,
-                   .needs = "--match", .help = "the score of other bases, and of N with any"),
-        CLI_OPTION(WHOLE, comparison, scheme.gap_open, "--gap-open", "X", .minimum = 1, .maximum = INT32_MAX,
-                   .otherwise = "11, DNA 7, PSSM 12", .help = "what the first symbol of a gap costs"),
-        CLI_OPTION(WHOLE, comparison, scheme.gap_extend, "--gap-extend", "X", .minimum = 1,
+        CLI_OPTION(WHOLE, align_comparison, scheme.mismatch, "--mismatch", "Y", .minimum = INT8_MIN,
+                   .maximum = 0, .needs = "--match", .help = "the score of other bases, and of N with any"),
+        CLI_OPTION(WHOLE, align_comparison, scheme.gap_open, "--gap-open", "X", .minimum = 1,
+                   .maximum = INT32_MAX, .otherwise = "11, DNA 7, PSSM 12",
+                   .help = "what the first symbol of a gap costs"),
+        CLI_OPTION(WHOLE, align_comparison, scheme.gap_extend, "--gap-extend", "X", .minimum = 1,
                    .maximum = INT32_MAX, .otherwise = "1, DNA 2",
                    .help = "what each further symbol of a gap costs"),
-        CLI_OPTION(CHOICE, comparison, strands, "--strand", "S", .choices = strand_names, .value = "plus",
-                   .help = "of DNA: which strand of the query to search with"),
-        CLI_OPTION(WHOLE, comparison, minimum_score, "--min-score", "S", .minimum = INT32_MIN,
+        CLI_OPTION(CHOICE, align_comparison, strands, "--strand", "S", .choices = strand_names,
+                   .value = "plus", .help = "of DNA: which strand of the query to search with"),
+        CLI_OPTION(WHOLE, align_comparison, minimum_score, "--min-score", "S", .minimum = INT32_MIN,
                    .maximum = INT32_MAX, .otherwise = "1, with --mode any score",
                    .help = "leave out alignments with lower scores"),
-        CLI_OPTION(REAL, comparison, maximum_expect, "--evalue", "E", .minimum = 0, .maximum = 1e15,
+        CLI_OPTION(REAL, align_comparison, maximum_expect, "--evalue", "E", .minimum = 0, .maximum = 1e15,
                    .above = true, .otherwise = "all",
                    .help = "leave out alignments of which more than E are expected by chance, where the "
                            "statistics of matrix and gaps are published"),
-        CLI_OPTION(WHOLE, comparison, top, "--top", "K", .minimum = 1, .value = "10",
+        CLI_OPTION(WHOLE, align_comparison, top, "--top", "K", .minimum = 1, .value = "10",
                    .help = "at most K targets for a query, best first, then in the order of TARGET"),
-        CLI_OPTION(FLAG, comparison, cigar, "--cigar", NULL,
+        CLI_OPTION(FLAG, align_comparison, cigar, "--cigar", NULL,
                    .help = "fill the column cigar: runs of = (equal), X (not equal), I (query alone), D "
                            "(target alone); else it is *")),
     .common = CLI_COMMON_COMPUTE,
     .small_bytes = 1 << 16,
-    .state = sizeof(comparison),
+    .state = sizeof(align_comparison),
     .read = load,
     .run = run,
     .work = work,

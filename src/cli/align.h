@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the sources of davit align share: how it scores (align_scheme.c), pairs instead of all with all
+/* What the sources of davit align share: the command's state (align.c), how it scores (align_scheme.c), pairs instead of all with all
  * (align_pairs.c), the rows that it collects, and how several ranks share them (align_list.c), and the formats in which
  * it writes them (align_rows.c). */
 #ifndef DAVIT_SRC_CLI_ALIGN_H
@@ -10,6 +10,7 @@
 
 #include "src/cli/formats/fasta.h"
 #include "src/cli/formats/pssm.h"
+#include "src/cli/frame/job.h"
 
 /* ---- scores ----
  *
@@ -95,17 +96,6 @@ typedef struct align_row {
 
 typedef enum align_format { ALIGN_TSV, ALIGN_JSON, ALIGN_SAM, ALIGN_PAF, ALIGN_BLAST6 } align_format;
 
-typedef struct align_table {
-  const cli_sequences *query, *target; /* for SAM, the query with its letters */
-  align_statistics statistics;
-  const align_row *rows; /* query after query, the best first */
-  int64_t count;
-  bool cigar; /* the column of TSV is filled */
-} align_table;
-
-/* false on a write error. */
-bool align_write(FILE *file, align_format format, const align_table *table);
-
 /* ---- rows ---- */
 
 /* Rows without alignments, until they are traced. */
@@ -125,31 +115,53 @@ void align_list_free(align_list *list);
 int align_compare_hits(const void *a, const void *b);
 int align_compare_rows(const void *a, const void *b);
 
+/* ---- the command ---- */
+
+typedef enum align_strands { ALIGN_SEARCH_PLUS, ALIGN_SEARCH_MINUS, ALIGN_SEARCH_BOTH } align_strands;
+
+/* Ranks divide the targets. */
+typedef struct align_comparison {
+  cli_job job;
+  const char *query_path, *target_path;
+  align_scheme scheme;
+  align_statistics statistics;
+  align_strands strands;
+  align_format format;
+  davit_align_mode mode;
+  int64_t top, minimum_score;
+  double maximum_expect; /* 0: not given */
+  bool cigar, pairs;
+  int64_t band; /* of pairs; 0: none */
+  cli_sequences query, target;
+  uint8_t *reverse;     /* the queries' reverse complements; NULL unless the minus strand is searched */
+  int64_t first, count; /* the targets of this rank */
+  davit_align_database *database; /* of them; NULL for the reference */
+  davit_align_hit *hits;          /* of a query's strand: one for each target */
+  align_hit *found;               /* of a query: of both strands */
+  int64_t found_count;
+  int32_t *scores; /* of a query's strand */
+  int32_t *expected;
+  int64_t *scratch;       /* of the reference, for each thread */
+  align_list rows, right; /* found, and with --check what the reference finds */
+  double wrong;           /* scores */
+  double create_seconds, trace_seconds;
+} align_comparison;
+
+/* Writes the rows as c->format says; false on a write error. */
+bool align_write(FILE *file, const align_comparison *c);
+
 /* ---- pairs ----
  *
- * Query k with target k (align_pairs.c). */
+ * Query k with target k (align_pairs.c). Of all queries one strand is aligned. */
 
-typedef struct align_pairing {
-  const davit_align_scoring *scoring;
-  const cli_sequences *query, *target;
-  const uint8_t *query_symbols; /* of the strand */
-  davit_align_pairs_options options;
-} align_pairing;
-
-/* Of pairs first … first + count - 1. */
-davit_status align_pairs_score(const align_pairing *pairing, int64_t first, int64_t count, int32_t *scores);
+/* Of the pairs of this rank. */
+davit_status align_pairs_score(const align_comparison *c, int32_t *scores);
 
 /* The reference's score of pair k; scratch: 2 words for each symbol of the query, and 2 more. */
-int32_t align_pairs_reference(const align_pairing *pairing, int64_t k, int64_t *scratch);
+int32_t align_pairs_reference(const align_comparison *c, int64_t k, int64_t *scratch);
 
-/* Rows first, first + step, … of `count`. */
-typedef struct align_pair_rows {
-  align_row *at;
-  int64_t first, step, count;
-} align_pair_rows;
-
-/* Completes them, with the columns if they are wanted. */
-davit_status align_pairs_trace(const align_pairing *pairing, const align_pair_rows *rows, bool columns);
+/* Completes this rank's rows, every so many of c->rows, with the columns if they are wanted. */
+davit_status align_pairs_trace(const align_comparison *c, bool columns);
 
 /* ---- collective ----
  *

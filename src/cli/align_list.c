@@ -10,19 +10,12 @@
 #include "src/cli/ranks.h"
 
 static davit_status reserve(align_list *list, int64_t room) {
-  if (room <= list->room)
-    return DAVIT_SUCCESS;
-  align_row *rows = dvt_reallocate(list->at, (size_t)room, sizeof *rows);
-  if (!rows)
-    return DAVIT_OUT_OF_HOST_MEMORY;
-  list->at = rows;
-  list->room = room;
-  return DAVIT_SUCCESS;
+  return dvt_grow(&list->at, &list->room, room, 64, sizeof *list->at) ? DAVIT_SUCCESS
+                                                                      : DAVIT_OUT_OF_HOST_MEMORY;
 }
 
 davit_status align_list_add(align_list *list, int64_t query, int64_t count, const align_hit *found) {
-  const int64_t all = list->count + count;
-  const davit_status status = all > list->room ? reserve(list, list->room + all + 64) : DAVIT_SUCCESS;
+  const davit_status status = reserve(list, list->count + count);
   for (int64_t k = 0; k < count && status == DAVIT_SUCCESS; k++)
     list->at[list->count++] = (align_row){.query = query, .found = found[k]};
   return status;

@@ -9,29 +9,39 @@
 #include "src/base/arithmetic.h"
 #include "src/base/error.h"
 #include "src/cli/align.h"
+#include "src/cli/ranks.h"
 
-davit_status align_pairs_score(const align_pairing *p, int64_t first, int64_t count, int32_t *scores) {
-  const davit_align_sequences queries = {count, p->query->offsets + first, p->query_symbols},
-                              targets = {count, p->target->offsets + first, p->target->symbols};
-  return davit_align_pairs(p->scoring, &queries, &targets, scores, NULL, NULL, &p->options);
+static const uint8_t *query_symbols(const align_comparison *c) {
+  return c->strands == ALIGN_SEARCH_MINUS ? c->reverse : c->query.symbols;
 }
 
-int32_t align_pairs_reference(const align_pairing *p, int64_t k, int64_t *scratch) {
+static davit_align_pairs_options options_of(const align_comparison *c) {
+  return (davit_align_pairs_options){CLI_DEVICES(c), .mode = c->mode, .band = c->band};
+}
+
+davit_status align_pairs_score(const align_comparison *c, int32_t *scores) {
+  const davit_align_pairs_options options = options_of(c);
+  const davit_align_sequences queries = {c->count, c->query.offsets + c->first, query_symbols(c)},
+                              targets = {c->count, c->target.offsets + c->first, c->target.symbols};
+  return davit_align_pairs(&c->scheme.scoring, &queries, &targets, scores, NULL, NULL, &options);
+}
+
+int32_t align_pairs_reference(const align_comparison *c, int64_t k, int64_t *scratch) {
   static const dvt_pair_kind kinds[] = {[DAVIT_ALIGN_LOCAL] = DVT_PAIR_LOCAL,
                                         [DAVIT_ALIGN_GLOBAL] = DVT_PAIR_GLOBAL,
                                         [DAVIT_ALIGN_SEMIGLOBAL] = DVT_PAIR_ENDS};
-  const int64_t m = cli_sequences_length(p->query, k), n = cli_sequences_length(p->target, k),
-                band = p->options.band > 0 ? dvt_at_most(p->options.band, m + n) : m + n;
-  const dvt_pair_part part = {.query = p->query_symbols + p->query->offsets[k],
-                              .target = p->target->symbols + p->target->offsets[k],
+  const int64_t m = cli_sequences_length(&c->query, k), n = cli_sequences_length(&c->target, k),
+                band = c->band > 0 ? dvt_at_most(c->band, m + n) : m + n;
+  const dvt_pair_part part = {.query = query_symbols(c) + c->query.offsets[k],
+                              .target = c->target.symbols + c->target.offsets[k],
                               .m = m,
                               .n = n,
                               .step = 1,
                               .low = dvt_at_least(dvt_at_most(0, n - m) - band, -m),
                               .high = dvt_at_most(dvt_at_least(0, n - m) + band, n)};
-  davit_align_scoring cheaper = *p->scoring;
+  davit_align_scoring cheaper = c->scheme.scoring;
   cheaper.gap_extend = (int32_t)dvt_at_most(cheaper.gap_extend, cheaper.gap_open);
-  return (int32_t)dvt_ref_align_pass(&cheaper, kinds[p->options.mode], &part, scratch, NULL).score;
+  return (int32_t)dvt_ref_align_pass(&cheaper, kinds[c->mode], &part, scratch, NULL).score;
 }
 
 /* ---- alignments ---- */
@@ -43,17 +53,17 @@ typedef struct chosen {
   uint8_t *symbols;
 } chosen;
 
-static davit_status choose(const align_pair_rows *rows, const cli_sequences *all, const uint8_t *symbols,
+static davit_status choose(const align_list *rows, const cli_sequences *all, const uint8_t *symbols,
                            chosen *c) {
-  int64_t used = 0;
-  for (int64_t k = rows->first; k < rows->count; k += rows->step)
+  const int64_t first = cli_ranks_rank(), step = cli_ranks_count();
+  int64_t used = 0, count = 0;
+  for (int64_t k = first; k < rows->count; k += step)
     used += cli_sequences_length(all, rows->at[k].query);
   c->offsets = dvt_allocate((size_t)rows->count + 1, sizeof *c->offsets);
   c->symbols = dvt_allocate((size_t)used + 1, 1);
   if (!c->offsets || !c->symbols)
     return DAVIT_OUT_OF_HOST_MEMORY;
-  int64_t count = 0;
-  for (int64_t k = rows->first; k < rows->count; k += rows->step, count++) {
+  for (int64_t k = first; k < rows->count; k += step, count++) {
     const int64_t length = cli_sequences_length(all, rows->at[k].query);
     memcpy(c->symbols + c->offsets[count], symbols + all->offsets[rows->at[k].query], (size_t)length);
     c->offsets[count + 1] = c->offsets[count] + length;
@@ -67,9 +77,8 @@ static void release(chosen *c) {
   free(c->symbols);
 }
 
-static davit_status give_out(const align_pair_rows *rows, const davit_align_result *results,
-                             const char *cigars) {
-  for (int64_t k = rows->first, i = 0; k < rows->count; k += rows->step, i++) {
+static davit_status give_out(const align_list *rows, const davit_align_result *results, const char *cigars) {
+  for (int64_t k = cli_ranks_rank(), i = 0; k < rows->count; k += cli_ranks_count(), i++) {
     align_row *r = &rows->at[k];
     r->alignment = results[i];
     if (!cigars)
@@ -83,19 +92,20 @@ static davit_status give_out(const align_pair_rows *rows, const davit_align_resu
   return DAVIT_SUCCESS;
 }
 
-davit_status align_pairs_trace(const align_pairing *p, const align_pair_rows *rows, bool columns) {
+davit_status align_pairs_trace(const align_comparison *c, bool columns) {
+  const davit_align_pairs_options options = options_of(c);
   chosen queries = {0}, targets = {0};
   char *cigars = NULL;
-  davit_align_result *results = dvt_allocate((size_t)rows->count + 1, sizeof *results);
+  davit_align_result *results = dvt_allocate((size_t)c->rows.count + 1, sizeof *results);
   davit_status status =
-      results ? choose(rows, p->query, p->query_symbols, &queries) : DAVIT_OUT_OF_HOST_MEMORY;
+      results ? choose(&c->rows, &c->query, query_symbols(c), &queries) : DAVIT_OUT_OF_HOST_MEMORY;
   if (status == DAVIT_SUCCESS)
-    status = choose(rows, p->target, p->target->symbols, &targets);
+    status = choose(&c->rows, &c->target, c->target.symbols, &targets);
   if (status == DAVIT_SUCCESS)
-    status = davit_align_pairs(p->scoring, &queries.view, &targets.view, NULL, results,
-                               columns ? &cigars : NULL, &p->options);
+    status = davit_align_pairs(&c->scheme.scoring, &queries.view, &targets.view, NULL, results,
+                               columns ? &cigars : NULL, &options);
   if (status == DAVIT_SUCCESS)
-    status = give_out(rows, results, cigars);
+    status = give_out(&c->rows, results, cigars);
   davit_free(cigars);
   release(&queries);
   release(&targets);

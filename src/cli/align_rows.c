@@ -39,7 +39,7 @@ static double percent(int64_t part, int64_t whole) {
 
 /* A row, and what the formats say of it. */
 typedef struct line {
-  const align_table *table;
+  const align_comparison *of;
   const align_row *row;
   const char *query, *target, *cigar; /* NULL where nobody wants it */
   int64_t m, n;                       /* symbols of query and target */
@@ -51,17 +51,17 @@ typedef struct line {
   double identity, coverage, expect, bits; /* per cent; NaN where there are no statistics */
 } line;
 
-static line line_of(const align_table *t, const align_row *r) {
+static line line_of(const align_comparison *c, const align_row *r) {
   const davit_align_result *a = &r->alignment;
-  const int64_t m = cli_sequences_length(t->query, r->query);
-  const bool minus = r->found.strand == ALIGN_MINUS, known = t->statistics.k > 0;
-  line l = {.table = t,
+  const int64_t m = cli_sequences_length(&c->query, r->query);
+  const bool minus = r->found.strand == ALIGN_MINUS, known = c->statistics.k > 0;
+  line l = {.of = c,
             .row = r,
-            .query = cli_sequences_name(t->query, r->query),
-            .target = cli_sequences_name(t->target, r->found.hit.target),
+            .query = cli_sequences_name(&c->query, r->query),
+            .target = cli_sequences_name(&c->target, r->found.hit.target),
             .cigar = r->cigar,
             .m = m,
-            .n = cli_sequences_length(t->target, r->found.hit.target),
+            .n = cli_sequences_length(&c->target, r->found.hit.target),
             .begin = minus ? m - a->query_end : a->query_begin,
             .end = minus ? m - a->query_begin : a->query_end,
             .target_begin = a->target_begin,
@@ -69,9 +69,9 @@ static line line_of(const align_table *t, const align_row *r) {
             .score = a->score,
             .minus = minus,
             .columns = count_columns(r->cigar ? r->cigar : ""),
-            .expect = known ? align_expect(&t->statistics, a->score, m, t->target->offsets[t->target->count])
+            .expect = known ? align_expect(&c->statistics, a->score, m, c->target.offsets[c->target.count])
                             : (double)NAN,
-            .bits = known ? align_bits(&t->statistics, a->score) : (double)NAN};
+            .bits = known ? align_bits(&c->statistics, a->score) : (double)NAN};
   l.identity = percent(l.columns.equal, length_of(&l.columns));
   l.coverage = percent(l.end - l.begin, m);
   return l;
@@ -80,7 +80,7 @@ static line line_of(const align_table *t, const align_row *r) {
 /* ---- lines ---- */
 
 static void write_tsv(FILE *file, const line *l) {
-  const bool cigar = l->table->cigar;
+  const bool cigar = l->of->cigar;
   fprintf(file, "%s\t%s\t%" PRId32 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%s\t%c\t", l->query,
           l->target, l->score, l->begin + 1, l->end, l->target_begin + 1, l->target_end,
           cigar ? l->cigar : "*", l->minus ? '-' : '+');
@@ -136,26 +136,26 @@ static void write_blast6(FILE *file, const line *l) {
 
 /* ---- SAM ---- */
 
-static void write_letters(FILE *file, const align_table *t, int64_t query, align_strand strand) {
-  const char *letters = t->query->letters + t->query->offsets[query];
-  const int64_t count = cli_sequences_length(t->query, query);
+static void write_letters(FILE *file, const align_comparison *c, int64_t query, align_strand strand) {
+  const char *letters = c->query.letters + c->query.offsets[query];
+  const int64_t count = cli_sequences_length(&c->query, query);
   for (int64_t i = 0; i < count; i++) {
     const char letter = strand == ALIGN_MINUS ? align_complement_letter(letters[count - 1 - i]) : letters[i];
     fputc(letter == 'U' ? 'T' : letter, file); /* samtools reads U as N */
   }
 }
 
-static void write_sam_head(FILE *file, const align_table *t) {
+static void write_sam_head(FILE *file, const align_comparison *c) {
   fputs("@HD\tVN:1.6\tSO:unsorted\tGO:query\n", file);
-  for (int64_t k = 0; k < t->target->count; k++)
-    fprintf(file, "@SQ\tSN:%s\tLN:%" PRId64 "\n", cli_sequences_name(t->target, k),
-            cli_sequences_length(t->target, k));
+  for (int64_t k = 0; k < c->target.count; k++)
+    fprintf(file, "@SQ\tSN:%s\tLN:%" PRId64 "\n", cli_sequences_name(&c->target, k),
+            cli_sequences_length(&c->target, k));
   fputs("@PG\tID:davit\tPN:davit\tVN:" DAVIT_VERSION "\n", file);
 }
 
-static void write_sam_unmapped(FILE *file, const align_table *t, int64_t query) {
-  fprintf(file, "%s\t4\t*\t0\t0\t*\t*\t0\t0\t", cli_sequences_name(t->query, query));
-  write_letters(file, t, query, ALIGN_PLUS);
+static void write_sam_unmapped(FILE *file, const align_comparison *c, int64_t query) {
+  fprintf(file, "%s\t4\t*\t0\t0\t*\t*\t0\t0\t", cli_sequences_name(&c->query, query));
+  write_letters(file, c, query, ALIGN_PLUS);
   fputs("\t*\n", file);
 }
 
@@ -174,42 +174,43 @@ static void write_sam(FILE *file, const line *l, bool primary) {
   write_clip(file, l->m - a->query_end);
   fputs("\t*\t0\t0\t", file);
   if (primary)
-    write_letters(file, l->table, l->row->query, l->row->found.strand);
+    write_letters(file, l->of, l->row->query, l->row->found.strand);
   else
     fputc('*', file);
   fprintf(file, "\t*\tAS:i:%" PRId32 "\tNM:i:%" PRId64 "\n", l->score,
           length_of(&l->columns) - l->columns.equal);
 }
 
-static void write_sam_file(FILE *file, const align_table *t) {
+static void write_sam_file(FILE *file, const align_comparison *c) {
   int64_t row = 0;
-  write_sam_head(file, t);
-  for (int64_t query = 0; query < t->query->count; query++) {
+  write_sam_head(file, c);
+  for (int64_t query = 0; query < c->query.count; query++) {
     const int64_t first = row;
-    for (; row < t->count && t->rows[row].query == query; row++) {
-      const line l = line_of(t, &t->rows[row]);
+    for (; row < c->rows.count && c->rows.at[row].query == query; row++) {
+      const line l = line_of(c, &c->rows.at[row]);
       write_sam(file, &l, row == first);
     }
     if (row == first)
-      write_sam_unmapped(file, t, query);
+      write_sam_unmapped(file, c, query);
   }
 }
 
-bool align_write(FILE *file, align_format format, const align_table *t) {
+bool align_write(FILE *file, const align_comparison *c) {
   static void (*const writers[])(FILE *, const line *) = {[ALIGN_TSV] = write_tsv,
                                                           [ALIGN_JSON] = write_json,
                                                           [ALIGN_PAF] = write_paf,
                                                           [ALIGN_BLAST6] = write_blast6};
+  const align_format format = c->format;
   const bool json = format == ALIGN_JSON;
   if (format == ALIGN_TSV)
     fputs(
         "query\ttarget\tscore\tqstart\tqend\ttstart\ttend\tcigar\tstrand\tidentity\tcoverage\tevalue\tbits\n",
         file);
   if (format == ALIGN_SAM)
-    write_sam_file(file, t);
+    write_sam_file(file, c);
   fputs(json ? "[" : "", file);
-  for (int64_t k = 0; k < t->count && format != ALIGN_SAM; k++) {
-    const line l = line_of(t, &t->rows[k]);
+  for (int64_t k = 0; k < c->rows.count && format != ALIGN_SAM; k++) {
+    const line l = line_of(c, &c->rows.at[k]);
     fputs(!json ? "" : k ? ",\n " : "\n ", file); /* a row a line */
     writers[format](file, &l);
   }

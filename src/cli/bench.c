@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 #include "src/base/allocate.h"
+#include "src/base/clock.h"
 #include "src/base/environment.h"
-#include "src/cli/clock.h"
 #include "src/cli/formats/input.h"
 #include "src/cli/formats/names.h"
 #include "src/cli/frame/job.h"
@@ -422,12 +422,12 @@ static void run_programs(benchmarks *b) {
 /* The devices are looked up at the end: until then this process does not touch them. */
 static int run(void *state) {
   benchmarks *b = state;
-  const double start_s = cli_now();
+  const double start_s = dvt_now();
   if (b->list)
     return print_list(b);
   if (!b->from.count)
     run_programs(b);
-  b->job.seconds.median = cli_now() - start_s;
+  b->job.seconds.median = dvt_now() - start_s;
   const int code = is_read(b) ? make_answer(b) : CLI_OK;
   if (b->from.count)
     b->job.devices.count = 0;

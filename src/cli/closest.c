@@ -36,10 +36,6 @@ static int read_points(search *s) {
 
 /* ---- work ---- */
 
-static davit_type type_of(const search *s) {
-  return cli_number_type(s->coordinates.points.type);
-}
-
 static davit_closest_pair_options options_of(const search *s) {
   return (davit_closest_pair_options){.algorithm = s->algorithm, CLI_DEVICES(s)};
 }
@@ -47,20 +43,17 @@ static davit_closest_pair_options options_of(const search *s) {
 /* All pairs, or a sweep; *list has the limit, and what is kept. */
 static void offer_all(const search *s, dvt_pair_list *list) {
   if (s->algorithm == DAVIT_CLOSEST_PAIR_BRUTE)
-    dvt_ref_pairs_brute(type_of(s), s->coordinates.dim, s->coordinates.n, s->coordinates.points.data, list);
+    dvt_ref_pairs_brute(CLI_POINTS(&s->coordinates), list);
   else
-    dvt_ref_pairs_sweep(type_of(s), s->coordinates.dim, s->coordinates.n, s->coordinates.points.data,
-                        dvt_threads(), s->scratch, list);
+    dvt_ref_pairs_sweep(CLI_POINTS(&s->coordinates), dvt_threads(), s->scratch, list);
 }
 
 /* The pairs in order, at the beginning of s->room; how many. */
 static int64_t by_reference(const search *s) {
   if (!s->several) {
     *s->room = s->algorithm == DAVIT_CLOSEST_PAIR_BRUTE
-                   ? dvt_ref_closest_brute(type_of(s), s->coordinates.dim, s->coordinates.n,
-                                           s->coordinates.points.data)
-                   : dvt_ref_closest_divide(type_of(s), s->coordinates.dim, s->coordinates.n,
-                                            s->coordinates.points.data, dvt_threads(), s->scratch);
+                   ? dvt_ref_closest_brute(CLI_POINTS(&s->coordinates))
+                   : dvt_ref_closest_divide(CLI_POINTS(&s->coordinates), dvt_threads(), s->scratch);
     return 1;
   }
   dvt_pair_list list = {.limit = {INT64_MAX, INT64_MAX, s->radius},
@@ -77,8 +70,7 @@ static davit_status count_within(const search *s, int64_t *count) {
   const davit_closest_pair_options options = options_of(s);
   dvt_pair_list list = {.limit = {INT64_MAX, INT64_MAX, s->radius}};
   if (!s->job.devices.reference)
-    return davit_closest_pairs_count(type_of(s), s->coordinates.dim, s->coordinates.n,
-                                     s->coordinates.points.data, s->radius, count, &options);
+    return davit_closest_pairs_count(CLI_POINTS(&s->coordinates), s->radius, count, &options);
   offer_all(s, &list);
   *count = list.count;
   return DAVIT_SUCCESS;
@@ -93,11 +85,9 @@ static davit_status work(void *state, cli_array *unused, bool reference) {
     memcpy(s->pairs, s->room, (size_t)s->count * sizeof *s->pairs);
     return DAVIT_SUCCESS;
   }
-  return s->several ? davit_closest_pairs(type_of(s), s->coordinates.dim, s->coordinates.n,
-                                          s->coordinates.points.data, s->wanted, s->radius, s->pairs,
+  return s->several ? davit_closest_pairs(CLI_POINTS(&s->coordinates), s->wanted, s->radius, s->pairs,
                                           &s->count, &options)
-                    : davit_closest_pair(type_of(s), s->coordinates.dim, s->coordinates.n,
-                                         s->coordinates.points.data, s->pairs, &options);
+                    : davit_closest_pair(CLI_POINTS(&s->coordinates), s->pairs, &options);
 }
 
 static int choose_algorithm(search *s) {
@@ -105,8 +95,7 @@ static int choose_algorithm(search *s) {
   s->taken = s->algorithm == DAVIT_CLOSEST_PAIR_BRUTE ? DAVIT_CLOSEST_PAIR_BRUTE : DAVIT_CLOSEST_PAIR_DIVIDE;
   return s->job.devices.reference
              ? CLI_OK
-             : cli_status(davit_closest_pair_plan(type_of(s), s->coordinates.dim, s->coordinates.n,
-                                                  s->coordinates.points.data, &s->taken, &options));
+             : cli_status(davit_closest_pair_plan(CLI_POINTS(&s->coordinates), &s->taken, &options));
 }
 
 /* How many pairs are wanted, and memory for them. */

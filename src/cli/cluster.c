@@ -18,15 +18,11 @@ typedef struct grouping {
   cli_array result;                 /* labels, or a row of i, j, distance for each edge */
 } grouping;
 
-static davit_type type_of(const grouping *g) {
-  return cli_number_type(g->points.points.type);
-}
-
 /* ---- the reference ---- */
 
 static int64_t near(const grouping *g, int64_t i, int64_t *indices, double *distances) {
-  return dvt_ref_neighbors(type_of(g), g->points.dim, g->points.n, g->points.points.data, NULL, i, g->reach,
-                           indices ? g->points.n : 0, indices, distances);
+  return dvt_ref_neighbors(CLI_POINTS(&g->points), NULL, i, g->reach, indices ? g->points.n : 0, indices,
+                           distances);
 }
 
 /* From core point to core point, as the authors of DBSCAN describe it. `room` has 2 n numbers. */
@@ -75,9 +71,9 @@ static davit_status span(const grouping *g, cli_array *result, bool reference) {
   const davit_cluster_options options = {CLI_DEVICES(g)};
   davit_status status = DAVIT_SUCCESS;
   if (reference)
-    dvt_ref_emst(type_of(g), g->points.dim, g->points.n, g->points.points.data, g->edges);
+    dvt_ref_emst(CLI_POINTS(&g->points), g->edges);
   else
-    status = davit_emst(type_of(g), g->points.dim, g->points.n, g->points.points.data, g->edges, &options);
+    status = davit_emst(CLI_POINTS(&g->points), g->edges, &options);
   take_edges(g, result);
   return status;
 }
@@ -89,8 +85,7 @@ static davit_status work(void *state, cli_array *labels, bool reference) {
   const davit_cluster_options options = {CLI_DEVICES(g)};
   if (reference)
     return by_reference(g, labels->data) == CLI_OK ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
-  return davit_dbscan(type_of(g), g->points.dim, g->points.n, g->points.points.data, g->reach, g->min_points,
-                      labels->data, &g->clusters, &options);
+  return davit_dbscan(CLI_POINTS(&g->points), g->reach, g->min_points, labels->data, &g->clusters, &options);
 }
 
 static int load(void *state) {

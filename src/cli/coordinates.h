@@ -16,6 +16,9 @@ typedef struct cli_coordinates {
   cli_array points; /* point after point */
 } cli_coordinates;
 
+/* As functions take them: type, dim, n, points. */
+#define CLI_POINTS(c) cli_number_type((c)->points.type), (c)->dim, (c)->n, (c)->points.data
+
 #define CLI_COORDINATES_HELP                                                                                 \
   "an n x 2 or n x 3 matrix of float64 or float32, or a CSV file: a point a line, "                          \
   "with commas, semicolons, tabs or blanks between the numbers; lines that begin "                           \

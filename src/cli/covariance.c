@@ -176,18 +176,9 @@ static int check(void *state, cli_check *check) {
   cli_restore(&c->full, NULL);
   if (c->d.bytes) {
     columns = centre(c);
-    dvt_level3_host(&(dvt_site){.threads = dvt_threads()}, &(dvt_level3){.routine = DVT_SYRK,
-                                                                         .type = DAVIT_DOUBLE,
-                                                                         .uplo = 'L',
-                                                                         .transa = 'T',
-                                                                         .m = cols,
-                                                                         .n = cols,
-                                                                         .k = rows,
-                                                                         .alpha = 1 / c->divisor,
-                                                                         .a = c->centred.data,
-                                                                         .lda = rows,
-                                                                         .c = c->full.data,
-                                                                         .ldc = cols});
+    const dvt_level3 product = dvt_rank_k_of(DAVIT_DOUBLE, 'L', 'T', cols, rows, 1 / c->divisor,
+                                             c->centred.data, rows, 0, c->full.data, cols);
+    dvt_level3_host(&(dvt_site){.threads = dvt_threads()}, &product);
   }
   *check = (cli_check){.measure = c->job.devices.reference ? MEASURE("rows") : MEASURE("sqrt(rows + 2)"),
                        .error = distance(c),

@@ -12,8 +12,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "src/base/clock.h"
 #include "src/base/error.h"
-#include "src/cli/clock.h"
 #include "src/cli/frame/job.h"
 
 typedef struct demo {
@@ -82,10 +82,10 @@ static void check_product(demo *d) {
 
 static davit_status run_product(demo *d) {
   const davit_level3_options options = {CLI_DEVICES(d), .report = &d->product};
-  const double start = cli_now();
+  const double start = dvt_now();
   const davit_status status =
       davit_dgemm('N', 'N', d->n, d->n, d->n, 1, d->a, d->n, d->b, d->n, 0, d->c, d->n, &options);
-  d->product_seconds = cli_now() - start;
+  d->product_seconds = dvt_now() - start;
   return status;
 }
 
@@ -93,9 +93,9 @@ static davit_status run_product(demo *d) {
 
 static davit_status run_sum(demo *d) {
   const davit_reduce_options options = {CLI_DEVICES(d)};
-  const double start = cli_now();
+  const double start = dvt_now();
   const davit_status status = davit_reduce(DAVIT_SUM, DAVIT_DOUBLE, d->numbers, d->terms, &d->sum, &options);
-  d->sum_seconds = cli_now() - start;
+  d->sum_seconds = dvt_now() - start;
   long double wanted = 0;
   for (int64_t i = 0; i < d->numbers; i++)
     wanted += d->terms[i];
@@ -116,10 +116,10 @@ static davit_status run_alignment(demo *d) {
     t[i] = matrix.code[(unsigned char)target[i]];
   const davit_align_scoring scoring = {
       .symbols = matrix.symbols, .matrix = matrix.scores, .gap_open = GAP, .gap_extend = GAP};
-  const double start = cli_now();
+  const double start = dvt_now();
   const davit_status found =
       davit_align_trace(&scoring, sizeof query - 1, q, sizeof target - 1, t, &d->alignment, &d->cigar, NULL);
-  d->align_seconds = cli_now() - start;
+  d->align_seconds = dvt_now() - start;
   return found;
 }
 

@@ -183,14 +183,8 @@ static int begin_turn(detect_search *s, const detect_group *g, bool *mine) {
   *mine = turn % cli_ranks_count() == cli_ranks_rank();
   if (!cli_ranks_several())
     return CLI_OK;
-  if (turn == s->turn_room) {
-    const int64_t room = 2 * turn + 64;
-    int64_t *turns = dvt_reallocate(s->turns, (size_t)room, sizeof *turns);
-    if (!turns)
-      return cli_status(DAVIT_OUT_OF_HOST_MEMORY);
-    s->turns = turns;
-    s->turn_room = room;
-  }
+  if (!dvt_grow(&s->turns, &s->turn_room, turn + 1, 64, sizeof *s->turns))
+    return cli_status(DAVIT_OUT_OF_HOST_MEMORY);
   s->turns[s->turn_count++] = s->windows * g->count;
   return CLI_OK;
 }
@@ -302,12 +296,12 @@ static int pass_rows(detect_search *s, int rank, int64_t row, int64_t count) {
   for (int64_t at = 0; at < count; at += HITS) {
     const int64_t now = dvt_at_most(count - at, HITS);
     if (cli_ranks_lead())
-      cli_ranks_receive(rank, (size_t)now * sizeof *hits, hits);
+      cli_ranks->receive(rank, (size_t)now * sizeof *hits, hits);
     if (code == CLI_OK)
       code = cli_ranks_lead() ? detect_rows_put(&s->rows, row + at, now, hits)
                               : detect_rows_get(&s->rows, row + at, now, hits);
     if (!cli_ranks_lead())
-      cli_ranks_send((size_t)now * sizeof *hits, hits);
+      cli_ranks->send((size_t)now * sizeof *hits, hits);
   }
   return code;
 }
@@ -343,7 +337,7 @@ static int gather(void *state) {
     code = code == CLI_OK ? now : code;
   }
   CLI_TRY(cli_ranks_agree(code));
-  return cli_status(cli_ranks_reduce(DAVIT_SUM, DAVIT_INT64, 1, &own, &s->differences));
+  return cli_status(cli_ranks->reduce(DAVIT_SUM, DAVIT_INT64, 1, &own, &s->differences));
 }
 
 static int check(void *state, cli_check *check) {

@@ -11,7 +11,7 @@
 
 #include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
-#include "src/cli/clock.h"
+#include "src/base/clock.h"
 #include "src/cli/detect_search.h"
 #include "src/cli/fail.h"
 
@@ -19,16 +19,11 @@ enum { PART = 1 << 23 };
 
 int detect_take_samples(void *taker, int64_t count, const float *samples) {
   detect_samples *taken = taker;
-  if (taken->count + count > taken->capacity) {
-    const int64_t more = taken->count + count + taken->capacity;
-    float *values = dvt_reallocate(taken->values, (size_t)more, sizeof *values);
-    if (!values)
-      return cli_fail(CLI_DEVICE, "not enough memory for %lld samples", (long long)more);
-    taken->values = values;
-    taken->capacity = more;
-  }
+  const int64_t all = taken->count + count;
+  if (!dvt_grow(&taken->values, &taken->capacity, all, 0, sizeof *taken->values))
+    return cli_fail(CLI_DEVICE, "not enough memory for %lld samples", (long long)all);
   memcpy(taken->values + taken->count, samples, (size_t)count * sizeof *samples);
-  taken->count += count;
+  taken->count = all;
   return CLI_OK;
 }
 
@@ -105,14 +100,9 @@ void detect_copies_forget(detect_search *s, int64_t frames) {
 static int compare(detect_search *s, int64_t upto) {
   detect_copies *c = &s->copies;
   const int64_t frames = c->stream.count / frame_of(s), done = upto - c->ready;
-  const double start = cli_now();
-  if (c->made_room < frames) {
-    c->made_room = frames + frames / 4;
-    float *made = dvt_reallocate(c->made, (size_t)(c->made_room * s->paths.count), sizeof *made);
-    if (!made)
-      return cli_status(DAVIT_OUT_OF_HOST_MEMORY);
-    c->made = made;
-  }
+  const double start = dvt_now();
+  if (!dvt_grow(&c->made, &c->made_room, frames * s->paths.count, 0, sizeof *c->made))
+    return cli_status(DAVIT_OUT_OF_HOST_MEMORY);
   CLI_TRY(cli_status(davit_detect_correlate(frame_of(s), c->stream.count, c->stream.values, s->paths.count,
                                             c->clips, c->made)));
   for (int e = 0; e < s->paths.count; e++) {
@@ -131,7 +121,7 @@ static int compare(detect_search *s, int64_t upto) {
   memmove(c->stream.values, c->stream.values + done * frame_of(s),
           (size_t)c->stream.count * sizeof *c->stream.values);
   c->ready = upto;
-  c->seconds += cli_now() - start;
+  c->seconds += dvt_now() - start;
   return CLI_OK;
 }
 

@@ -115,14 +115,8 @@ bool detect_rows_are_too_coarse(const detect_rows *r, int64_t *needed) {
 }
 
 static int keep(detect_rows *r, const davit_detect_hit *hit, int64_t row) {
-  if (r->found_count == r->capacity) {
-    const int64_t more = r->capacity ? 2 * r->capacity : 64;
-    detect_found *found = dvt_reallocate(r->found, (size_t)more, sizeof *found);
-    if (!found)
-      return cli_fail(CLI_DEVICE, "not enough memory for %" PRId64 " hits", more);
-    r->found = found;
-    r->capacity = more;
-  }
+  if (!dvt_grow(&r->found, &r->capacity, r->found_count + 1, 64, sizeof *r->found))
+    return cli_fail(CLI_DEVICE, "not enough memory for %" PRId64 " hits", r->found_count + 1);
   r->found[r->found_count++] = (detect_found){*hit, row, DETECT_FOUND};
   return CLI_OK;
 }

@@ -32,7 +32,7 @@ typedef struct detect_copies {
   detect_samples stream;    /* from the frame `ready` on */
   int64_t ready;            /* frames held that have peaks; at first less than 0: silence before the stream */
   int64_t room;             /* frames held have the peaks of effect e from peaks + e * room on */
-  float *peaks, *made;      /* made: effects * made_room */
+  float *peaks, *made;      /* made: made_room of all effects */
   int64_t made_room;
   davit_detect_peaks *found; /* of a group's effects */
   double seconds;

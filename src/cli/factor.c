@@ -170,22 +170,11 @@ static int check_lu(factors *c, cli_check *check) {
     CLI_TRY(exchange_rows(c));
   CLI_TRY(take_lower(c));
   CLI_TRY(take_upper(c, k));
+  const dvt_level3 product =
+      dvt_subtract_product(cli_number_type(c->f.type), 'N', 'N', m, n, k, c->l.data, dvt_at_least(m, 1),
+                           c->u.data, dvt_at_least(k, 1), c->job.reference.data, dvt_at_least(m, 1));
   if (k > 0)
-    CLI_TRY(on_cpu(dvt_level3_host, &(dvt_level3){.routine = DVT_GEMM,
-                                                  .type = cli_number_type(c->f.type),
-                                                  .transa = 'N',
-                                                  .transb = 'N',
-                                                  .m = m,
-                                                  .n = n,
-                                                  .k = k,
-                                                  .alpha = -1,
-                                                  .a = c->l.data,
-                                                  .lda = m,
-                                                  .b = c->u.data,
-                                                  .ldb = k,
-                                                  .beta = 1,
-                                                  .c = c->job.reference.data,
-                                                  .ldc = m}));
+    CLI_TRY(on_cpu(dvt_level3_host, &product));
   CLI_TRY(cli_row_norm(&c->job, &c->job.reference, &error));
   CLI_TRY(cli_lu_norm(&c->job, &c->f, &scale));
   *check = (cli_check){.measure = "||A - P L U||_inf / || |L| |U| ||_inf <= (min(m, n) + 1) eps",

@@ -9,7 +9,6 @@
 #include "src/base/arithmetic.h"
 #include "src/cli/blas_options.h"
 #include "src/cli/formats/compare.h"
-#include "src/cli/frame/arrays.h"
 #include "src/cli/frame/job.h"
 #include "src/cli/ranks.h"
 
@@ -28,11 +27,6 @@ typedef struct product {
 
 enum { M, N, K }; /* of job.sizes */
 
-static int load(void *state) {
-  product *p = state;
-  return cli_arrays_read(&p->job);
-}
-
 static void show_progress(void *state, int64_t done, int64_t all) {
   product *p = state;
   cli_progress_at(&p->job.progress, (double)done, (double)all, "products of tiles");
@@ -41,24 +35,14 @@ static void show_progress(void *state, int64_t done, int64_t all) {
 /* Of several runs the runs are counted. Exact sums are no reference, but the CPU has them too. */
 static davit_status work(void *state, cli_array *c, bool reference) {
   product *p = state;
-  static const davit_level3_processes ranks = {.maxima = cli_ranks_maxima};
+  const davit_level3_processes ranks = {.maxima = cli_ranks_several() ? cli_ranks->maxima : NULL};
   const bool exact = p->arithmetic == DAVIT_ARITHMETIC_EXACT && c != &p->job.reference;
   const bool once = p->job.common.repeat <= 1 && !p->job.common.warmup;
   const cli_operand a = cli_operand_of(&p->a, p->transa), b = cli_operand_of(&p->b, p->transb);
-  const dvt_level3 g = {.type = cli_number_type(p->a.type),
-                        .transa = a.trans,
-                        .transb = b.trans,
-                        .m = p->job.sizes[M].here,
-                        .n = p->job.sizes[N].here,
-                        .k = p->job.sizes[K].here,
-                        .alpha = p->alpha,
-                        .a = p->a.data,
-                        .lda = a.ld,
-                        .b = p->b.data,
-                        .ldb = b.ld,
-                        .beta = p->beta,
-                        .c = c->data,
-                        .ldc = dvt_at_least(p->job.sizes[M].here, 1)};
+  const cli_size *sizes = p->job.sizes;
+  const dvt_level3 g = dvt_gemm_of(cli_number_type(p->a.type), a.trans, b.trans, sizes[M].here, sizes[N].here,
+                                   sizes[K].here, p->alpha, p->a.data, a.ld, p->b.data, b.ld, p->beta,
+                                   c->data, dvt_at_least(sizes[M].here, 1));
   const davit_level3_options options = {CLI_DEVICES(p),
                                         .tile = p->tile,
                                         .report = &p->report,
@@ -248,7 +232,6 @@ const cli_command cli_command_gemm = {
     .unit = CLI_GFLOPS,
     .cut = "mn",
     .step = 64,
-    .read = load,
     .work = work,
     .divides = divides,
     .measure = "||C - C_ref||_F <= 3 eps (sqrt(k + 2) |alpha| ||A||_F ||B||_F + 2 |beta| ||C0||_F)",

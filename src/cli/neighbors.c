@@ -21,10 +21,6 @@ typedef struct search {
 
 /* ---- work ---- */
 
-static davit_type type_of(const search *s) {
-  return cli_number_type(s->points.points.type);
-}
-
 static const void *queries_of(const search *s) {
   return s->queries_path ? s->queries.points.data : NULL;
 }
@@ -37,24 +33,23 @@ static void by_reference(const search *s, int64_t *indices, double *distances) {
   for (int64_t q = 0; q < s->m; q++) {
     const int64_t begin = row_begin(s, q), count = row_begin(s, q + 1) - begin;
     if (count > 0) /* else the results may have no memory */
-      dvt_ref_neighbors(type_of(s), s->points.dim, s->points.n, s->points.points.data, queries_of(s), q,
-                        s->k > 0 ? INFINITY : s->radius, count, indices + begin, distances + begin);
+      dvt_ref_neighbors(CLI_POINTS(&s->points), queries_of(s), q, s->k > 0 ? INFINITY : s->radius, count,
+                        indices + begin, distances + begin);
   }
 }
 
 static davit_status work(void *state, cli_array *unused, bool reference) {
   const search *s = state;
   const davit_neighbors_options options = {CLI_DEVICES(s)};
-  const void *points = s->points.points.data;
   (void)unused; /* the results are s->indices and s->distances */
   if (reference) {
     by_reference(s, s->indices.data, s->distances.data);
     return DAVIT_SUCCESS;
   }
-  return s->k > 0 ? davit_neighbors(type_of(s), s->points.dim, s->points.n, points, s->m, queries_of(s), s->k,
-                                    s->indices.data, s->distances.data, &options)
-                  : davit_radius(type_of(s), s->points.dim, s->points.n, points, s->m, queries_of(s),
-                                 s->radius, s->offsets.data, s->indices.data, s->distances.data, &options);
+  return s->k > 0 ? davit_neighbors(CLI_POINTS(&s->points), s->m, queries_of(s), s->k, s->indices.data,
+                                    s->distances.data, &options)
+                  : davit_radius(CLI_POINTS(&s->points), s->m, queries_of(s), s->radius, s->offsets.data,
+                                 s->indices.data, s->distances.data, &options);
 }
 
 /* The offsets, which say how long the results are. */
@@ -63,13 +58,12 @@ static int count_rows(search *s) {
   CLI_TRY(cli_array_create(CLI_I8, 1, s->m + 1, 1, s->job.memory, &s->offsets));
   int64_t *offsets = s->offsets.data;
   if (!s->job.devices.reference)
-    return cli_status(davit_radius_count(type_of(s), s->points.dim, s->points.n, s->points.points.data, s->m,
-                                         queries_of(s), s->radius, offsets, &options));
+    return cli_status(
+        davit_radius_count(CLI_POINTS(&s->points), s->m, queries_of(s), s->radius, offsets, &options));
   offsets[0] = 0;
   for (int64_t q = 0; q < s->m; q++)
     offsets[q + 1] =
-        offsets[q] + dvt_ref_neighbors(type_of(s), s->points.dim, s->points.n, s->points.points.data,
-                                       queries_of(s), q, s->radius, 0, NULL, NULL);
+        offsets[q] + dvt_ref_neighbors(CLI_POINTS(&s->points), queries_of(s), q, s->radius, 0, NULL, NULL);
   return CLI_OK;
 }
 

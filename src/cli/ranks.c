@@ -11,9 +11,8 @@
 #include "src/base/allocate.h"
 #include "src/base/environment.h"
 #include "src/cli/fail.h"
-#include "src/cli/ranks_table.h"
 
-static const cli_ranks_table *mpi; /* NULL: nothing was launched */
+const cli_ranks_table *cli_ranks;
 static int own_rank, own_count = 1;
 static int local_rank, local_count = 1; /* of this machine */
 static int ended = CLI_OK;              /* the failure that all ranks agreed on */
@@ -57,10 +56,10 @@ static const char *load(void) {
                                        "DAVIT_RANKS=apart makes each process a run of its own"
                    : why;
   }
-  mpi = dlsym(library, CLI_RANKS_SYMBOL);
-  if (mpi && strcmp(mpi->version, DAVIT_VERSION))
-    mpi = NULL;
-  return mpi ? NULL : CLI_RANKS_LIBRARY " is of another version of davit";
+  cli_ranks = dlsym(library, CLI_RANKS_SYMBOL);
+  if (cli_ranks && strcmp(cli_ranks->version, DAVIT_VERSION))
+    cli_ranks = NULL;
+  return cli_ranks ? NULL : CLI_RANKS_LIBRARY " is of another version of davit";
 }
 
 /* The ranks of a machine fail alike; one says it. */
@@ -94,9 +93,9 @@ int cli_ranks_open(const char *command) {
   if (count == 1 || (apart && !strcmp(apart, "apart")))
     return CLI_OK;
   const char *why = load();
-  if (!why && mpi->open(&own_rank, &own_count, &local_rank, &local_count) != DAVIT_SUCCESS) {
+  if (!why && cli_ranks->open(&own_rank, &own_count, &local_rank, &local_count) != DAVIT_SUCCESS) {
     why = davit_last_error();
-    mpi = NULL;
+    cli_ranks = NULL;
   }
   if (why)
     return cannot_join(first, count, why);
@@ -138,7 +137,7 @@ static int agree(int code) {
   char text[TEXT + 32] = "";
   int first;
   snprintf(text, TEXT, "%s", cli_fail_kept());
-  code = mpi->agree(code, TEXT, text, &first);
+  code = cli_ranks->agree(code, TEXT, text, &first);
   ended = code == CLI_HELP ? CLI_OK : code;
   if (code != CLI_OK && own_rank == 0 && *text) {
     cli_fail_keep(false);
@@ -155,10 +154,10 @@ int cli_ranks_agree(int code) {
 }
 
 int cli_ranks_close(int code) {
-  if (!mpi)
+  if (!cli_ranks)
     return code;
   code = ended == CLI_OK ? agree(code) : ended;
-  mpi->close();
+  cli_ranks->close();
   /* Not by exit(): the handlers of MPI and OpenMP take down a GPU's driver in an order that the latter
    * complains about. */
   davit_finalize();
@@ -171,19 +170,19 @@ static int collect(size_t bytes, const void *data, size_t *sizes, size_t *total,
   size_t at = bytes;
   *total = bytes;
   if (own_rank > 0)
-    cli_ranks_send(sizeof bytes, &bytes);
+    cli_ranks->send(sizeof bytes, &bytes);
   for (int rank = 1; rank < own_count && own_rank == 0; rank++) {
-    cli_ranks_receive(rank, sizeof *sizes, &sizes[rank]);
+    cli_ranks->receive(rank, sizeof *sizes, &sizes[rank]);
     *total += sizes[rank];
   }
   *all = own_rank == 0 ? dvt_allocate(*total + 1, 1) : NULL;
   CLI_TRY(cli_ranks_agree(own_rank > 0 || *all ? CLI_OK : cli_status(DAVIT_OUT_OF_HOST_MEMORY)));
   if (own_rank > 0)
-    cli_ranks_send(bytes, data);
+    cli_ranks->send(bytes, data);
   else if (bytes)
     memcpy(*all, data, bytes);
   for (int rank = 1; rank < own_count && own_rank == 0; at += sizes[rank], rank++)
-    cli_ranks_receive(rank, sizes[rank], *all + at);
+    cli_ranks->receive(rank, sizes[rank], *all + at);
   return CLI_OK;
 }
 
@@ -226,27 +225,5 @@ int cli_ranks_compare_notes(void) {
 
 void cli_ranks_share(size_t bytes, void *data) {
   if (cli_ranks_several())
-    mpi->share(bytes, data);
-}
-
-void cli_ranks_send(size_t bytes, const void *data) {
-  mpi->send(bytes, data);
-}
-
-void cli_ranks_receive(int rank, size_t bytes, void *data) {
-  mpi->receive(rank, bytes, data);
-}
-
-davit_status cli_ranks_reduce(davit_operator op, davit_type type, int64_t n, const void *x, void *result) {
-  return mpi->reduce(op, type, n, x, result);
-}
-
-void cli_ranks_maxima(void *context, int count, double *values) {
-  (void)context;
-  mpi->maxima(count, values);
-}
-
-davit_status cli_ranks_scan(davit_operator op, davit_type type, davit_scan_kind kind, int64_t n,
-                            const void *x, const uint8_t *flags, void *y) {
-  return mpi->scan(op, type, kind, n, x, flags, y);
+    cli_ranks->share(bytes, data);
 }

@@ -17,10 +17,12 @@
 #ifndef DAVIT_SRC_CLI_RANKS_H
 #define DAVIT_SRC_CLI_RANKS_H
 
-#include <davit/scan.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+
+#include "src/cli/ranks_table.h"
+
+/* What needs MPI; NULL: nothing was launched. */
+extern const cli_ranks_table *cli_ranks;
 
 /* Joins the other ranks, if a launcher started any; all of them have to have the same first argument, the
  * command. CLI_DEVICE if they cannot be joined. */
@@ -76,20 +78,5 @@ uint64_t cli_ranks_digest(uint64_t digest, size_t bytes, const void *data);
 
 /* From rank 0 to all. */
 void cli_ranks_share(size_t bytes, void *data);
-
-/* davit_reduce() and davit_segmented_scan() of an array in pieces, one on each rank; flags NULL: no
- * segments. */
-davit_status cli_ranks_reduce(davit_operator op, davit_type type, int64_t n, const void *x, void *result);
-davit_status cli_ranks_scan(davit_operator op, davit_type type, davit_scan_kind kind, int64_t n,
-                            const void *x, const uint8_t *flags, void *y);
-
-/* `maxima` of davit_level3_processes. */
-void cli_ranks_maxima(void *context, int count, double *values);
-
-/* ---- in pairs ---- */
-
-/* To rank 0, and there from `rank`, with as many bytes. */
-void cli_ranks_send(size_t bytes, const void *data);
-void cli_ranks_receive(int rank, size_t bytes, void *data);
 
 #endif

@@ -42,7 +42,7 @@ static davit_status fold(const reduction *r, davit_operator op, const void *x, v
   const size_t bytes = cli_type_bytes(r->x.type);
   const davit_type type = cli_number_type(r->x.type);
   if (is_divided(r) && !reference)
-    return cli_ranks_reduce(op, type, r->length, x, results);
+    return cli_ranks->reduce(op, type, r->length, x, results);
   if (reduce_is_single(r) && !reference)
     return fold_single(r, op, x, results);
   if (r->length > 0 && !reference)
@@ -76,7 +76,7 @@ static davit_status find_exponent(const reduction *r, int64_t group, int *expone
     here = fmax(here, fabs(x[k]));
   largest = here;
   if (is_divided(r))
-    DVT_TRY(cli_ranks_reduce(DAVIT_MAX, DAVIT_DOUBLE, 1, &here, &largest));
+    DVT_TRY(cli_ranks->reduce(DAVIT_MAX, DAVIT_DOUBLE, 1, &here, &largest));
   *exponent = largest > 0 && isfinite(largest) ? ilogb(largest) : 0;
   return DAVIT_SUCCESS;
 }
@@ -179,7 +179,7 @@ static davit_status first_of_ranks(const reduction *r, int64_t *result) {
       const int64_t number = number_of(&r->job.first, r->job.sizes->begin + k);
       first = number < first ? number : first;
     }
-  return cli_ranks_reduce(DAVIT_MIN, DAVIT_INT64, 1, &first, result);
+  return cli_ranks->reduce(DAVIT_MIN, DAVIT_INT64, 1, &first, result);
 }
 
 static davit_status places(const reduction *r, int64_t *results, bool reference) {

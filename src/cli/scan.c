@@ -28,7 +28,7 @@ static davit_status work(void *state, cli_array *y, bool reference) {
     return DAVIT_SUCCESS;
   }
   if (p->job.sizes->count > 1)
-    return cli_ranks_scan(p->op, type, kind, n, p->x.data, p->flags.data, y->data);
+    return cli_ranks->scan(p->op, type, kind, n, p->x.data, p->flags.data, y->data);
   return p->flags.ndim
              ? davit_segmented_scan(p->op, type, kind, n, p->x.data, p->flags.data, y->data, &options)
              : davit_scan(p->op, type, kind, n, p->x.data, y->data, &options);

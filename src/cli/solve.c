@@ -109,52 +109,35 @@ static davit_status work(void *state, cli_array *x, bool reference) {
 
 /* ---- check ---- */
 
-static int multiply(const systems *s, const dvt_level3 *given) {
-  dvt_level3 product = *given;
-  product.type = cli_number_type(s->a.type);
-  product.n = s->job.sizes[K].here;
-  product.a = s->a.data;
-  product.lda = dvt_at_least(s->job.sizes[M].here, 1);
-  return cli_status(dvt_level3_host(&(dvt_site){.threads = dvt_threads()}, &product));
+static int multiply(const dvt_level3 *product) {
+  return cli_status(dvt_level3_host(&(dvt_site){.threads = dvt_threads()}, product));
 }
 
 /* B - A X in job.reference. */
 static int compute_residual(systems *s) {
-  const int64_t m = s->job.sizes[M].here, n = s->job.sizes[N].here;
+  const int64_t m = s->job.sizes[M].here, n = s->job.sizes[N].here, ldm = dvt_at_least(m, 1);
   cli_array *residual = &s->job.reference;
   CLI_TRY(cli_array_create_like(s->b.type, &s->b, CLI_MEMORY_PLAIN, residual));
   cli_restore(residual, &s->b);
-  return multiply(s, &(dvt_level3){.routine = !s->definite                ? DVT_GEMM
-                                              : cli_is_complex(s->a.type) ? DVT_HEMM
-                                                                          : DVT_SYMM,
-                                   .side = 'L',
-                                   .uplo = cli_half_of(&s->a, s->upper),
-                                   .transa = 'N',
-                                   .transb = 'N',
-                                   .m = m,
-                                   .k = n,
-                                   .alpha = -1,
-                                   .b = s->x.data,
-                                   .ldb = dvt_at_least(n, 1),
-                                   .beta = 1,
-                                   .c = residual->data,
-                                   .ldc = dvt_at_least(m, 1)});
+  dvt_level3 product =
+      dvt_subtract_product(cli_number_type(s->a.type), 'N', 'N', m, s->job.sizes[K].here, n, s->a.data, ldm,
+                           s->x.data, dvt_at_least(n, 1), residual->data, ldm);
+  if (s->definite) {
+    product.routine = cli_is_complex(s->a.type) ? DVT_HEMM : DVT_SYMM;
+    product.side = 'L';
+    product.uplo = cli_half_of(&s->a, s->upper);
+  }
+  return multiply(&product);
 }
 
 /* A^H (B - A X), which is 0 where the residual is the shortest. */
 static int compute_gradient(systems *s) {
-  const int64_t m = s->job.sizes[M].here, n = s->job.sizes[N].here;
+  const int64_t m = s->job.sizes[M].here, n = s->job.sizes[N].here, ldm = dvt_at_least(m, 1);
   CLI_TRY(cli_array_create_like(s->x.type, &s->x, CLI_MEMORY_PLAIN, &s->gradient));
-  return multiply(s, &(dvt_level3){.routine = DVT_GEMM,
-                                   .transa = cli_is_complex(s->a.type) ? 'C' : 'T',
-                                   .transb = 'N',
-                                   .m = n,
-                                   .k = m,
-                                   .alpha = 1,
-                                   .b = s->job.reference.data,
-                                   .ldb = dvt_at_least(m, 1),
-                                   .c = s->gradient.data,
-                                   .ldc = dvt_at_least(n, 1)});
+  const dvt_level3 product = dvt_gemm_of(cli_number_type(s->a.type), cli_is_complex(s->a.type) ? 'C' : 'T',
+                                         'N', n, s->job.sizes[K].here, m, 1, s->a.data, ldm,
+                                         s->job.reference.data, ldm, 0, s->gradient.data, dvt_at_least(n, 1));
+  return multiply(&product);
 }
 
 static double norm_of(const cli_array *array, int64_t j) {

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/base/clock.h"
 #include "src/base/error.h"
 #include "src/base/replace.h"
-#include "src/cli/clock.h"
 #include "src/cli/formats/names.h"
 #include "src/cli/frame/nearest.h"
 #include "src/cli/tune.h"
@@ -214,7 +214,7 @@ static int fits(void *state, const int64_t *values, bool *fits) {
 
 static double clock_of(void *state) {
   (void)state;
-  return cli_now();
+  return dvt_now();
 }
 
 /* Whether the kernel's shape depends on what is searched for, and is known. */
@@ -248,12 +248,12 @@ static int search(tuning *t, double budget) {
 
 /* Searches that are left share what is left of the budget. */
 static int search_all(tuning *t) {
-  const double end = cli_now() + t->budget;
+  const double end = dvt_now() + t->budget;
   if (t->figures.wanted)
     CLI_TRY(tune_measure_figures(t));
   for (int i = 0; i < t->runs; i++) {
     t->now = &t->run[i];
-    CLI_TRY(search(t, fmax(end - cli_now(), 0) / (t->runs - i)));
+    CLI_TRY(search(t, fmax(end - dvt_now(), 0) / (t->runs - i)));
   }
   return CLI_OK;
 }
@@ -331,9 +331,9 @@ static int load(void *state) {
 
 static int run(void *state) {
   tuning *t = state;
-  const double start = cli_now();
+  const double start = dvt_now();
   const int code = t->show ? list_values(t) : search_all(t);
-  t->job.seconds.median = cli_now() - start;
+  t->job.seconds.median = dvt_now() - start;
   return code == CLI_OK && !t->show ? write_file(t) : code;
 }
 

@@ -4,8 +4,8 @@
  * Kernels are measured with operands on the device and enqueued on a queue, some calls at a time, so that
  * what a call costs the host does not hide them; align, detect and the closest pair have results on the
  * host and wait for each call. All data come from Philox with fixed seeds. */
+#include "src/base/clock.h"
 #include "src/base/error.h"
-#include "src/cli/clock.h"
 #include <string.h>
 
 #include "src/cli/tune.h"
@@ -267,13 +267,13 @@ davit_status tune_measure(tuning *t, int workload, double *seconds) {
   davit_status status = DAVIT_SUCCESS;
   t->workload = workload;
   t->n = workload ? t->now->other : t->now->size;
-  const double start = cli_now();
+  const double start = dvt_now();
   for (int i = 0; i < t->calls[workload] && status == DAVIT_SUCCESS; i++)
     status = t->now->capability->work(t);
   if (t->queue) {
     const davit_status end = davit_queue_synchronize(t->queue);
     status = status == DAVIT_SUCCESS ? end : status;
   }
-  *seconds = (cli_now() - start) / t->calls[workload];
+  *seconds = (dvt_now() - start) / t->calls[workload];
   return status;
 }

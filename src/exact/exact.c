@@ -93,18 +93,13 @@ static davit_status bring(dvt_exact_call *p, int w, int s, dvt_exact_range i, dv
   const size_t lines = (size_t)(beside ? length : count),
                line = (size_t)(beside ? count : length) * p->element,
                pitch = (size_t)(beside ? count : p->pitch) * p->element;
+  const dvt_copy copy = dvt_copy_columns(
+      line, lines, (dvt_columns){x, (size_t)(beside ? from->stride : from->step) * p->element, from->place},
+      (dvt_columns){e->panels[at], pitch, dvt_place_for(e->device)});
   v->x = e->panels[at];
   v->step = beside ? 1 : p->pitch;
   v->stride = beside ? count : 1;
-  DVT_TRY(enqueue_copy(p, w, s == 0 ? LOAD_A : LOAD_B, behind(e->panel_read[at], DVT_EXACT_NOTHING),
-                       &(dvt_copy){.destination = e->panels[at],
-                                   .source = x,
-                                   .destination_pitch = pitch,
-                                   .source_pitch = (size_t)(beside ? from->stride : from->step) * p->element,
-                                   .row_bytes = line,
-                                   .cols = lines,
-                                   .destination_place = dvt_place_for(e->device),
-                                   .source_place = from->place},
+  DVT_TRY(enqueue_copy(p, w, s == 0 ? LOAD_A : LOAD_B, behind(e->panel_read[at], DVT_EXACT_NOTHING), &copy,
                        loaded));
   e->panel_read[at] = *loaded;
   return DAVIT_SUCCESS;
@@ -200,18 +195,10 @@ static davit_status look_at_tile(dvt_exact_call *p, int w, dvt_exact_range rows,
 static davit_status copy_tile(dvt_exact_call *p, int w, role role, follows all, const dvt_exact_tile *t,
                               char *c, char *buffer, int32_t *task) {
   const size_t pitch = (size_t)p->g->ldc * p->element, line = (size_t)t->rows * p->element;
-  const int place = dvt_place_for(p->worker[w].device);
+  const dvt_columns matrix = {c, pitch, p->c_place}, own = {buffer, line, dvt_place_for(p->worker[w].device)};
   const bool load = role == LOAD_C;
-  return enqueue_copy(p, w, role, all,
-                      &(dvt_copy){.destination = load ? buffer : c,
-                                  .source = load ? c : buffer,
-                                  .destination_pitch = load ? line : pitch,
-                                  .source_pitch = load ? pitch : line,
-                                  .row_bytes = line,
-                                  .cols = (size_t)t->columns,
-                                  .destination_place = load ? place : p->c_place,
-                                  .source_place = load ? p->c_place : place},
-                      task);
+  const dvt_copy copy = dvt_copy_columns(line, (size_t)t->columns, load ? matrix : own, load ? own : matrix);
+  return enqueue_copy(p, w, role, all, &copy, task);
 }
 
 static davit_status compute_tile(dvt_exact_call *p, int w, dvt_exact_range rows, dvt_exact_range columns) {
@@ -381,18 +368,12 @@ static davit_status make_square(dvt_exact_call *p, int w) {
                         .a = reaches_it ? from->x : e->square,
                         .lda = reaches_it ? p->g->lda : n,
                         .whole = e->square};
+  const dvt_copy copy =
+      dvt_copy_columns(line, (size_t)n, (dvt_columns){from->x, (size_t)p->g->lda * p->element, from->place},
+                       (dvt_columns){e->square, line, dvt_place_for(e->device)});
   int32_t loaded = DVT_EXACT_NOTHING, task;
   if (!reaches_it)
-    DVT_TRY(enqueue_copy(p, w, LOAD_A, behind(DVT_EXACT_NOTHING, DVT_EXACT_NOTHING),
-                         &(dvt_copy){.destination = e->square,
-                                     .source = from->x,
-                                     .destination_pitch = line,
-                                     .source_pitch = (size_t)p->g->lda * p->element,
-                                     .row_bytes = line,
-                                     .cols = (size_t)n,
-                                     .destination_place = dvt_place_for(e->device),
-                                     .source_place = from->place},
-                         &loaded));
+    DVT_TRY(enqueue_copy(p, w, LOAD_A, behind(DVT_EXACT_NOTHING, DVT_EXACT_NOTHING), &copy, &loaded));
   return enqueue(p, w, behind(loaded, DVT_EXACT_NOTHING), &dvt_exact_mirror_operation, &m,
                  (double)n * (double)n, &task);
 }
@@ -573,8 +554,7 @@ static const char *why_not_tried(const dvt_level3 *g, const davit_level3_options
   if (!options->exact_bits && !pays(g, options))
     return "it is not faster here";
   for (int i = 0; i < options->device_count; i++)
-    if (dvt_path_on(options->devices[i], dvt_lane_has_stream(options->devices[i]),
-                    &dvt_exact_multiply_operation) == DVT_AS_REGION)
+    if (dvt_path_on(options->devices[i], &dvt_exact_multiply_operation) == DVT_AS_REGION)
       return "a device has no exact products";
   return NULL;
 }

@@ -67,8 +67,7 @@ davit_status dvt_exact_share_out(dvt_exact_call *p) {
   for (int w = 0; w < p->workers; w++) {
     dvt_exact_worker *e = &p->worker[w];
     e->device = p->options->devices[w];
-    e->streams = dvt_path_on(e->device, dvt_lane_has_stream(e->device), &dvt_exact_multiply_operation) ==
-                 DVT_ON_STREAM;
+    e->streams = dvt_path_on(e->device, &dvt_exact_multiply_operation) == DVT_ON_STREAM;
     for (int s = 0; s < 2; s++) {
       e->brings[s] = !reaches(p, e->device, p->side[s].place);
       e->all[s] = (dvt_exact_range){0, count[s]};

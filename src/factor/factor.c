@@ -97,16 +97,11 @@ static davit_status copy_part(dvt_factoring *f, const dvt_blocks *b, int w, int 
                               part p, char *to, int64_t to_ld, int to_place, char *from, int64_t from_ld,
                               int from_place, int32_t *number) {
   const size_t length = (size_t)(p.high - p.low), width = (size_t)p.width;
-  return dvt_factor_copy(f, w, role, all,
-                         &(dvt_copy){.destination = to,
-                                     .source = from,
-                                     .destination_pitch = (size_t)to_ld * f->element,
-                                     .source_pitch = (size_t)from_ld * f->element,
-                                     .row_bytes = (b->by_rows ? width : length) * f->element,
-                                     .cols = b->by_rows ? length : width,
-                                     .destination_place = to_place,
-                                     .source_place = from_place},
-                         number);
+  const dvt_copy copy =
+      dvt_copy_columns((b->by_rows ? width : length) * f->element, b->by_rows ? length : width,
+                       (dvt_columns){from, (size_t)from_ld * f->element, from_place},
+                       (dvt_columns){to, (size_t)to_ld * f->element, to_place});
+  return dvt_factor_copy(f, w, role, all, &copy, number);
 }
 
 /* Where the matrix has block k from element `at` of its columns (rows) on. */

@@ -68,14 +68,9 @@ static davit_status store(dvt_factoring *f, int64_t k, int role) {
   const beside b = beside_of(f, k, f->a.beside[k]);
   const dvt_dense *a = &f->a.matrix;
   dvt_follows all = {.count = 0};
-  const dvt_copy top = {.destination = (char *)a->a + (size_t)(start + start * a->ld) * f->element,
-                        .source = b.top,
-                        .destination_pitch = (size_t)a->ld * f->element,
-                        .source_pitch = row,
-                        .row_bytes = row,
-                        .cols = rank,
-                        .destination_place = a->place,
-                        .source_place = place};
+  const char *const diagonal = (const char *)a->a + (size_t)(start + start * a->ld) * f->element;
+  const dvt_copy top = dvt_copy_columns(row, rank, (dvt_columns){b.top, row, place},
+                                        (dvt_columns){diagonal, (size_t)a->ld * f->element, a->place});
   const dvt_copy tau = dvt_copy_bytes(row, b.tau, place, tau_of(f, k), f->call->tau_place);
   DVT_TRY(dvt_factor_copy(f, w, role, &all, &top, &f->a.stored[k]));
   return dvt_factor_copy(f, w, role, &all, &tau, &f->a.stored[k]);

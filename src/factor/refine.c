@@ -22,16 +22,9 @@ typedef struct room {
 } room;
 
 static davit_status carry(dvt_plain *p, const dvt_dense *m, void *dense, int place, bool back) {
-  const size_t element = davit_type_bytes(p->call.type), rows = (size_t)m->rows * element,
-               pitch = (size_t)m->ld * element;
-  const dvt_copy copy = {.destination = back ? m->a : dense,
-                         .source = back ? dense : m->a,
-                         .destination_pitch = back ? pitch : rows,
-                         .source_pitch = back ? rows : pitch,
-                         .row_bytes = rows,
-                         .cols = (size_t)m->cols,
-                         .destination_place = back ? m->place : place,
-                         .source_place = back ? place : m->place};
+  const size_t element = davit_type_bytes(p->call.type), rows = (size_t)m->rows * element;
+  const dvt_columns matrix = {m->a, (size_t)m->ld * element, m->place}, own = {dense, rows, place};
+  const dvt_copy copy = dvt_copy_columns(rows, (size_t)m->cols, back ? own : matrix, back ? matrix : own);
   if (!dvt_place_is_host(place))
     p->report.bytes_from_peers += (int64_t)(rows * copy.cols);
   return dvt_copy_now(&copy);

@@ -22,35 +22,24 @@
 
 enum { DVT_NOWHERE = INT_MIN }; /* a matrix that is not read */
 
-typedef struct setup {
-  const dvt_level3_call *call;
-  int devices[DVT_PLAN_DEVICES]; /* in the order in which they are used */
-  int places[DVT_POOLS];
-  bool in_place[DVT_PLAN_DEVICES]; /* the device reaches all operands */
-  bool begun;                      /* a step was tried: a failure is final */
-  bool again; /* a device had less room than the plan takes, and now has a smaller share */
-  dvt_plan_shape shape;
-  dvt_model model;
-} setup;
-
 /* ---- devices and places ---- */
 
-static void find_places(setup *s) {
-  const dvt_level3 *g = &s->call->arguments;
+static void find_places(dvt_level3_call *s) {
+  const dvt_level3 *g = &s->arguments;
   const void *const base[] = {g->a, g->b, g->c};
   for (int x = 0; x < DVT_POOLS; x++)
     s->places[x] = (x == DVT_C || g->k > 0) && base[x] ? dvt_place_of(base[x]) : DVT_NOWHERE;
 }
 
-static bool reaches(const setup *s, int device, int pool) {
+static bool reaches(const dvt_level3_call *s, int device, int pool) {
   const int place = s->places[pool];
   if (place == DVT_NOWHERE || (place == device && device != DAVIT_HOST))
     return true;
-  return !s->call->options->separate_memory && dvt_device_find(device)->shares_host_memory &&
+  return !s->options->separate_memory && dvt_device_find(device)->shares_host_memory &&
          dvt_place_is_host(place);
 }
 
-static int reached(const setup *s, int device) {
+static int reached(const dvt_level3_call *s, int device) {
   int count = 0;
   for (int x = 0; x < DVT_POOLS; x++)
     count += reaches(s, device, x) && s->places[x] != DVT_NOWHERE;
@@ -58,13 +47,13 @@ static int reached(const setup *s, int device) {
 }
 
 /* Those that reach most operands first, and the faster ones first among those. */
-static void order_devices(setup *s) {
-  const int count = s->call->options->device_count;
+static void order_devices(dvt_level3_call *s) {
+  const int count = s->options->device_count;
   dvt_model model;
-  dvt_model_of(s->call->options->devices, count, s->call->arguments.type, &model);
+  dvt_model_of(s->options->devices, count, s->arguments.type, &model);
   double weight[DVT_PLAN_DEVICES];
   for (int i = 0; i < count; i++) {
-    const int device = s->call->options->devices[i];
+    const int device = s->options->devices[i];
     const double mine = 1e30 * reached(s, device) + model.device[i].rate;
     int at = i;
     for (; at > 0 && weight[at - 1] < mine; at--) {
@@ -77,7 +66,7 @@ static void order_devices(setup *s) {
   s->shape.devices = count;
 }
 
-static void find_peers(setup *s) {
+static void find_peers(dvt_level3_call *s) {
   for (int i = 0; i < s->shape.devices; i++)
     for (int j = 0; j < s->shape.devices; j++) {
       const dvt_device *one = dvt_device_find(s->devices[i]), *other = dvt_device_find(s->devices[j]);
@@ -94,11 +83,11 @@ static double bytes_of_all(const dvt_plan_shape *shape) {
 }
 
 /* Where all fits twice into what any device has, none is asked: that would take much of a short call. */
-static davit_status find_memory(setup *s) {
+static davit_status find_memory(dvt_level3_call *s) {
   const bool fits = 2 * bytes_of_all(&s->shape) <= (double)((size_t)1 << 30); /* and give_less() is there */
   for (int i = 0; i < s->shape.devices; i++) {
     size_t *bytes = &s->shape.device[i].bytes;
-    if ((*bytes = s->call->options->cache_bytes) == 0)
+    if ((*bytes = s->options->cache_bytes) == 0)
       DVT_TRY(dvt_memory_usable(s->devices[i], !fits, bytes));
   }
   return DAVIT_SUCCESS;
@@ -106,11 +95,11 @@ static davit_status find_memory(setup *s) {
 
 /* A device whose free memory is unknown, or that others have filled meanwhile, may not hold the tile buffers of a
  * plan: then half of them, unless the caller has said how many bytes. */
-static void give_less(setup *s, const dvt_plan *plan, int device) {
+static void give_less(dvt_level3_call *s, const dvt_plan *plan, int device) {
   size_t used = 0;
   for (int pool = 0; pool < DVT_POOLS; pool++)
     used += (size_t)plan->buffers[device][pool] * plan->buffer_bytes[pool];
-  s->again = used > 0 && s->call->options->cache_bytes == 0;
+  s->again = used > 0 && s->options->cache_bytes == 0;
   s->shape.device[device].bytes = used / 2;
 }
 
@@ -119,29 +108,29 @@ static bool replaces(const dvt_rule *rule, int matrix) {
   return matrix != DVT_A && (rule->over_b || (!rule->uniform && matrix == DVT_C));
 }
 
-static void set_up(setup *s) {
-  const dvt_level3 *g = &s->call->arguments;
-  s->shape = (dvt_plan_shape){.rule = s->call->rule,
+static void set_up(dvt_level3_call *s) {
+  const dvt_level3 *g = &s->arguments;
+  s->shape = (dvt_plan_shape){.rule = s->rule,
                               .length = {g->m, g->n, g->k},
                               .side = g->side,
                               .uplo = g->uplo,
                               .transa = g->transa,
                               .transb = g->transb,
                               .element = davit_type_bytes(g->type),
-                              .load_c = !s->call->rule->uniform || g->beta != 0};
+                              .load_c = !s->rule->uniform || g->beta != 0};
   const int64_t ld[] = {g->lda, g->ldb, g->ldc};
   for (int x = 0; x < DVT_POOLS; x++)
     s->shape.pitch[x] = (size_t)ld[x] * s->shape.element;
   find_places(s);
   order_devices(s);
-  dvt_model_of(s->devices, s->shape.devices, s->call->arguments.type, &s->model);
+  dvt_model_of(s->devices, s->shape.devices, s->arguments.type, &s->model);
   for (int i = 0; i < s->shape.devices; i++) {
     s->in_place[i] = true;
     for (int x = 0; x < DVT_POOLS; x++) {
       const bool here = reaches(s, s->devices[i], x);
       s->in_place[i] = s->in_place[i] && here;
       /* The plan must not overwrite what it has not read. */
-      s->shape.device[i].resident[x] = here && !replaces(s->call->rule, x);
+      s->shape.device[i].resident[x] = here && !replaces(s->rule, x);
     }
     s->shape.device[i].rate = s->model.device[i].rate;
   }
@@ -158,12 +147,12 @@ static void set_up(setup *s) {
 
 /* ---- one device that reaches everything ---- */
 
-static davit_status run_form(const setup *s, int device, const dvt_operation *operation,
+static davit_status run_form(const dvt_level3_call *s, int device, const dvt_operation *operation,
                              davit_level3_report *report) {
-  const dvt_level3 *g = &s->call->arguments;
+  const dvt_level3 *g = &s->arguments;
   const dvt_site host = {.device = device, .threads = dvt_threads()};
   dvt_lane *lane;
-  if (dvt_path_on(device, dvt_lane_has_stream(device), operation) == DVT_ON_HOST) {
+  if (dvt_path_on(device, operation) == DVT_ON_HOST) {
     report->written = true;
     return dvt_host_form(operation->host, &host, g);
   }
@@ -172,50 +161,49 @@ static davit_status run_form(const setup *s, int device, const dvt_operation *op
   return dvt_lane_end(lane, dvt_operation_submit(lane, operation, g, 0));
 }
 
-static double whole_seconds(const setup *s, int index) {
-  const double all = dvt_model_product(&s->model.device[index], (double)s->call->arguments.m,
-                                       (double)s->call->arguments.n, (double)s->call->arguments.k);
-  return s->call->rule->distribution(&s->shape) == DVT_DISTRIBUTE_BLOCKS ? all : all / 2;
+static double whole_seconds(const dvt_level3_call *s, int index) {
+  const double all = dvt_model_product(&s->model.device[index], (double)s->arguments.m,
+                                       (double)s->arguments.n, (double)s->arguments.k);
+  return s->rule->distribution(&s->shape) == DVT_DISTRIBUTE_BLOCKS ? all : all / 2;
 }
 
 /* The host itself, where the caller leaves the devices to davit and the operands lie there. */
-static double host_seconds(const setup *s) {
-  if (!s->call->any_device || s->call->options->tile || s->call->options->separate_memory ||
+static double host_seconds(const dvt_level3_call *s) {
+  if (!s->any_device || s->options->tile || s->options->separate_memory ||
       dvt_device_find(s->devices[0])->shares_host_memory)
     return INFINITY;
   for (int x = 0; x < DVT_POOLS; x++)
     if (s->places[x] != DVT_NOWHERE && !dvt_place_is_host(s->places[x]))
       return INFINITY;
-  const dvt_model_device host = dvt_model_host(dvt_threads(), s->call->arguments.type);
-  return dvt_model_product(&host, (double)s->call->arguments.m, (double)s->call->arguments.n,
-                           (double)s->call->arguments.k);
+  const dvt_model_device host = dvt_model_host(dvt_threads(), s->arguments.type);
+  return dvt_model_product(&host, (double)s->arguments.m, (double)s->arguments.n, (double)s->arguments.k);
 }
 
 /* ---- predictions ---- */
 
-static bool predicts(const setup *s) {
-  return s->call->options->predict_threads > 0;
+static bool predicts(const dvt_level3_call *s) {
+  return s->options->predict_threads > 0;
 }
 
 /* Seconds of the call by BLIS, on as many threads as the caller asks about. */
-static double blis_seconds(const setup *s) {
-  const dvt_rule *rule = s->call->rule;
-  const dvt_model_device host = dvt_model_host(s->call->options->predict_threads, s->call->arguments.type);
-  const double product = dvt_model_product(&host, (double)s->call->arguments.m, (double)s->call->arguments.n,
-                                           (double)s->call->arguments.k);
+static double blis_seconds(const dvt_level3_call *s) {
+  const dvt_rule *rule = s->rule;
+  const dvt_model_device host = dvt_model_host(s->options->predict_threads, s->arguments.type);
+  const double product =
+      dvt_model_product(&host, (double)s->arguments.m, (double)s->arguments.n, (double)s->arguments.k);
   return product * (rule->terms_per_k ? rule->terms_per_k : 1) /
          (rule->distribution(&s->shape) == DVT_DISTRIBUTE_BLOCKS ? 1 : 2);
 }
 
 /* Whether the caller asks for a prediction alone, and none of the choices on devices can be faster than BLIS: then they
  * are not looked at, which would take longer than short calls do. */
-static bool is_answered_by_floors(const setup *s) {
+static bool is_answered_by_floors(const dvt_level3_call *s) {
   dvt_prediction p;
   if (!predicts(s))
     return false;
   dvt_model_floors(&s->model, &s->shape, s->shape.devices, &p);
   const double seconds = fmax(p.floor_arithmetic, p.floor_link), host = blis_seconds(s);
-  *s->call->options->explanation = (davit_level3_explanation){
+  *s->options->explanation = (davit_level3_explanation){
       .seconds = seconds, .floor_arithmetic = p.floor_arithmetic, .floor_link = p.floor_link, .host = host};
   return seconds >= host;
 }
@@ -228,18 +216,18 @@ static void set_tiles(davit_level3_report *report, int64_t m, int64_t n, int64_t
   report->tile = dvt_at_least(dvt_at_least(m, n), k);
 }
 
-static davit_status run_whole(const setup *s, int device, davit_level3_report *report) {
-  const dvt_operation *operation = &dvt_level3_operations[s->call->arguments.routine];
-  if (s->call->options->explanation) {
+static davit_status run_whole(const dvt_level3_call *s, int device, davit_level3_report *report) {
+  const dvt_operation *operation = &dvt_level3_operations[s->arguments.routine];
+  if (s->options->explanation) {
     const double seconds = device == s->devices[0] ? whole_seconds(s, 0) : host_seconds(s);
-    *s->call->options->explanation =
+    *s->options->explanation =
         (davit_level3_explanation){.seconds = seconds, .arithmetic = seconds, .floor_arithmetic = seconds};
   }
   if (predicts(s)) {
-    s->call->options->explanation->host = blis_seconds(s);
+    s->options->explanation->host = blis_seconds(s);
     return DAVIT_SUCCESS;
   }
-  set_tiles(report, s->call->arguments.m, s->call->arguments.n, s->call->arguments.k);
+  set_tiles(report, s->arguments.m, s->arguments.n, s->arguments.k);
   report->device_count = 1;
   report->products = 1;
   report->devices[0].device = device;
@@ -250,7 +238,7 @@ static davit_status run_whole(const setup *s, int device, davit_level3_report *r
   const davit_status status = run_form(s, device, operation, report);
   if (dvt_tracing())
     dvt_trace_thread(operation->name, "compute", begin, dvt_now_ns());
-  const davit_level3_options *options = s->call->options;
+  const davit_level3_options *options = s->options;
   if (options->progress && status == DAVIT_SUCCESS)
     options->progress(options->progress_context, 1, 1);
   return status;
@@ -284,8 +272,8 @@ static void list_choices(const dvt_chosen *chosen, davit_level3_explanation *e) 
 }
 
 /* Simulating the plan once more says what its time is made of. */
-static davit_status explain(const setup *s, const dvt_chosen *chosen, const dvt_plan *plan) {
-  davit_level3_explanation *e = s->call->options->explanation;
+static davit_status explain(const dvt_level3_call *s, const dvt_chosen *chosen, const dvt_plan *plan) {
+  davit_level3_explanation *e = s->options->explanation;
   dvt_prediction p;
   if (!e)
     return DAVIT_SUCCESS;
@@ -302,7 +290,7 @@ static davit_status explain(const setup *s, const dvt_chosen *chosen, const dvt_
 }
 
 /* What was remembered may not fit any more. */
-static davit_status build_plan(const setup *s, int64_t tile, dvt_chosen *chosen, dvt_plan *plan) {
+static davit_status build_plan(const dvt_level3_call *s, int64_t tile, dvt_chosen *chosen, dvt_plan *plan) {
   davit_status status = dvt_plan_build(&s->shape, &chosen->candidate[0].choice, plan);
   if (status != DAVIT_OUT_OF_DEVICE_MEMORY)
     return status;
@@ -310,13 +298,13 @@ static davit_status build_plan(const setup *s, int64_t tile, dvt_chosen *chosen,
   return dvt_plan_build(&s->shape, &chosen->candidate[0].choice, plan);
 }
 
-static davit_status run_plan(setup *s, int64_t tile, dvt_chosen *chosen, davit_level3_report *report) {
+static davit_status run_plan(dvt_level3_call *s, int64_t tile, dvt_chosen *chosen,
+                             davit_level3_report *report) {
   const dvt_plan_choice *choice = &chosen->candidate[0].choice;
   dvt_plan plan;
   int full;
   DVT_TRY(build_plan(s, tile, chosen, &plan));
-  davit_status status =
-      dvt_plan_run(s->call, &s->shape, &plan, s->devices, s->places, report, &full, &s->begun);
+  davit_status status = dvt_plan_run(s, &plan, report, &full, &s->begun);
   if (full >= 0)
     give_less(s, &plan, full);
   set_tiles(report, choice->tile[DVT_DIM_M], choice->tile[DVT_DIM_N], choice->tile[DVT_DIM_K]);
@@ -327,7 +315,7 @@ static davit_status run_plan(setup *s, int64_t tile, dvt_chosen *chosen, davit_l
 }
 
 /* By tiles, or as a whole in a place where that takes so many seconds. */
-static davit_status run_chosen(setup *s, int64_t tile, double whole, double host,
+static davit_status run_chosen(dvt_level3_call *s, int64_t tile, double whole, double host,
                                davit_level3_report *report) {
   dvt_chosen chosen = {.count = 0};
   const bool remembered = !s->again;
@@ -345,15 +333,15 @@ static davit_status run_chosen(setup *s, int64_t tile, double whole, double host
   if (host < best || full)
     return run_whole(s, DAVIT_HOST, report);
   if (predicts(s)) {
-    s->call->options->explanation->seconds = best;
-    list_choices(&chosen, s->call->options->explanation);
+    s->options->explanation->seconds = best;
+    list_choices(&chosen, s->options->explanation);
     return DAVIT_SUCCESS;
   }
   return run_plan(s, tile, &chosen, report);
 }
 
 /* Whether tiles of that length may be halved: short ones only while a plan of them stays small. */
-static bool may_halve(const setup *s, int64_t tile) {
+static bool may_halve(const dvt_level3_call *s, int64_t tile) {
   const int64_t shortest = 64, most_products = INT64_C(1) << 20;
   double products = 1;
   for (int x = 0; x < DVT_DIMS; x++)
@@ -363,9 +351,9 @@ static bool may_halve(const setup *s, int64_t tile) {
 
 /* On a device that turns out to be too full tiles are halved, but not the caller's. What it says if
  * nothing helps is the error of its first allocation. */
-static davit_status run_smaller(setup *s, int64_t tile, double whole, double host,
+static davit_status run_smaller(dvt_level3_call *s, int64_t tile, double whole, double host,
                                 davit_level3_report *report) {
-  const int64_t wanted = s->call->options->tile;
+  const int64_t wanted = s->options->tile;
   int64_t smaller = report->tile;
   dvt_error full = {.status = DAVIT_SUCCESS};
   for (;;) {
@@ -384,10 +372,10 @@ static davit_status run_smaller(setup *s, int64_t tile, double whole, double hos
   }
 }
 
-static davit_status run_best(setup *s, davit_level3_report *report) {
+static davit_status run_best(dvt_level3_call *s, davit_level3_report *report) {
   const double at_once = 200e-6; /* seconds: a search takes longer than it saves (docs/notes/gemm.md, Cost) */
-  const dvt_level3 *g = &s->call->arguments;
-  const int64_t tile = s->call->options->tile;
+  const dvt_level3 *g = &s->arguments;
+  const int64_t tile = s->options->tile;
   if (is_answered_by_floors(s))
     return DAVIT_SUCCESS;
   const double host = host_seconds(s), whole = s->in_place[0] && !tile ? whole_seconds(s, 0) : INFINITY;
@@ -421,7 +409,7 @@ static void *load_cublas(void *unused) {
 
 /* Beside the choice of a plan, memory for tiles and its threads, if the devices will surely be used: what the host
  * does sooner is shorter than that. */
-static void begin_loading(loading *l, const setup *s) {
+static void begin_loading(loading *l, const dvt_level3_call *s) {
   const double most = 50e-3;
   const dvt_device *first = dvt_device_find(s->devices[0]);
   const bool wanted = dvt_lane_has_stream(s->devices[0]) && !first->shares_host_memory &&
@@ -441,15 +429,17 @@ davit_status dvt_level3_run(const dvt_level3 *g, const davit_level3_options *opt
   const int64_t start = dvt_now_ns();
   davit_level3_report report = {0};
   DVT_TRY(dvt_may_wait());
-  const dvt_level3_call call = {dvt_rule_of(g->routine), *g, options, any_device};
   if (options->explanation)
     *options->explanation = (davit_level3_explanation){0};
   davit_status status = DAVIT_SUCCESS;
   if (g->m > 0 && g->n > 0) {
-    setup *s = dvt_allocate(1, sizeof *s);
+    dvt_level3_call *s = dvt_allocate(1, sizeof *s);
     if (!s)
       return DAVIT_OUT_OF_HOST_MEMORY;
-    s->call = &call;
+    s->rule = dvt_rule_of(g->routine);
+    s->arguments = *g;
+    s->options = options;
+    s->any_device = any_device;
     dvt_backend_hold();
     DVT_INSIDE_IF(has_gpu(options));
     set_up(s);

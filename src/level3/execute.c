@@ -47,9 +47,7 @@ typedef struct placed {
 
 typedef struct execution {
   const dvt_level3_call *call;
-  const dvt_plan_shape *shape;
   const dvt_plan *plan;
-  const int *place;
   worker worker[DVT_PLAN_DEVICES];
   dvt_graph graph;
   placed *step; /* each that is enqueued */
@@ -78,7 +76,7 @@ static view in_matrix(const execution *r, const dvt_operand *tile) {
   const int64_t row = plan->cut[plan->layout.rows[tile->matrix]].start[tile->row];
   const int64_t col = plan->cut[plan->layout.cols[tile->matrix]].start[tile->col];
   char *start = (char *)(uintptr_t)base[pool];
-  return (view){start ? start + (size_t)(row + col * ld[pool]) * r->shape->element : NULL,
+  return (view){start ? start + (size_t)(row + col * ld[pool]) * r->call->shape.element : NULL,
                 dvt_tile_rows(plan, tile), dvt_tile_cols(plan, tile), ld[pool]};
 }
 
@@ -101,7 +99,7 @@ static view view_of(const execution *r, const worker *e, const dvt_operand *tile
 /* ---- steps as tasks ---- */
 
 static bool is_pageable(const execution *r, const dvt_step *step) {
-  const int place = r->place[dvt_pool_of(step->out.matrix)];
+  const int place = r->call->places[dvt_pool_of(step->out.matrix)];
   return dvt_place_is_host(place) && place != DAVIT_PINNED;
 }
 
@@ -138,15 +136,10 @@ static bool writes(const dvt_step *step) {
 
 static davit_status copy(execution *r, const dvt_graph_task *task, const view *to, int to_place,
                          const view *from, int from_place, int64_t *bytes) {
-  const size_t element = r->shape->element;
-  const dvt_copy c = {.destination = to->pointer,
-                      .source = from->pointer,
-                      .destination_pitch = (size_t)to->ld * element,
-                      .source_pitch = (size_t)from->ld * element,
-                      .row_bytes = (size_t)to->rows * element,
-                      .cols = (size_t)to->cols,
-                      .destination_place = to_place,
-                      .source_place = from_place};
+  const size_t element = r->call->shape.element;
+  const dvt_copy c = dvt_copy_columns((size_t)to->rows * element, (size_t)to->cols,
+                                      (dvt_columns){from->pointer, (size_t)from->ld * element, from_place},
+                                      (dvt_columns){to->pointer, (size_t)to->ld * element, to_place});
   *bytes += (int64_t)(c.row_bytes * c.cols);
   return dvt_graph_copy(&r->graph, task, &c);
 }
@@ -155,7 +148,7 @@ static davit_status copy(execution *r, const dvt_graph_task *task, const view *t
 static davit_status move(execution *r, const dvt_graph_task *task, const dvt_step *step) {
   const worker *e = &r->worker[step->device];
   const view home = in_matrix(r, &step->out), here = view_of(r, e, &step->out, step->out_buffer);
-  const int place = r->place[dvt_pool_of(step->out.matrix)];
+  const int place = r->call->places[dvt_pool_of(step->out.matrix)];
   davit_level3_report *report = r->report;
   const bool up = step->kind == DVT_STEP_LOAD;
   int64_t *bytes = !dvt_place_is_host(place) ? &report->bytes_from_peers
@@ -364,7 +357,7 @@ static davit_status open_lanes(execution *r, int index, int *threads) {
     *threads += !e->streams;
     DVT_TRY(dvt_graph_add_lane(&r->graph, lane, e->device, stream_role[role]));
     /* What a product of the rule may need: later C may be written already. */
-    if (e->streams && r->shape->rule->over_b && (role == DVT_ROLE_PRODUCT || role == DVT_ROLE_PRODUCT_2))
+    if (e->streams && r->call->shape.rule->over_b && (role == DVT_ROLE_PRODUCT || role == DVT_ROLE_PRODUCT_2))
       DVT_TRY(dvt_lane_reserve(r->graph.lane[lane], r->plan->buffer_bytes[DVT_C]));
   }
   return DAVIT_SUCCESS;
@@ -446,24 +439,23 @@ static void fill_report(const execution *r) {
   }
 }
 
-static void set_workers(execution *r, const int *devices) {
+static void set_workers(execution *r) {
   for (int i = 0; i < r->plan->devices; i++) {
-    r->worker[i].device = devices[i];
-    r->worker[i].streams = dvt_lane_has_stream(devices[i]);
+    r->worker[i].device = r->call->devices[i];
+    r->worker[i].streams = dvt_lane_has_stream(r->call->devices[i]);
   }
 }
 
-davit_status dvt_plan_run(const dvt_level3_call *call, const dvt_plan_shape *shape, const dvt_plan *plan,
-                          const int *devices, const int *places, davit_level3_report *report, int *full,
-                          bool *begun) {
+davit_status dvt_plan_run(const dvt_level3_call *call, const dvt_plan *plan, davit_level3_report *report,
+                          int *full, bool *begun) {
   *full = -1;
   *begun = false;
   execution *r = dvt_allocate(1, sizeof *r);
   if (!r)
     return DAVIT_OUT_OF_HOST_MEMORY;
-  *r = (execution){.call = call, .shape = shape, .plan = plan, .place = places, .report = report};
+  *r = (execution){.call = call, .plan = plan, .report = report};
   report->bytes_from_host = report->bytes_to_host = report->bytes_from_peers = report->cache_bytes = 0;
-  set_workers(r, devices);
+  set_workers(r);
   davit_status status = carry_out(r, full);
   status = dvt_graph_wait(&r->graph, status);
   find_tried(r, begun);

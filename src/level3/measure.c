@@ -37,10 +37,6 @@ typedef struct bench {
   int64_t side;
 } bench;
 
-static double now(void) {
-  return 1e-9 * (double)dvt_now_ns();
-}
-
 static size_t matrix_bytes(const bench *b) {
   return (size_t)(b->side * b->side) * sizeof(double);
 }
@@ -50,11 +46,11 @@ static size_t matrix_bytes(const bench *b) {
 static davit_status run_products(bench *b, int index, const dvt_level3 *product, int count, double *seconds) {
   dvt_stream *stream = b->stream[index][0];
   const dvt_site site = {.device = b->devices[index], .stream = stream};
-  const double start = now();
+  const double start = dvt_now();
   for (int i = 0; i < count; i++)
     DVT_TRY(dvt_level3_operations[DVT_GEMM].stream(&site, product));
   DVT_TRY(dvt_stream_synchronize(stream));
-  *seconds = (now() - start) / count;
+  *seconds = (dvt_now() - start) / count;
   return DAVIT_SUCCESS;
 }
 
@@ -63,21 +59,9 @@ static davit_status product(void *state, int index, davit_type type, double m, d
   enum { FEW = 4, MOST = 1000 };
   bench *b = state;
   const int64_t rows = (int64_t)m, inner = (int64_t)k;
-  const dvt_level3 g = {.routine = DVT_GEMM,
-                        .type = type,
-                        .transa = 'N',
-                        .transb = 'N',
-                        .m = rows,
-                        .n = (int64_t)n,
-                        .k = inner,
-                        .alpha = 1,
-                        .a = b->memory[index],
-                        .lda = rows,
-                        .b = b->memory[index] + matrix_bytes(b),
-                        .ldb = inner,
-                        .beta = 1,
-                        .c = b->memory[index] + 2 * matrix_bytes(b),
-                        .ldc = rows};
+  const dvt_level3 g =
+      dvt_gemm_of(type, 'N', 'N', rows, (int64_t)n, inner, 1, b->memory[index], rows,
+                  b->memory[index] + matrix_bytes(b), inner, 1, b->memory[index] + 2 * matrix_bytes(b), rows);
   double once;
   DVT_TRY(run_products(b, index, &g, 1, &once));
   DVT_TRY(run_products(b, index, &g, FEW, &once));
@@ -125,12 +109,12 @@ static davit_status copy(void *state, int index, dvt_microbenchmark_way way, dou
   const request r = {index, way, (size_t)row, (size_t)cols, pitch};
   *seconds = INFINITY;
   for (int i = 0; i <= TIMES; i++) {
-    const double start = now();
+    const double start = dvt_now();
     for (int k = 0; k < copies; k++)
       DVT_TRY(enqueue_copies(b, &r));
     DVT_TRY(wait_for(b, index));
     if (i > 0)
-      *seconds = fmin(*seconds, (now() - start) / copies);
+      *seconds = fmin(*seconds, (dvt_now() - start) / copies);
   }
   return DAVIT_SUCCESS;
 }
@@ -139,13 +123,13 @@ static davit_status copy_all(void *state, dvt_microbenchmark_way way, double byt
   bench *b = state;
   *seconds = INFINITY;
   for (int i = 0; i <= TIMES; i++) {
-    const double start = now();
+    const double start = dvt_now();
     for (int d = 0; d < b->count; d++)
       DVT_TRY(enqueue_copies(b, &(request){d, way, (size_t)bytes, 1, (size_t)bytes}));
     for (int d = 0; d < b->count; d++)
       DVT_TRY(wait_for(b, d));
     if (i > 0)
-      *seconds = fmin(*seconds, now() - start);
+      *seconds = fmin(*seconds, dvt_now() - start);
   }
   return DAVIT_SUCCESS;
 }
@@ -156,7 +140,7 @@ static davit_status enqueue(void *state, double *seconds) {
   bench *b = state;
   *seconds = INFINITY;
   for (int i = 0; i <= TIMES; i++) {
-    const double start = now();
+    const double start = dvt_now();
     for (int k = 0; k < STEPS; k++) {
       dvt_device_event *mark;
       DVT_TRY(enqueue_copies(b, &(request){0, DVT_MICROBENCHMARK_UP, FEW_BYTES, 1, FEW_BYTES}));
@@ -165,7 +149,7 @@ static davit_status enqueue(void *state, double *seconds) {
       dvt_device_event_free(mark);
       DVT_TRY(status);
     }
-    const double end = now();
+    const double end = dvt_now();
     DVT_TRY(wait_for(b, 0));
     if (i > 0)
       *seconds = fmin(*seconds, (end - start) / (double)STEPS);
@@ -189,10 +173,10 @@ static davit_status host_copy(void *state, int threads, double bytes, double *se
   const dvt_team team = dvt_team_begin(threads);
   *seconds = INFINITY;
   for (int i = 0; i <= TIMES; i++) {
-    const double start = now();
+    const double start = dvt_now();
     copy_in_parts(b->host[0][0], b->plain, (size_t)bytes, team.threads);
     if (i > 0)
-      *seconds = fmin(*seconds, now() - start);
+      *seconds = fmin(*seconds, dvt_now() - start);
   }
   dvt_team_end(&team);
   return DAVIT_SUCCESS;
@@ -202,27 +186,15 @@ static davit_status host_product(void *state, double n, double *seconds) {
   bench *b = state;
   const int64_t side = (int64_t)n;
   const size_t matrix = (size_t)(side * side) * sizeof(double);
-  const dvt_level3 g = {.routine = DVT_GEMM,
-                        .type = DAVIT_DOUBLE,
-                        .transa = 'N',
-                        .transb = 'N',
-                        .m = side,
-                        .n = side,
-                        .k = side,
-                        .alpha = 1,
-                        .a = b->plain,
-                        .lda = side,
-                        .b = b->plain + matrix,
-                        .ldb = side,
-                        .c = b->plain + 2 * matrix,
-                        .ldc = side};
+  const dvt_level3 g = dvt_gemm_of(DAVIT_DOUBLE, 'N', 'N', side, side, side, 1, b->plain, side,
+                                   b->plain + matrix, side, 0, b->plain + 2 * matrix, side);
   const dvt_site site = {.device = DAVIT_HOST, .threads = dvt_threads()};
   *seconds = INFINITY;
   for (int i = 0; i <= TIMES; i++) {
-    const double start = now();
+    const double start = dvt_now();
     DVT_TRY(dvt_host_form(dvt_level3_operations[DVT_GEMM].host, &site, &g));
     if (i > 0)
-      *seconds = fmin(*seconds, now() - start);
+      *seconds = fmin(*seconds, dvt_now() - start);
   }
   return DAVIT_SUCCESS;
 }

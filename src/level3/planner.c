@@ -56,8 +56,8 @@ static int product_role(int64_t i, int64_t j) {
   return (i + j) & 1 ? DVT_ROLE_PRODUCT_2 : DVT_ROLE_PRODUCT;
 }
 
-/* A step that moves a tile from or to a tile buffer. */
-static dvt_step moving(dvt_step_kind kind, int which, int role, const dvt_operand *tile, int32_t buffer) {
+/* A step on a tile, in a tile buffer or in place. */
+static dvt_step step_of(dvt_step_kind kind, int which, int role, const dvt_operand *tile, int32_t buffer) {
   return (dvt_step){.kind = (uint8_t)kind,
                     .device = (uint8_t)which,
                     .role = (uint8_t)role,
@@ -75,7 +75,7 @@ static davit_status load(dvt_planning *p, int which, const dvt_operand *tile) {
   const int32_t s = dvt_tile_buffer_take(p, which, tile);
   if (s < 0)
     return davit_fail(DAVIT_OUT_OF_DEVICE_MEMORY, no_buffer);
-  dvt_step step = moving(DVT_STEP_LOAD, which, DVT_ROLE_LOAD, tile, s);
+  dvt_step step = step_of(DVT_STEP_LOAD, which, DVT_ROLE_LOAD, tile, s);
   DVT_TRY(dvt_emit(p, &step, NULL, NULL, dvt_tile_buffer_at(p, which, tile->matrix, s)));
   p->device[which].imports += elements(p, tile);
   return DAVIT_SUCCESS;
@@ -87,7 +87,7 @@ static davit_status copy_over(dvt_planning *p, int which, const dvt_operand *as,
   const int32_t from = dvt_tile_buffer_find(p, source, tile), s = dvt_tile_buffer_take(p, which, as);
   if (s < 0)
     return davit_fail(DAVIT_OUT_OF_DEVICE_MEMORY, no_buffer);
-  dvt_step step = moving(DVT_STEP_PEER, which, DVT_ROLE_PEER, tile, s);
+  dvt_step step = step_of(DVT_STEP_PEER, which, DVT_ROLE_PEER, tile, s);
   p->device[source].exports += elements(p, tile);
   step.from_device = (uint8_t)source;
   step.from_buffer = from;
@@ -178,7 +178,7 @@ static davit_status store(dvt_planning *p, int which, const dvt_operand *tile) {
   const int32_t s = dvt_tile_buffer_find(p, which, tile);
   if (s < 0)
     return DAVIT_SUCCESS; /* in place */
-  dvt_step step = moving(DVT_STEP_STORE, which, DVT_ROLE_STORE, tile, s);
+  dvt_step step = step_of(DVT_STEP_STORE, which, DVT_ROLE_STORE, tile, s);
   DVT_TRY(dvt_emit(p, &step, dvt_tile_buffer_at(p, which, DVT_C, s), NULL, NULL));
   if (p->rule->uniform)
     dvt_tile_buffer_release(p, which, DVT_C, s); /* in place others may still read it: next_panel() lets go */
@@ -193,13 +193,8 @@ static davit_status add_partial(dvt_planning *p, int owner, int from, const dvt_
   DVT_TRY(copy_over(p, owner, &as, from, tile));
   dvt_tile_buffer_release(p, from, DVT_C, dvt_tile_buffer_find(p, from, tile));
   const int32_t partial = dvt_tile_buffer_find(p, owner, &as), sum = dvt_tile_buffer_find(p, owner, tile);
-  dvt_step step = {.kind = DVT_STEP_ADD,
-                   .device = (uint8_t)owner,
-                   .role = (uint8_t)product_role(tile->row, tile->col),
-                   .out = *tile,
-                   .out_buffer = sum,
-                   .left_buffer = partial,
-                   .right_buffer = -1};
+  dvt_step step = step_of(DVT_STEP_ADD, owner, product_role(tile->row, tile->col), tile, sum);
+  step.left_buffer = partial;
   DVT_TRY(dvt_emit(p, &step, dvt_tile_buffer_at(p, owner, DVT_SUM, partial), NULL,
                    dvt_tile_buffer_at(p, owner, DVT_C, sum)));
   dvt_tile_buffer_release(p, owner, DVT_SUM, partial);
@@ -238,8 +233,7 @@ static void find_term(const dvt_planning *p, int which, int64_t i, int64_t j, in
 
 static davit_status product(dvt_planning *p, int which, int64_t i, int64_t j, int64_t number) {
   const dvt_operand tile = tile_of_c(i, j);
-  dvt_step step = {
-      .kind = DVT_STEP_PRODUCT, .device = (uint8_t)which, .role = (uint8_t)product_role(i, j), .out = tile};
+  dvt_step step = step_of(DVT_STEP_PRODUCT, which, product_role(i, j), &tile, -1);
   find_term(p, which, i, j, number, &step.term);
   if (step.term.kernel == DVT_ROUTINES)
     return DAVIT_SUCCESS;

@@ -134,18 +134,6 @@ void dvt_tile_buffer_release(dvt_planning *p, int device, int matrix, int32_t bu
 
 /* ---- who waits for whom ---- */
 
-static davit_status grow(void **array, int64_t used, int64_t *capacity, int64_t least, size_t bytes) {
-  if (used < *capacity)
-    return DAVIT_SUCCESS;
-  int64_t larger = *capacity ? 2 * *capacity : least;
-  void *grown = dvt_reallocate(*array, (size_t)larger, bytes);
-  if (!grown)
-    return DAVIT_OUT_OF_HOST_MEMORY;
-  *array = grown;
-  *capacity = larger;
-  return DAVIT_SUCCESS;
-}
-
 /* Steps that a step waits for. */
 enum { MOST_WAITS = 128 };
 typedef struct wait_list {
@@ -170,7 +158,8 @@ static davit_status note_read(dvt_tile_buffer *buffer, int32_t stream, int32_t s
       buffer->reader[i].step = step;
       return DAVIT_SUCCESS;
     }
-  DVT_TRY(grow((void **)&buffer->reader, buffer->readers, &buffer->room, 4, sizeof *buffer->reader));
+  if (!dvt_grow(&buffer->reader, &buffer->room, buffer->readers + 1, 4, sizeof *buffer->reader))
+    return DAVIT_OUT_OF_HOST_MEMORY;
   buffer->reader[buffer->readers++] = (dvt_tile_buffer_reader){stream, step};
   return DAVIT_SUCCESS;
 }
@@ -198,13 +187,14 @@ static bool is_news(dvt_planning *p, int stream, const wait_list *waits, int at)
 static davit_status append(dvt_planning *p, dvt_step *step, const wait_list *waits) {
   dvt_plan *plan = p->plan;
   const int stream = stream_of(step);
-  DVT_TRY(grow((void **)&plan->step, plan->steps, &plan->capacity, 256, sizeof *plan->step));
+  if (!dvt_grow(&plan->step, &plan->capacity, plan->steps + 1, 256, sizeof *plan->step) ||
+      !dvt_grow(&plan->wait, &plan->wait_capacity, plan->waits + waits->count, 256, sizeof *plan->wait))
+    return DAVIT_OUT_OF_HOST_MEMORY;
   step->first_wait = (int32_t)plan->waits;
   step->waits = 0;
   for (int i = 0; i < waits->count; i++) {
     if (!is_news(p, stream, waits, i))
       continue;
-    DVT_TRY(grow((void **)&plan->wait, plan->waits, &plan->wait_capacity, 256, sizeof *plan->wait));
     p->known[stream][stream_of(&plan->step[waits->step[i]])] = waits->step[i];
     plan->step[waits->step[i]].marked = true;
     plan->wait[plan->waits++] = waits->step[i];

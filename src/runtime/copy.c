@@ -217,14 +217,10 @@ static davit_status make_copy(int64_t rows, int64_t cols, size_t element_bytes, 
   DVT_TRY(dvt_check_pointer("destination", destination));
   DVT_TRY(dvt_check_pointer("source", source));
   DVT_TRY(dvt_start());
-  *copy = (dvt_copy){.destination = destination,
-                     .source = source,
-                     .destination_pitch = (size_t)destination_ld * element_bytes,
-                     .source_pitch = (size_t)source_ld * element_bytes,
-                     .row_bytes = (size_t)rows * element_bytes,
-                     .cols = (size_t)cols,
-                     .destination_place = dvt_place_of(destination),
-                     .source_place = dvt_place_of(source)};
+  *copy = dvt_copy_columns(
+      (size_t)rows * element_bytes, (size_t)cols,
+      (dvt_columns){source, (size_t)source_ld * element_bytes, dvt_place_of(source)},
+      (dvt_columns){destination, (size_t)destination_ld * element_bytes, dvt_place_of(destination)});
   return DAVIT_SUCCESS;
 }
 

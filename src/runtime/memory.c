@@ -35,7 +35,8 @@ typedef struct block {
 
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER; /* guards all below */
 static block **blocks;
-static size_t block_count, block_capacity;
+static size_t block_count;
+static int64_t block_capacity;
 static block *kept;
 
 static bool is_pooled(int place) {
@@ -99,17 +100,8 @@ static block *find(const char *pointer) {
 }
 
 static bool insert(block *added) {
-  if (block_count == block_capacity) {
-    size_t capacity = block_capacity ? 2 * block_capacity : 64;
-    block **grown = dvt_allocate(capacity, sizeof(block *));
-    if (!grown)
-      return false;
-    if (block_count)
-      memcpy(grown, blocks, block_count * sizeof(block *));
-    free(blocks);
-    blocks = grown;
-    block_capacity = capacity;
-  }
+  if (!dvt_grow(&blocks, &block_capacity, (int64_t)block_count + 1, 64, sizeof(block *)))
+    return false;
   size_t at = upper(added->base);
   memmove(blocks + at + 1, blocks + at, (block_count - at) * sizeof(block *));
   blocks[at] = added;

@@ -150,20 +150,21 @@ davit_status dvt_operation_use_mapped(const dvt_operation *operation, void *argu
 
 /* ---- commands ---- */
 
-dvt_path dvt_path_on(int device, bool stream, const dvt_operation *operation) {
+dvt_path dvt_path_on(int device, const dvt_operation *operation) {
   const char *forced = dvt_environment("DAVIT_BLAS");
   const dvt_device *found = dvt_device_find(device);
   const bool region =
       device != DAVIT_HOST && (!found->runs_on_host || !operation || operation->region_on_host);
   if (region && forced && strcmp(forced, "target") == 0)
     return DVT_AS_REGION;
-  if (stream && (!operation || (operation->stream && !(operation->prepare && dvt_thread_is_last()))))
+  if (dvt_lane_has_stream(device) &&
+      (!operation || (operation->stream && !(operation->prepare && dvt_thread_is_last()))))
     return DVT_ON_STREAM;
   return region && !found->shares_host_memory ? DVT_AS_REGION : DVT_ON_HOST;
 }
 
 dvt_path dvt_path_of(const dvt_lane *lane, const dvt_operation *operation) {
-  return dvt_path_on(lane->device, lane->stream != NULL, operation);
+  return dvt_path_on(lane->device, operation);
 }
 
 /* `wanted`, or what was tuned, or `all`. */
@@ -304,8 +305,7 @@ static davit_status workspace_here(const dvt_site *site, size_t bytes, void **po
 }
 
 bool dvt_operation_runs_here(int device, const dvt_operation *operation, int threads) {
-  return dvt_path_on(device, dvt_device_find(device)->ordinal >= 0, operation) == DVT_ON_HOST &&
-         (threads == DVT_ALONE || dvt_team_may_lead());
+  return dvt_path_on(device, operation) == DVT_ON_HOST && (threads == DVT_ALONE || dvt_team_may_lead());
 }
 
 davit_status dvt_operation_run_here(int device, const dvt_operation *operation, const void *arguments,

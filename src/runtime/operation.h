@@ -74,8 +74,8 @@ typedef enum dvt_path { DVT_ON_STREAM, DVT_ON_HOST, DVT_AS_REGION } dvt_path;
  * destructors of that library may have run. */
 dvt_path dvt_path_of(const dvt_lane *lane, const dvt_operation *operation);
 
-/* The same on a device, with a stream at hand or without. */
-dvt_path dvt_path_on(int device, bool stream, const dvt_operation *operation);
+/* The same on any lane of a device. */
+dvt_path dvt_path_on(int device, const dvt_operation *operation);
 
 /* Threads of a host form, in place of their number: the calling thread alone, whichever it is. For short work, which is
  * done sooner than others can be told: it waits for no turn among davit's teams (src/base/team.h) and makes no call of

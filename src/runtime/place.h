@@ -7,6 +7,7 @@
 #include <davit/memory.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Starts the library. DAVIT_CURRENT resolved and the number checked against the device table. */
 davit_status dvt_resolve_device(int device, int *resolved);
@@ -42,6 +43,18 @@ typedef struct dvt_copy {
   size_t destination_pitch, source_pitch, row_bytes, cols; /* bytes; columns of row_bytes */
   int destination_place, source_place;
 } dvt_copy;
+
+/* One end of a copy: where its columns lie, `pitch` bytes from one to the next. */
+typedef struct dvt_columns {
+  const void *at;
+  size_t pitch;
+  int place;
+} dvt_columns;
+
+static inline dvt_copy dvt_copy_columns(size_t row_bytes, size_t cols, dvt_columns from, dvt_columns to) {
+  return (dvt_copy){
+      (void *)(uintptr_t)to.at, from.at, to.pitch, from.pitch, row_bytes, cols, to.place, from.place};
+}
 
 /* `bytes` bytes in one column. */
 static inline dvt_copy dvt_copy_bytes(size_t bytes, const void *source, int source_place, void *destination,

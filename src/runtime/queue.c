@@ -61,7 +61,8 @@ typedef struct choice {
 
 typedef struct choices {
   choice *entry;
-  int count, capacity;
+  int count;
+  int64_t capacity;
 } choices;
 
 static _Thread_local choices mine;
@@ -116,16 +117,9 @@ static davit_status make_room(void) {
   drop_dead_choices();
   if (2 * mine.count < mine.capacity)
     return DAVIT_SUCCESS;
-  const int capacity = mine.capacity ? 2 * mine.capacity : 8;
-  choice *grown = dvt_allocate((size_t)capacity, sizeof *grown);
-  if (!grown)
-    return DAVIT_OUT_OF_HOST_MEMORY;
-  if (mine.count)
-    memcpy(grown, mine.entry, (size_t)mine.count * sizeof *grown);
-  free(mine.entry);
-  mine.entry = grown;
-  mine.capacity = capacity;
-  return DAVIT_SUCCESS;
+  return dvt_grow(&mine.entry, &mine.capacity, mine.capacity + 1, 8, sizeof *mine.entry)
+             ? DAVIT_SUCCESS
+             : DAVIT_OUT_OF_HOST_MEMORY;
 }
 
 static davit_status choose(davit_queue *queue, int subqueue) {

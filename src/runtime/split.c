@@ -456,7 +456,7 @@ static int lanes_of(const dvt_operation *operation, const dvt_extents *e, const 
     return LANES;
   for (int i = 0; i < count; i++)
     on_host = on_host && dvt_device_find(devices[i])->shares_host_memory &&
-              dvt_path_on(devices[i], false, operation) == DVT_ON_HOST;
+              dvt_path_on(devices[i], operation) == DVT_ON_HOST;
   const int most =
       on_host ? (int)dvt_at_most(dvt_at_least(dvt_device_threads(devices[0]), LANES), MOST_LANES) : LANES;
   int64_t chunks = 1;

@@ -19,8 +19,8 @@
 /* Bytes of the first line, so that a stream of something else without an end of a line is refused soon. */
 enum { FIRST_LINE = DVT_BUFFER(1 << 20, 1 << 14) };
 
-/* Room beyond what is needed at first. */
-enum { MORE_BYTES = DVT_BUFFER(4096, 16), MORE_RECORDS = DVT_BUFFER(64, 4) };
+/* Room at first. */
+enum { FEWEST_BYTES = DVT_BUFFER(4096, 16), FEWEST_RECORDS = DVT_BUFFER(64, 4) };
 
 typedef struct reader {
   cli_lines lines;
@@ -32,31 +32,18 @@ typedef struct reader {
 
 /* ---- memory ---- */
 
-static int grow(void **block, size_t *room, size_t wanted) {
-  if (wanted <= *room)
-    return CLI_OK;
-  const size_t bytes = wanted < 2 * *room ? 2 * *room : wanted + MORE_BYTES;
-  void *grown = dvt_reallocate(*block, bytes, 1);
-  if (!grown)
-    return cli_fail(CLI_DEVICE, "not enough memory for %zu bytes of sequences", bytes);
-  *block = grown;
-  *room = bytes;
-  return CLI_OK;
+/* `block` points to the pointer. */
+static int grow(void *block, int64_t *room, size_t wanted) {
+  return dvt_grow(block, room, (int64_t)wanted, FEWEST_BYTES, 1)
+             ? CLI_OK
+             : cli_fail(CLI_DEVICE, "not enough memory for %zu bytes of sequences", wanted);
 }
 
 static int room_for_record(cli_sequences *s) {
-  if (s->count < s->record_room)
-    return CLI_OK;
-  const int64_t room = 2 * s->record_room + MORE_RECORDS;
-  cli_record *records = dvt_reallocate(s->records, (size_t)room, sizeof *records);
-  if (records)
-    s->records = records;
-  int64_t *offsets = records ? dvt_reallocate(s->offsets, (size_t)(room + 1), sizeof *offsets) : NULL;
-  if (!offsets)
-    return cli_fail(CLI_DEVICE, "not enough memory for %" PRId64 " sequences", room);
-  s->offsets = offsets;
+  if (!dvt_grow(&s->records, &s->record_room, s->count + 1, FEWEST_RECORDS, sizeof *s->records) ||
+      !dvt_grow(&s->offsets, &s->offset_room, s->count + 2, FEWEST_RECORDS + 1, sizeof *s->offsets))
+    return cli_fail(CLI_DEVICE, "not enough memory for %" PRId64 " sequences", s->count + 1);
   s->offsets[0] = 0;
-  s->record_room = room;
   return CLI_OK;
 }
 
@@ -99,7 +86,7 @@ static int begin_record(reader *r) {
     return cli_lines_fail(&r->lines, "record %" PRId64 ": expected a name after '%c'", s->count + 1,
                           name[-1]);
   CLI_TRY(room_for_record(s));
-  CLI_TRY(grow((void **)&s->names, &s->name_room, s->name_bytes + (size_t)length + 1));
+  CLI_TRY(grow(&s->names, &s->name_room, s->name_bytes + (size_t)length + 1));
   memcpy(s->names + s->name_bytes, name, (size_t)length);
   s->names[s->name_bytes + (size_t)length] = 0;
   s->records[s->count] = (cli_record){s->name_bytes, r->lines.number};
@@ -131,9 +118,9 @@ static int take_letters(reader *r) {
   cli_sequences *s = r->to;
   int64_t *end = &s->offsets[s->count];
   const size_t room = (size_t)(*end + r->lines.length);
-  CLI_TRY(grow((void **)&s->symbols, &s->symbol_room, room));
+  CLI_TRY(grow(&s->symbols, &s->symbol_room, room));
   if (r->keep)
-    CLI_TRY(grow((void **)&s->letters, &s->letter_room, room));
+    CLI_TRY(grow(&s->letters, &s->letter_room, room));
   for (int64_t i = 0; i < r->lines.length; i++) {
     const unsigned char letter = (unsigned char)r->lines.text[i];
     if (letter == ' ' || letter == '\t')
@@ -294,8 +281,8 @@ int cli_sequences_make(const char *file, const char *path, int64_t length, cli_s
   const int name = stem_of(path, &stem);
   *s = (cli_sequences){.file = file};
   CLI_TRY(room_for_record(s));
-  CLI_TRY(grow((void **)&s->names, &s->name_room, (size_t)name + 1));
-  CLI_TRY(grow((void **)&s->symbols, &s->symbol_room, (size_t)length));
+  CLI_TRY(grow(&s->names, &s->name_room, (size_t)name + 1));
+  CLI_TRY(grow(&s->symbols, &s->symbol_room, (size_t)length));
   snprintf(s->names, (size_t)name + 1, "%.*s", name, stem);
   s->name_bytes = (size_t)name + 1;
   s->records[0] = (cli_record){0, 1};

@@ -35,8 +35,8 @@ typedef struct cli_sequences {
   cli_symbol_use uses[DAVIT_ALIGN_SYMBOLS_MAXIMUM];
   cli_record *records;
   char *names; /* each with a zero byte */
-  size_t symbol_room, letter_room, name_room, name_bytes;
-  int64_t record_room;
+  size_t name_bytes;
+  int64_t symbol_room, letter_room, name_room, record_room, offset_room;
 } cli_sequences;
 
 /* Reads all records of `path` ("-": standard input), with the letters of `alphabet`, which are kept if `keep`.

@@ -14,7 +14,7 @@
 #include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
 #include "src/base/buffer.h"
-#include "src/cli/clock.h"
+#include "src/base/clock.h"
 #include "src/cli/fail.h"
 #include "src/cli/formats/array_file.h"
 #include "src/cli/formats/dtype.h"
@@ -140,9 +140,9 @@ static int compare(cli_frames *f, int64_t frames) {
 }
 
 static int analyse(cli_frames *f, int64_t frames) {
-  const double start = cli_now();
+  const double start = dvt_now();
   const davit_status status = davit_features(frames * f->options.frame, f->samples, f->block, &f->options);
-  f->seconds += cli_now() - start;
+  f->seconds += dvt_now() - start;
   if (status == DAVIT_INVALID_ARGUMENT)
     return cli_fail(CLI_INPUT, "%s: from second %.3f on: %s", f->name,
                     (double)f->at * (double)f->options.frame / f->options.rate, davit_last_error());

@@ -39,18 +39,11 @@ static int too_long(cli_lines *lines) {
 }
 
 static int append(cli_lines *lines, const char *bytes, size_t count) {
-  const size_t wanted = lines->used + count + 1;
   if (lines->most && lines->used + count > (size_t)lines->most)
     return too_long(lines);
-  if (wanted > lines->room) {
-    const size_t room = wanted < 2 * lines->room ? 2 * lines->room : wanted + FIRST_BYTES;
-    char *grown = dvt_reallocate(lines->buffer, room, 1);
-    if (!grown)
-      return cli_fail(CLI_DEVICE, "%s: not enough memory for a line of more than %zu bytes", lines->name,
-                      lines->used);
-    lines->buffer = grown;
-    lines->room = room;
-  }
+  if (!dvt_grow(&lines->buffer, &lines->room, (int64_t)(lines->used + count + 1), FIRST_BYTES, 1))
+    return cli_fail(CLI_DEVICE, "%s: not enough memory for a line of more than %zu bytes", lines->name,
+                    lines->used);
   if (count)
     memcpy(lines->buffer + lines->used, bytes, count);
   lines->used += count;

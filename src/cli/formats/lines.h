@@ -26,9 +26,10 @@ typedef struct cli_lines {
   char block[1 << 14]; /* of either, and how much of it there is and was read */
   size_t block_bytes, block_used;
   char *buffer;
-  size_t room, used; /* bytes of the buffer, and of the line in it */
-  int64_t most;      /* bytes of a line that are read; 0: as many as memory holds */
-  const char *text;  /* the line, without its end; a zero byte follows */
+  int64_t room;     /* bytes of the buffer, */
+  size_t used;      /* and of the line in it */
+  int64_t most;     /* bytes of a line that are read; 0: as many as memory holds */
+  const char *text; /* the line, without its end; a zero byte follows */
   int64_t length;
   int64_t number; /* from 1; 0 before the first line */
   bool zero;      /* the line has a zero byte */

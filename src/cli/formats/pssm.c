@@ -15,7 +15,7 @@
 enum {
   AMINO = 20,
   LINE_BYTES = DVT_BUFFER(1 << 16, 1 << 10),
-  MORE_PLACES = DVT_BUFFER(256, 2),
+  FIRST_PLACES = DVT_BUFFER(256, 2),
   STOP = -4,
   UNKNOWN = -1
 };
@@ -137,18 +137,6 @@ static int check_rest(const reader *r, const char *at) {
   return count < most - 2 ? too_few(r, AMINO, "percentages", count) : CLI_OK;
 }
 
-static int room_for_place(reader *r) {
-  if (r->count < r->room)
-    return CLI_OK;
-  const int64_t room = 2 * r->room + MORE_PLACES;
-  place *places = dvt_reallocate(r->places, (size_t)room, sizeof *places);
-  if (!places)
-    return cli_fail(CLI_DEVICE, "not enough memory for %" PRId64 " places of a PSSM", room);
-  r->places = places;
-  r->room = room;
-  return CLI_OK;
-}
-
 static int read_place(reader *r) {
   const char *at = r->lines.text, *word;
   char number[24];
@@ -156,7 +144,8 @@ static int read_place(reader *r) {
   snprintf(number, sizeof number, "%" PRId64, r->count + 1);
   if ((size_t)length != strlen(number) || memcmp(word, number, (size_t)length))
     return cli_lines_fail(&r->lines, "expected place %s, found " WORD, number, shown(length), word);
-  CLI_TRY(room_for_place(r));
+  if (!dvt_grow(&r->places, &r->room, r->count + 1, FIRST_PLACES, sizeof *r->places))
+    return cli_fail(CLI_DEVICE, "not enough memory for %" PRId64 " places of a PSSM", r->count + 1);
   place *p = &r->places[r->count];
   length = cli_next_word(&at, &word);
   p->symbol = length == 1 ? r->alphabet->code[(unsigned char)*word] : DAVIT_ALIGN_NO_SYMBOL;

@@ -292,7 +292,7 @@ static void receive_blocks(cli_job *job, const cli_array_row *row, char *room, c
   for (int rank = 0; rank < cli_ranks_count(); rank++) {
     const block b = block_of(job, row, rank);
     if (rank > 0)
-      cli_ranks_receive(rank, b.bytes, room);
+      cli_ranks->receive(rank, b.bytes, room);
     put_block(&b, rank > 0 ? room : ((const cli_array *)cli_member(job, row->at))->data, whole);
   }
 }
@@ -319,7 +319,7 @@ static int collect(cli_job *job, const cli_array_row *row) {
     receive_blocks(job, row, room.data, &whole);
     cli_array_replace(own, &whole);
   } else {
-    cli_ranks_send(own->bytes, own->data);
+    cli_ranks->send(own->bytes, own->data);
   }
   cli_array_free(&room);
   return code;

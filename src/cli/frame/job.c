@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "src/base/allocate.h"
-#include "src/cli/clock.h"
+#include "src/base/clock.h"
 #include "src/cli/formats/array_file.h"
 #include "src/cli/formats/compare.h"
 #include "src/cli/frame/arrays.h"
@@ -193,10 +193,10 @@ int cli_job_measure(cli_job *job) {
     if (all > 1 && !job->command->run)
       cli_progress_at(&job->progress, (double)i, (double)all, "runs");
     restore(job, result);
-    const double start = cli_now();
+    const double start = dvt_now();
     CLI_TRY(cli_status(job->command->work(job, result, job->devices.reference)));
     if (i >= job->common.warmup)
-      seconds[i - job->common.warmup] = cli_now() - start;
+      seconds[i - job->common.warmup] = dvt_now() - start;
   }
   add_times(&job->seconds, seconds, (size_t)repeat);
   return CLI_OK;

@@ -7,11 +7,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "src/base/clock.h"
 #include "src/base/thread.h"
-#include "src/cli/clock.h"
 
 static void print_line(const cli_progress *progress) {
-  const double seconds = cli_now() - progress->start;
+  const double seconds = dvt_now() - progress->start;
   fprintf(stderr, "\r%s: ", progress->what);
   if (progress->unit && progress->total > 0)
     fprintf(stderr, "%.0f of %.0f %s, ", progress->done, progress->total, progress->unit);
@@ -45,7 +45,7 @@ static void *show(void *argument) {
 }
 
 void cli_progress_start(cli_progress *progress, const char *what, bool quiet) {
-  *progress = (cli_progress){.what = what, .start = cli_now()};
+  *progress = (cli_progress){.what = what, .start = dvt_now()};
   if (quiet || !isatty(STDERR_FILENO))
     return;
   pthread_condattr_t attributes;

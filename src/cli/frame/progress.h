@@ -12,7 +12,7 @@ typedef struct cli_progress {
   const char *what;
   const char *unit;   /* of `done` and `total`; NULL: nothing is counted */
   double done, total; /* total 0: not known */
-  double start;       /* seconds of cli_now() */
+  double start;       /* seconds of dvt_now() */
   bool running;       /* a thread was started */
   bool stop;
   pthread_t thread;

@@ -79,8 +79,9 @@ static davit_status reduce(davit_operator op, davit_type type, int64_t n, const 
   return davit_mpi_reduce(MPI_COMM_WORLD, op, type, n, x, result);
 }
 
-static void maxima(int count, double *values) {
+static void maxima(void *context, int count, double *values) {
   MPI_Request request;
+  (void)context;
   MPI_Iallreduce(MPI_IN_PLACE, values, count, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD, &request);
   wait_for(&request);
 }
