@@ -338,8 +338,12 @@ bool dvt_pair_lanes(const dvt_pair_pass *pass, const dvt_pair_part *parts, dvt_p
     return true;
   if (!dvt_pair_reserve(memory, lay_out(&w, NULL)))
     return false;
-  w.symbols =
-      (dvt_pair_symbols){.scoring = pass->scoring, .parts = parts, .count = pass->count, .m = w.m, .n = w.n};
+  w.symbols = (dvt_pair_symbols){.scoring = pass->scoring,
+                                 .parts = parts,
+                                 .count = pass->count,
+                                 .m = w.m,
+                                 .n = w.n,
+                                 .few = dvt_pair_few(pass->scoring)};
   lay_out(&w, memory->at);
   w.open = all(pass->scoring->gap_open);
   w.extend = all(pass->scoring->gap_extend);

@@ -15,8 +15,7 @@
 enum {
   LANES = DVT_PAIR_LANES,
   ROWS = DVT_PAIR_ROWS,
-  FEW_SYMBOLS = 5, /* whose square fits the table of two shuffles */
-  PAD = 255        /* the symbol of what is beyond */
+  PAD = 255 /* the symbol of what is beyond */
 };
 
 /* What the symbol's row of the matrix has, by query symbols; nothing for PAD. */
@@ -53,7 +52,6 @@ static int64_t target_place(const dvt_pair_symbols *w, int64_t j) {
 
 void dvt_pair_fill_symbols(dvt_pair_symbols *w) {
   const int symbols = w->scoring->symbols;
-  w->few = symbols <= FEW_SYMBOLS;
   fill_table(w);
   memset(w->queries, PAD, dvt_pair_query_bytes(w->m));
   memset(w->targets, w->few ? PAD : DAVIT_ALIGN_SYMBOLS_MAXIMUM, dvt_pair_target_bytes(w->n));

@@ -7,7 +7,12 @@
 
 enum { DVT_PAIR_ROWS = 16 /* that are looked up together */ };
 
-/* Members up to `across` are set by the owner, and `queries` and `targets` to memory. */
+/* Whether they are few: the square of their number fits the table of two shuffles. */
+static inline bool dvt_pair_few(const davit_align_scoring *scoring) {
+  return scoring->symbols <= 5;
+}
+
+/* Members up to `few` are set by the owner, and `queries` and `targets` to memory. */
 typedef struct dvt_pair_symbols {
   const davit_align_scoring *scoring;
   const dvt_pair_part *parts;
@@ -26,7 +31,7 @@ typedef struct dvt_pair_symbols {
 size_t dvt_pair_query_bytes(int64_t m);
 size_t dvt_pair_target_bytes(int64_t n);
 
-/* Fills them, the table, and `few`. */
+/* Fills them and the table. */
 void dvt_pair_fill_symbols(dvt_pair_symbols *s);
 
 /* What rows `from` … `to` of column j score, those of all lanes from scores + i DVT_PAIR_LANES on; and perhaps some

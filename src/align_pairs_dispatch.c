@@ -89,26 +89,42 @@ static davit_status run(dvt_pairs *p, int count, const int *devices, int32_t *sc
 
 /* ---- the call ---- */
 
-/* Of the two pairs whose scores and whose costs may be the largest. */
+/* The pair whose shorter sequence is the longest, and the one with the most symbols. */
+typedef struct extremes {
+  int64_t thickest, longest;
+} extremes;
+
+static int64_t shorter_of(const davit_align_sequences *queries, const davit_align_sequences *targets,
+                          int64_t k) {
+  return dvt_at_most(length_of(queries, k), length_of(targets, k));
+}
+
+static int64_t both_of(const davit_align_sequences *queries, const davit_align_sequences *targets,
+                       int64_t k) {
+  return length_of(queries, k) + length_of(targets, k);
+}
+
+static extremes find_extremes(const davit_align_sequences *queries, const davit_align_sequences *targets) {
+  extremes e = {0};
+  for (int64_t k = 1; k < queries->count; k++) {
+    if (shorter_of(queries, targets, k) > shorter_of(queries, targets, e.thickest))
+      e.thickest = k;
+    if (both_of(queries, targets, k) > both_of(queries, targets, e.longest))
+      e.longest = k;
+  }
+  return e;
+}
+
+/* Of the two pairs whose scores and whose costs may be the largest. A global alignment of the beginnings may be the way
+ * to the columns of an extension. */
 static davit_status check_ranges(const davit_align_scoring *scoring, const davit_align_sequences *queries,
                                  const davit_align_sequences *targets, davit_align_mode mode) {
-  int64_t thickest = 0, longest = 0, shorter = -1, both = -1;
-  for (int64_t k = 0; k < queries->count; k++) {
-    const int64_t m = length_of(queries, k), n = length_of(targets, k);
-    if (dvt_at_most(m, n) > shorter) {
-      shorter = dvt_at_most(m, n);
-      thickest = k;
-    }
-    if (m + n > both) {
-      both = m + n;
-      longest = k;
-    }
-  }
   if (queries->count == 0)
     return DAVIT_SUCCESS;
-  DVT_TRY(dvt_check_score_range(scoring, length_of(queries, thickest), length_of(targets, thickest)));
-  return mode == DAVIT_ALIGN_GLOBAL
-             ? dvt_check_cost_range(scoring, length_of(queries, longest), length_of(targets, longest))
+  const extremes e = find_extremes(queries, targets);
+  DVT_TRY(dvt_check_score_range(scoring, length_of(queries, e.thickest), length_of(targets, e.thickest)));
+  return mode == DAVIT_ALIGN_GLOBAL || mode == DAVIT_ALIGN_EXTENSION
+             ? dvt_check_cost_range(scoring, length_of(queries, e.longest), length_of(targets, e.longest))
              : DAVIT_SUCCESS;
 }
 
@@ -116,11 +132,17 @@ static davit_status check_options(const davit_align_pairs_options *options) {
   DVT_TRY(DVT_CHECK_OPTIONS(options));
   if (!options)
     return DAVIT_SUCCESS;
-  if ((int)options->mode < 0 || options->mode > DAVIT_ALIGN_SEMIGLOBAL)
+  if ((int)options->mode < 0 || options->mode > DAVIT_ALIGN_EXTENSION)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "options->mode is %d, not 0 to %d", (int)options->mode,
-                      DAVIT_ALIGN_SEMIGLOBAL);
+                      DAVIT_ALIGN_EXTENSION);
   if (options->band < 0)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "options->band is %lld, less than 0", (long long)options->band);
+  if (options->x_drop < 0)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "options->x_drop is %lld, less than 0",
+                      (long long)options->x_drop);
+  if (options->x_drop > 0 && options->mode != DAVIT_ALIGN_EXTENSION)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "options->x_drop is %lld, and options->mode no extension",
+                      (long long)options->x_drop);
   return DAVIT_SUCCESS;
 }
 
@@ -151,6 +173,16 @@ static int64_t smallest_entry(const davit_align_scoring *scoring) {
   return smallest;
 }
 
+/* That of the options, if any extension may drop so far. */
+static int64_t x_drop_of(const dvt_pairs *p, const davit_align_pairs_options *options) {
+  if (!options || options->x_drop == 0 || p->queries->count == 0)
+    return 0;
+  const extremes e = find_extremes(p->queries, p->targets);
+  const int64_t most = dvt_pairs_largest_drop(p, shorter_of(p->queries, p->targets, e.thickest),
+                                              both_of(p->queries, p->targets, e.longest));
+  return options->x_drop < most ? options->x_drop : 0;
+}
+
 /* ---- where ---- */
 
 #define START_SECONDS 0.5      /* of the devices */
@@ -175,18 +207,19 @@ static bool is_for_devices(const dvt_pairs *p, double cells, int devices) {
          cells / ((p->full ? HOST_COLUMN_RATE : HOST_SCORE_RATE) * dvt_threads());
 }
 
-/* Those of the options that may have pairs, if they do them sooner or `always`. The devices are started only if one is
- * named or may be needed. */
+/* Those of the options that may have pairs, if they do them sooner or `always`; none for extensions. The devices are
+ * started only if one is named or may be needed. */
 static davit_status choose(const dvt_pairs *p, const davit_align_pairs_options *options, bool always,
                            int *chosen, int *count) {
   const bool named = options && (options->devices || options->device_count);
+  const bool extends = p->mode == DAVIT_ALIGN_EXTENSION;
   const double cells = cells_of(p);
   int all = 0;
   *count = 0;
-  if (!named && !always && !is_for_devices(p, cells, DVT_MAX_DEVICES))
+  if (!named && (extends || (!always && !is_for_devices(p, cells, DVT_MAX_DEVICES))))
     return DAVIT_SUCCESS;
   DVT_TRY(dvt_choose_devices(DVT_DEVICES(options), chosen, &all));
-  for (int i = 0; i < all; i++)
+  for (int i = 0; i < all && !extends; i++)
     if (dvt_pairs_has_device_form(chosen[i]))
       chosen[(*count)++] = chosen[i];
   if (*count > 0 && !always && !is_for_devices(p, cells, *count))
@@ -213,6 +246,7 @@ davit_status dvt_align_pairs(const davit_align_scoring *scoring, const davit_ali
     p.likes[k % scoring->symbols] = (int8_t)dvt_at_least(p.likes[k % scoring->symbols], scoring->matrix[k]);
   p.scoring.gap_extend = (int32_t)dvt_at_most(scoring->gap_extend, scoring->gap_open);
   p.costs = (dvt_pair_costs){p.scoring.gap_open, p.scoring.gap_extend, p.likes};
+  p.x_drop = x_drop_of(&p, options);
   DVT_TRY(choose(&p, options, devices, chosen, &count));
   p.block = count > 0 ? dvt_pairs_device_block(queries->count, count) : dvt_pairs_host_block(queries->count);
   return run(&p, count, chosen, scores, results, cigars);

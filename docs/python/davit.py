@@ -90,7 +90,7 @@ _Matrix = _struct("davit_align_matrix", ("name", c_char * 16), ("symbols", c_int
                   ("code", c_uint8 * 256), ("scores", ctypes.c_int8 * 1024), ("reserved", c_uint64 * 4))
 _Result = _struct("davit_align_result", ("score", c_int32), ("banded", c_int32), ("query_begin", c_int64),
                   ("query_end", c_int64), ("target_begin", c_int64), ("target_end", c_int64), ("cigar", c_int64),
-                  ("reserved", c_uint64 * 1))
+                  ("dropped", c_int32), ("reserved", c_uint32 * 1))
 STRUCTS = (*_OPTIONS.values(), _DeviceInfo, _Pair, _Scoring, _Matrix, _Result)
 
 
