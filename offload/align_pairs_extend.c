@@ -241,12 +241,12 @@ DVT_CPU_INLINE words *pass_rows(const rules *r, diagonal *c, int64_t from, int64
   return steps;
 }
 
-/* The rows that each lane has of the anti-diagonal; of a lane that has none the first one may be far beyond. */
+/* The rows that each lane has of the anti-diagonal. Far behind the last column of a lane the first of them may not fit a
+ * word; what counts there is never better than before. */
 DVT_CPU_INLINE void lane_rows(const work *w, int64_t number, words *first, words *last) {
-  const numbers zero = {0}, s = zero + (int32_t)number, far = zero + INT16_MAX;
-  const numbers begins =
-      __builtin_elementwise_max(__builtin_elementwise_max(s - w->n, (s - w->high + 1) >> 1), zero);
-  *first = __builtin_convertvector(__builtin_elementwise_min(begins, far), words);
+  const numbers zero = {0}, s = zero + (int32_t)number;
+  *first = __builtin_convertvector(
+      __builtin_elementwise_max(__builtin_elementwise_max(s - w->n, (s - w->high + 1) >> 1), zero), words);
   *last = __builtin_convertvector(
       __builtin_elementwise_min(__builtin_elementwise_min(s, w->m), (s - w->low) >> 1), words);
 }

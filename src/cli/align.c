@@ -32,7 +32,7 @@ typedef struct comparison {
   int64_t top, minimum_score;
   double maximum_expect; /* 0: not given */
   bool cigar, pairs;
-  int64_t band; /* of pairs; 0: none */
+  int64_t band, x_drop; /* of pairs, of extensions; 0: none */
   cli_sequences query, target;
   uint8_t *reverse;     /* the queries' reverse complements; NULL unless the minus strand is searched */
   int64_t first, count; /* the targets of this rank */
@@ -71,7 +71,7 @@ static int64_t longest(const cli_sequences *s) {
 /* ---- the reference ---- */
 
 static size_t scratch_words(const comparison *c) {
-  return 2 * ((size_t)longest(&c->query) + 1);
+  return ALIGN_SCRATCH_WORDS((size_t)longest(&c->query));
 }
 
 static int32_t reference_score(const comparison *c, int64_t query, align_strand strand, int64_t k) {
@@ -98,7 +98,7 @@ static align_pairing pairing_of(const comparison *c) {
                          .query = &c->query,
                          .target = &c->target,
                          .query_symbols = c->strands == STRAND_MINUS ? c->reverse : c->query.symbols,
-                         .options = {CLI_DEVICES(c), .mode = c->mode, .band = c->band}};
+                         .options = {CLI_DEVICES(c), .mode = c->mode, .band = c->band, .x_drop = c->x_drop}};
 }
 
 static void score_pairs_by_reference(const comparison *c, int32_t *scores) {
@@ -109,12 +109,17 @@ static void score_pairs_by_reference(const comparison *c, int32_t *scores) {
                                       c->scratch + (size_t)omp_get_thread_num() * scratch_words(c));
 }
 
+/* Whether alignments that score 0 are none. */
+static bool may_be_empty(const comparison *c) {
+  return c->mode == DAVIT_ALIGN_LOCAL || c->mode == DAVIT_ALIGN_EXTENSION;
+}
+
 /* A row for each pair of this rank that is wanted. */
 static davit_status add_pairs(const comparison *c, align_list *rows, const int32_t *scores) {
   const align_strand strand = c->strands == STRAND_MINUS ? ALIGN_MINUS : ALIGN_PLUS;
   for (int64_t k = 0; k < c->count; k++) {
     const align_hit hit = {{c->first + k, scores[k]}, strand};
-    if (scores[k] >= c->minimum_score && (scores[k] > 0 || c->mode != DAVIT_ALIGN_LOCAL))
+    if (scores[k] >= c->minimum_score && (scores[k] > 0 || !may_be_empty(c)))
       DVT_TRY(align_list_add(rows, c->first + k, 1, &hit));
   }
   return DAVIT_SUCCESS;
@@ -396,7 +401,8 @@ static int check(void *state, cli_check *check) {
 
 static bool write_rows(FILE *file, const void *state) {
   const comparison *c = state;
-  const align_table table = {&c->query, &c->target, c->statistics, c->rows.at, c->rows.count, c->cigar};
+  const align_table table = {&c->query,     &c->target, c->statistics, c->rows.at,
+                             c->rows.count, c->cigar,   c->x_drop > 0};
   return align_write(file, c->format, &table);
 }
 
@@ -406,11 +412,20 @@ static const cli_choice mode_names[] = {
      "all of both sequences; long pairs on a GPU where that is sooner, else on the host"},
     {"semi", DAVIT_ALIGN_SEMIGLOBAL,
      "gaps before and behind cost nothing; the ends are found on the host, what lies between as with global"},
+    {"extend", DAVIT_ALIGN_EXTENSION,
+     "from the beginnings of both to where that scores best, as after a seed; with --pairs, on the host"},
     {0}};
 
 static const char *name_of_matrix(const comparison *c) {
   const align_scheme *s = &c->scheme;
   return s->pssm ? "pssm" : s->matrix_name && !s->match ? s->matrix_name : s->bases ? "dna" : "blosum62";
+}
+
+static int64_t count_dropped(const comparison *c) {
+  int64_t dropped = 0;
+  for (int64_t k = 0; k < c->rows.count; k++)
+    dropped += c->rows.at[k].alignment.dropped;
+  return dropped;
 }
 
 static void report(cli_json *json, const void *state) {
@@ -423,6 +438,10 @@ static void report(cli_json *json, const void *state) {
   cli_json_integer(json, "gap_extend", c->scheme.scoring.gap_extend);
   if (c->pairs)
     cli_json_integer(json, "band", c->band);
+  if (c->x_drop > 0) {
+    cli_json_integer(json, "x_drop", c->x_drop);
+    cli_json_integer(json, "dropped", count_dropped(c));
+  }
   cli_json_integer(json, "queries", c->query.count);
   cli_json_integer(json, "targets", c->target.count);
   cli_json_real(json, "cells", c->job.rate.amount);
@@ -475,6 +494,10 @@ static int check_sam_letters(const comparison *c) {
 static int check_options(const comparison *c) {
   if (c->format == ALIGN_SAM && !c->scheme.bases)
     return align_scheme_needs_bases(&c->scheme, "SAM is a format for DNA and RNA");
+  if (c->mode == DAVIT_ALIGN_EXTENSION && !c->pairs)
+    return cli_fail(CLI_USAGE, "--mode extend: with --pairs alone");
+  if (c->x_drop > 0 && c->mode != DAVIT_ALIGN_EXTENSION)
+    return cli_fail(CLI_USAGE, "--x-drop: with --mode extend alone");
   if (c->pairs && c->strands == STRAND_BOTH)
     return cli_fail(CLI_USAGE, "--strand both: with --pairs it is plus or minus");
   if (c->pairs && c->maximum_expect > 0)
@@ -541,7 +564,7 @@ static int load(void *state) {
   if (c->mode == DAVIT_ALIGN_LOCAL && !c->pairs)
     c->statistics = align_statistics_of(&c->scheme);
   if (!cli_job_given(&c->job, "--min-score"))
-    c->minimum_score = c->mode == DAVIT_ALIGN_LOCAL ? 1 : INT32_MIN;
+    c->minimum_score = may_be_empty(c) ? 1 : INT32_MIN;
   const int64_t strands = has_strand(c, ALIGN_PLUS) + has_strand(c, ALIGN_MINUS);
   c->top = c->top < strands * c->target.count ? c->top : strands * c->target.count;
   c->job.rate = rate_of(c);
@@ -581,16 +604,19 @@ const cli_command cli_command_align = {
     .summary = "best alignments of sequences",
     .description =
         "Aligns every sequence of QUERY with all of TARGET and prints the best alignments (Smith-Waterman, "
-        "with --mode Needleman-Wunsch or semiglobal; affine gaps) as tab-separated lines: query target score "
+        "with --mode Needleman-Wunsch, semiglobal or extensions; affine gaps) as tab-separated lines: query "
+        "target score "
         "qstart qend tstart tend cigar strand identity coverage evalue bits. The first line has these names. "
         "Positions count from 1, and both ends belong to the alignment; those of the query are on the strand "
         "that the file has. Identity is the percentage of equal columns, coverage that of the query. Local "
-        "pairs that score 0 are left out. Letters are scored as DNA if all are IUPAC's for bases and at "
+        "alignments and extensions that score 0 are left out. Letters are scored as DNA if all are IUPAC's "
+        "for bases and at "
         "least 90 % are from ACGTUN, else as amino acids; a line says which, and by which letter.",
     .examples = "davit align query.fa targets.fa.gz --top 5 --cigar\n"
                 "davit align reads.fq genes.fa --strand both --format sam -o hits.sam\n"
                 "davit align reads.fq genes.fa --match 5 --mismatch -4 --gap-open 10 --gap-extend 6\n"
                 "davit align reads.fq places.fa --pairs --mode semi --cigar\n"
+                "davit align reads.fq behind.fa --pairs --mode extend --x-drop 50 --cigar\n"
                 "davit align --pssm family.pssm proteins.fa.gz --evalue 1e-3\n",
     .operands = CLI_PLACES(
         CLI_PLACE(comparison, query_path, "QUERY", "FASTA or FASTQ, plain or compressed by gzip or bgzip"),
@@ -611,6 +637,13 @@ const cli_command cli_command_align = {
                    .needs = "--pairs", .otherwise = "none: all alignments count",
                    .help =
                        "leave out cells more than W diagonals from those between the corners of the matrix"),
+        CLI_OPTION(
+            WHOLE, comparison, x_drop, "--x-drop", "X", .minimum = 1, .maximum = INT32_MAX,
+            .needs = "--pairs", .otherwise = "none: all alignments count",
+            .help =
+                "with --mode extend: leave out cells that score less than the best of the "
+                "anti-diagonals before by more than X; lines of --format json say whether that has ended the "
+                "alignment before either sequence ended"),
         CLI_OPTION(FLAG, comparison, scheme.dna, "--dna", NULL, .excludes = "--protein",
                    .help = "the letters are of bases: match 2, mismatch -3 unless options say otherwise"),
         CLI_OPTION(FLAG, comparison, scheme.protein, "--protein", NULL, .excludes = "--match",

@@ -100,7 +100,8 @@ typedef struct align_table {
   align_statistics statistics;
   const align_row *rows; /* query after query, the best first */
   int64_t count;
-  bool cigar; /* the column of TSV is filled */
+  bool cigar;   /* the column of TSV is filled */
+  bool dropped; /* JSON says of each extension whether it is */
 } align_table;
 
 /* false on a write error. */
@@ -139,7 +140,8 @@ typedef struct align_pairing {
 /* Of pairs first … first + count - 1. */
 davit_status align_pairs_score(const align_pairing *pairing, int64_t first, int64_t count, int32_t *scores);
 
-/* The reference's score of pair k; scratch: 2 words for each symbol of the query, and 2 more. */
+/* The reference's score of pair k; scratch: so many words for the m symbols of the query. */
+#define ALIGN_SCRATCH_WORDS(m) (4 * ((m) + 3))
 int32_t align_pairs_reference(const align_pairing *pairing, int64_t k, int64_t *scratch);
 
 /* Rows first, first + step, … of `count`. */

@@ -31,6 +31,12 @@ int32_t align_pairs_reference(const align_pairing *p, int64_t k, int64_t *scratc
                               .high = dvt_at_most(dvt_at_least(0, n - m) + band, n)};
   davit_align_scoring cheaper = *p->scoring;
   cheaper.gap_extend = (int32_t)dvt_at_most(cheaper.gap_extend, cheaper.gap_open);
+  if (p->options.mode == DAVIT_ALIGN_EXTENSION) {
+    dvt_pair_extension found;
+    dvt_ref_align_extend(&cheaper, &part, p->options.x_drop > 0 ? p->options.x_drop : INT64_MAX, scratch,
+                         NULL, NULL, &found);
+    return (int32_t)found.end.score;
+  }
   return (int32_t)dvt_ref_align_pass(&cheaper, kinds[p->options.mode], &part, scratch, NULL).score;
 }
 
