@@ -23,10 +23,11 @@ typedef struct dvt_pairs {
   int64_t band, largest, smallest; /* entries of the matrix, at least 0, and the other way round */
   int8_t likes[DAVIT_ALIGN_SYMBOLS_MAXIMUM];
   dvt_pair_costs costs;
-  bool full, strings; /* are wanted: stretches, columns */
-  int64_t block;      /* pairs of each block but the last */
-  davit_align_result *results;
-  dvt_pairs_text *texts; /* of each block */
+  bool full, strings;          /* are wanted: stretches, columns */
+  int64_t block;               /* pairs of each block but the last */
+  davit_align_result *results; /* NULL: the scores alone, */
+  int32_t *scores;             /* which only devices store here */
+  dvt_pairs_text *texts;       /* of each block */
 } dvt_pairs;
 
 /* A pair of a block, in the order in which they are aligned. */
@@ -105,7 +106,8 @@ double dvt_pairs_device_seconds(const dvt_pairs *p, double cells, int devices);
 /* Pairs of a block for so many devices. */
 int64_t dvt_pairs_device_block(int64_t count, int devices);
 
-/* All blocks. What the devices do not take threads of the host do. */
+/* All blocks. What the devices do not take threads of the host do. DAVIT_INVALID_ARGUMENT: a symbol is none of the
+ * alphabet. */
 davit_status dvt_pairs_on_devices(const dvt_pairs *p, int count, const int *devices);
 
 /* davit_align_pairs(), on devices wherever there are some that may have pairs if `devices`, else where it is sooner. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Many pairs: the checks of a call, whether devices or the host align them, and what the user gets. */
 #include <davit/memory.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,7 +63,7 @@ static void copy_share(int thread, int team, const void *arguments) {
                 end = dvt_share_begin(count, thread + 1, team);
   const davit_align_result *from = c->pairs->results;
   for (int64_t k = begin; k < end && c->scores; k++)
-    c->scores[k] = from[k].score;
+    c->scores[k] = from ? from[k].score : c->pairs->scores[k];
   if (c->results && end > begin)
     memcpy(c->results + begin, from + begin, (size_t)(end - begin) * sizeof *from);
 }
@@ -71,10 +72,13 @@ static void copy_share(int thread, int team, const void *arguments) {
 static davit_status run(dvt_pairs *p, int count, const int *devices, int32_t *scores,
                         davit_align_result *results, char **cigars) {
   const int64_t pairs = p->queries->count, blocks = dvt_divide_up(pairs, p->block);
-  p->results = dvt_allocate_raw(((size_t)pairs + 1) * sizeof *p->results);
+  if (count > 0 && !p->full)
+    p->scores = dvt_allocate_raw(((size_t)pairs + 1) * sizeof *p->scores);
+  else
+    p->results = dvt_allocate_raw(((size_t)pairs + 1) * sizeof *p->results);
   p->texts = dvt_allocate((size_t)blocks + 1, sizeof *p->texts);
   davit_status status = DAVIT_OUT_OF_HOST_MEMORY;
-  if (p->results && p->texts)
+  if ((p->results || p->scores) && p->texts)
     status = count > 0 ? dvt_pairs_on_devices(p, count, devices) : dvt_pairs_on_host(p);
   if (status == DAVIT_SUCCESS && cigars)
     status = join_strings(p, blocks, cigars);
@@ -84,6 +88,7 @@ static davit_status run(dvt_pairs *p, int count, const int *devices, int32_t *sc
     free(p->texts[b].at);
   free(p->texts);
   free(p->results);
+  free(p->scores);
   return status;
 }
 
@@ -104,13 +109,40 @@ static int64_t both_of(const davit_align_sequences *queries, const davit_align_s
   return length_of(queries, k) + length_of(targets, k);
 }
 
+/* Those of each thread's pairs. */
+typedef struct extremes_of {
+  const davit_align_sequences *queries, *targets;
+  extremes *found;
+  atomic_int *team;
+} extremes_of;
+
+static void find_extremes_share(int thread, int team, const void *arguments) {
+  const extremes_of *a = arguments;
+  const int64_t begin = dvt_share_begin(a->queries->count, thread, team),
+                end = dvt_share_begin(a->queries->count, thread + 1, team);
+  extremes e = {begin, begin};
+  int64_t thickest = -1, longest = -1;
+  for (int64_t k = begin; k < end; k++) {
+    const int64_t shorter = shorter_of(a->queries, a->targets, k), both = both_of(a->queries, a->targets, k);
+    e.thickest = shorter > thickest ? k : e.thickest;
+    e.longest = both > longest ? k : e.longest;
+    thickest = dvt_at_least(thickest, shorter);
+    longest = dvt_at_least(longest, both);
+  }
+  a->found[thread] = e;
+  atomic_store(a->team, team);
+}
+
 static extremes find_extremes(const davit_align_sequences *queries, const davit_align_sequences *targets) {
-  extremes e = {0};
-  for (int64_t k = 1; k < queries->count; k++) {
-    if (shorter_of(queries, targets, k) > shorter_of(queries, targets, e.thickest))
-      e.thickest = k;
-    if (both_of(queries, targets, k) > both_of(queries, targets, e.longest))
-      e.longest = k;
+  extremes found[DVT_MAX_THREADS];
+  atomic_int team = 0;
+  dvt_align_on_shares(queries->count, find_extremes_share, &(extremes_of){queries, targets, found, &team});
+  extremes e = found[0];
+  for (int t = 1; t < atomic_load(&team); t++) {
+    if (shorter_of(queries, targets, found[t].thickest) > shorter_of(queries, targets, e.thickest))
+      e.thickest = found[t].thickest;
+    if (both_of(queries, targets, found[t].longest) > both_of(queries, targets, e.longest))
+      e.longest = found[t].longest;
   }
   return e;
 }
@@ -146,6 +178,7 @@ static davit_status check_options(const davit_align_pairs_options *options) {
   return DAVIT_SUCCESS;
 }
 
+/* All but the symbols. */
 static davit_status check(const davit_align_scoring *scoring, const davit_align_sequences *queries,
                           const davit_align_sequences *targets, const int32_t *scores,
                           const davit_align_result *results, char **cigars,
@@ -153,8 +186,8 @@ static davit_status check(const davit_align_scoring *scoring, const davit_align_
   DVT_TRY(dvt_check_scoring(scoring));
   if (scoring->profile)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "scoring->profile is of one query, and here there are many");
-  DVT_TRY(dvt_check_sequences("queries", "query", queries, scoring->symbols));
-  DVT_TRY(dvt_check_sequences("targets", "target", targets, scoring->symbols));
+  DVT_TRY(dvt_check_offsets("queries", queries));
+  DVT_TRY(dvt_check_offsets("targets", targets));
   if (queries->count != targets->count)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "queries->count is %lld, targets->count %lld",
                       (long long)queries->count, (long long)targets->count);
@@ -164,6 +197,11 @@ static davit_status check(const davit_align_scoring *scoring, const davit_align_
   if (!results && !scores && queries->count > 0)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "scores and results are NULL");
   return check_ranges(scoring, queries, targets, options ? options->mode : DAVIT_ALIGN_LOCAL);
+}
+
+static davit_status check_symbols(const dvt_pairs *p) {
+  DVT_TRY(dvt_check_symbols("queries", "query", p->queries, p->scoring.symbols));
+  return dvt_check_symbols("targets", "target", p->targets, p->scoring.symbols);
 }
 
 static int64_t smallest_entry(const davit_align_scoring *scoring) {
@@ -249,7 +287,12 @@ davit_status dvt_align_pairs(const davit_align_scoring *scoring, const davit_ali
   p.x_drop = x_drop_of(&p, options);
   DVT_TRY(choose(&p, options, devices, chosen, &count));
   p.block = count > 0 ? dvt_pairs_device_block(queries->count, count) : dvt_pairs_host_block(queries->count);
-  return run(&p, count, chosen, scores, results, cigars);
+  if (count == 0) /* else as they are copied, which does not say which symbol is wrong */
+    DVT_TRY(check_symbols(&p));
+  const davit_status status = run(&p, count, chosen, scores, results, cigars);
+  if (status == DAVIT_INVALID_ARGUMENT)
+    DVT_TRY(check_symbols(&p));
+  return status;
 }
 
 davit_status davit_align_pairs(const davit_align_scoring *scoring, const davit_align_sequences *queries,
