@@ -7,7 +7,8 @@
  * --pairs pairs of --queries symbols with --targets symbols (two lists of one length): a target is random, its query a
  * stretch of it of which one place in ten has another symbol, one in thirty is left out and one comes twice. Bases (+2,
  * -3, gaps 7 and 2) and residues (BLOSUM62, gaps 11 and 1). --unrelated 1: random queries as well. --band: that of more
- * rows, without a peer; 0: none. --x-drop: that of extensions, beside those without one; their queries begin where the
+ * rows, without a peer; 0: none. --host-part 1: rows "host scores" and "host stretches" alone, calls for a device whose
+ * kernels and copies are left out: what the host does for it. --x-drop: that of extensions, beside those without one; their queries begin where the
  * targets do; 0: no such rows.
  *
  * Rows: "scores" are scores alone, "columns" with the strings, of local alignments; "global" of global ones, with the
@@ -18,6 +19,8 @@
 
 #include "bench/cells.h"
 #include "bench/peers/parasail.h"
+#include "offload/align_pairs_stream.h"
+#include "src/align_pairs.h"
 #include "src/base/arithmetic.h"
 #include "src/base/team.h"
 
@@ -98,6 +101,34 @@ static void free_pairs(const problem *p) {
   davit_free(p->peer_scores);
 }
 
+/* ---- the host's part ---- */
+
+static bool host_part;
+
+/* The linker puts these in the places of the functions without __wrap_ (bench/CMakeLists.txt). */
+bool __real_dvt_pairs_has_device_form(int device);
+bool __wrap_dvt_pairs_has_device_form(int device);
+davit_status __real_dvt_pairs_stream(const dvt_site *site, const void *work);
+davit_status __wrap_dvt_pairs_stream(const dvt_site *site, const void *work);
+
+bool __wrap_dvt_pairs_has_device_form(int device) {
+  return host_part || __real_dvt_pairs_has_device_form(device);
+}
+
+davit_status __wrap_dvt_pairs_stream(const dvt_site *site, const void *work) {
+  const dvt_pairs_work *w = work;
+  if (!host_part)
+    return __real_dvt_pairs_stream(site, work);
+  memset(w->found, 0, (size_t)w->count * sizeof *w->found);
+  return DAVIT_SUCCESS;
+}
+
+static davit_status host_call(void *argument) {
+  const problem *p = argument;
+  return dvt_align_pairs(&p->scoring, &p->queries, &p->targets, true, p->scores, p->results, NULL,
+                         &p->options);
+}
+
 /* ---- rows ---- */
 
 static davit_status pairs_call(void *argument) {
@@ -129,9 +160,9 @@ static double link_bytes(const problem *p) {
 }
 
 static void measure(problem *p) {
-  static const bench_work works[] = {pairs_call, first_call, second_call};
+  const bench_work works[] = {host_part ? host_call : pairs_call, first_call, second_call};
   const bool extends = p->options.mode == DAVIT_ALIGN_EXTENSION,
-             peer = p->peer_queries && p->peer_targets && p->options.band == 0 && !extends,
+             peer = p->peer_queries && p->peer_targets && p->options.band == 0 && !extends && !host_part,
              alone = !p->results;
   const char *const peers[] = {alone ? "parasail_16" : "parasail_striped",
                                alone ? "parasail_sat" : "parasail_scan", NULL};
@@ -149,6 +180,7 @@ static void measure(problem *p) {
   bench_number("pairs", (double)count);
   bench_number("band", (double)p->options.band);
   bench_number("x_drop", (double)p->options.x_drop);
+  bench_number("processor_ns", 1e9 * times->processor / (double)count);
   bench_number("pair_us", 1e6 * (p->cells->site->gpu ? times->median : times->processor) / (double)count);
   if (p->cells->site->gpu)
     bench_number("copies_us", 1e-3 * link_bytes(p) / (double)bench_whole("link", 55) / p->devices);
@@ -156,6 +188,19 @@ static void measure(problem *p) {
                      peer ? peers : NULL);
   if (peer && memcmp(p->scores, p->peer_scores, (size_t)count * sizeof *p->scores) != 0)
     bench_failure("align pairs", "parasail has other scores");
+}
+
+static void measure_host(problem *p, davit_align_result *results) {
+  static const int first = 0;
+  host_part = true;
+  p->options = (davit_align_pairs_options){.devices = &first, .device_count = 1};
+  p->form = "host scores";
+  p->results = NULL;
+  measure(p);
+  p->form = "host stretches";
+  p->results = results;
+  measure(p);
+  host_part = false;
 }
 
 static void measure_forms(problem *p, davit_align_result *results, int64_t band) {
@@ -189,7 +234,10 @@ static void measure_lengths(problem *p, int symbols, int64_t m, int64_t n) {
   const int64_t count = bench_whole("pairs", 1000), band = bench_whole("band", 16),
                 x_drop = bench_whole("x-drop", 0);
   davit_align_result *results = bench_memory(DAVIT_PAGEABLE, (size_t)count * sizeof *results);
-  if (make_pairs(p, count, m, n, symbols) && results) {
+  const bool host = bench_whole("host-part", 0);
+  if (host && make_pairs(p, count, m, n, symbols) && results) {
+    measure_host(p, results);
+  } else if (!host && make_pairs(p, count, m, n, symbols) && results) {
     const bool peer = p->cells->site->peers && PEER_PARASAIL && p->devices == 1;
     p->peer_queries = peer ? peer_parasail_targets_create(&p->queries, &p->scoring) : NULL;
     p->peer_targets = peer ? peer_parasail_targets_create(&p->targets, &p->scoring) : NULL;
@@ -203,11 +251,11 @@ static void measure_lengths(problem *p, int symbols, int64_t m, int64_t n) {
   }
   free_pairs(p);
   p->begins = true;
-  if (x_drop > 0 && make_pairs(p, count, m, n, symbols) && results) {
+  if (x_drop > 0 && !host && make_pairs(p, count, m, n, symbols) && results) {
     measure_extensions(p, results, 0);
     measure_extensions(p, results, x_drop);
   }
-  if (x_drop > 0)
+  if (x_drop > 0 && !host)
     free_pairs(p);
   p->begins = false;
   davit_free(results);
@@ -257,7 +305,8 @@ static void measure_site(bench_cells *cells, bool several) {
 
 static const char usage[] =
     "bench_align_pairs [--pairs 1000] [--queries 150,300,1000] [--targets 300,300,1000] [--band 16]\n"
-    "                  [--x-drop 0] [--unrelated 0] [--avx2 0] [--clock 1.98]\n" BENCH_OPTIONS;
+    "                  [--x-drop 0] [--host-part 0] [--unrelated 0] [--avx2 0] [--clock "
+    "1.98]\n" BENCH_OPTIONS;
 
 int main(int argc, char **argv) {
   return bench_cells_run("align_pairs", usage, argc, argv, PEER_PARASAIL, measure_site);

@@ -172,8 +172,9 @@ static void look_up(work *w, int64_t number, dvt_pair_rows rows) {
 
 /* ---- an anti-diagonal ---- */
 
+/* A gap that costs more than a word holds opens no better than what has dropped. */
 DVT_CPU_INLINE words all(int64_t value) {
-  return (words){0} + (int16_t)value;
+  return (words){0} + (int16_t)dvt_at_most(value, INT16_MAX);
 }
 
 DVT_CPU_INLINE words chosen(words where, words a, words b) {

@@ -61,10 +61,11 @@ typedef struct device_worker {
   uint32_t
       *keys; /* of the batch's pairs, by which they are sorted, and room for as many; so with the following */
   int32_t *which; /* pair of the block an item is */
-  int32_t *order, *moved;
-  dvt_pair_group *groups;
+  int32_t *moved;
   char *pinned; /* of so many bytes: */
   size_t pinned_bytes;
+  dvt_pair_group *groups;
+  int32_t *order;
   dvt_pair_item *items;
   dvt_pair_found *found;
   int64_t *places;
@@ -79,19 +80,15 @@ static davit_status open_device_worker(device_worker *d, const dvt_pairs *p, siz
   DVT_TRY(dvt_pairs_open_worker(&d->host, p));
   d->keys = dvt_allocate_raw(2 * count * sizeof *d->keys);
   d->which = dvt_allocate_raw(count * sizeof *d->which);
-  d->order = dvt_allocate_raw(count * sizeof *d->order);
   d->moved = dvt_allocate_raw(2 * count * sizeof *d->moved);
-  d->groups = dvt_allocate_raw(count * sizeof *d->groups);
-  return d->keys && d->which && d->order && d->moved && d->groups ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
+  return d->keys && d->which && d->moved ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
 }
 
 static void close_device_worker(device_worker *d) {
   dvt_pairs_close_worker(&d->host);
   free(d->keys);
   free(d->which);
-  free(d->order);
   free(d->moved);
-  free(d->groups);
   davit_free(d->pinned);
 }
 
@@ -105,7 +102,8 @@ static char *cut_off(char **at, size_t bytes) {
 static davit_status reserve_pinned(device_worker *d, int64_t query_symbols, int64_t target_symbols) {
   const size_t count = (size_t)d->host.pairs->block,
                bytes = dvt_aligned_up(count * sizeof *d->items) + dvt_aligned_up(count * sizeof *d->found) +
-                       dvt_aligned_up(count * sizeof *d->places) + STAGING_BYTES +
+                       dvt_aligned_up(count * sizeof *d->places) + dvt_aligned_up(count * sizeof *d->groups) +
+                       dvt_aligned_up(count * sizeof *d->order) + STAGING_BYTES +
                        dvt_aligned_up((size_t)query_symbols) + dvt_aligned_up((size_t)target_symbols);
   if (bytes > d->pinned_bytes) {
     davit_free(d->pinned);
@@ -118,6 +116,8 @@ static davit_status reserve_pinned(device_worker *d, int64_t query_symbols, int6
   d->items = (dvt_pair_item *)(void *)cut_off(&at, count * sizeof *d->items);
   d->found = (dvt_pair_found *)(void *)cut_off(&at, count * sizeof *d->found);
   d->places = (int64_t *)(void *)cut_off(&at, count * sizeof *d->places);
+  d->groups = (dvt_pair_group *)(void *)cut_off(&at, count * sizeof *d->groups);
+  d->order = (int32_t *)(void *)cut_off(&at, count * sizeof *d->order);
   d->staging = cut_off(&at, STAGING_BYTES);
   d->queries = (uint8_t *)cut_off(&at, (size_t)query_symbols);
   d->targets = (uint8_t *)at;

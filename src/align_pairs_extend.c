@@ -16,10 +16,9 @@ static int64_t cells_of(const dvt_pairs *p, const dvt_pair_part *a) {
 }
 
 bool dvt_pairs_extends_in_lanes(const dvt_pairs *p, const dvt_pair_part *a) {
-  const davit_align_scoring *s = &p->scoring;
   return a->m > 0 && a->n > 0 && dvt_at_least(a->m, a->n) <= DVT_PAIR_LONGEST &&
-         dvt_at_most(a->m, a->n) * p->largest <= DVT_PAIR_RANGE &&
-         p->x_drop <= DVT_PAIR_RANGE - s->gap_open && (!p->strings || cells_of(p, a) <= MOST_CELLS);
+         dvt_at_most(a->m, a->n) * p->largest <= DVT_PAIR_RANGE && p->x_drop <= DVT_PAIR_RANGE &&
+         (!p->strings || cells_of(p, a) <= MOST_CELLS);
 }
 
 /* Steps of a lane, or of the plain form. */
