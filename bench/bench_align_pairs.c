@@ -5,15 +5,15 @@
  * second).
  *
  * --pairs pairs of --queries symbols with --targets symbols (two lists of one length): a target is random, its query a
- * stretch of it of which one place in ten has another symbol, one in thirty is left out and one comes twice. Bases (+2,
- * -3, gaps 7 and 2) and residues (BLOSUM62, gaps 11 and 1). --unrelated 1: random queries as well. --band: that of more
- * rows, without a peer; 0: none. --host-part 1: rows "host scores" and "host stretches" alone, calls for a device whose
- * kernels and copies are left out: what the host does for it. --x-drop: that of extensions, beside those without one; their queries begin where the
- * targets do; 0: no such rows.
+ * stretch of it of which one place in ten has another symbol, one in thirty is left out and one comes twice. Bases
+ * (+2, -3, gaps 7 and 2) and residues (BLOSUM62, gaps 11 and 1). --unrelated 1: random queries as well. --band: that
+ * of more rows, without a peer; 0: none. --host-part 1: rows "host scores" and "host stretches" alone, calls for a
+ * device whose kernels and copies are left out: what the host does for it. --x-drop: that of extensions, beside those
+ * without one; their queries begin where the targets do; 0: no such rows.
  *
  * Rows: "scores" are scores alone, "columns" with the strings, of local alignments; "global" of global ones, with the
- * strings; "extension" and "extension scores" of extensions. Cells count once. The peers are parasail's functions for one pair, with words of 16 bits; "sat": with words
- * of 8 bits, and 16 where these overflow. Scores are compared. */
+ * strings; "extension" and "extension scores" of extensions. Cells count once. The peers are parasail's functions for
+ * one pair, with words of 16 bits; "sat": with words of 8 bits, and 16 where these overflow. Scores are compared. */
 #include <stdio.h>
 #include <string.h>
 

@@ -32,7 +32,8 @@ typedef struct dvt_pair_extend {
   bool positions; /* wanted; else the ends have scores alone */
 } dvt_pair_extend;
 
-/* found[l] becomes that of part l. X and scores are at most DVT_PAIR_RANGE. Steps are noted unless `trail` is NULL. false: there is no memory. */
+/* found[l] becomes that of part l. X and scores are at most DVT_PAIR_RANGE. Steps are noted unless `trail` is NULL.
+ * false: there is no memory. */
 bool dvt_pair_extend_lanes(const dvt_pair_extend *extend, const dvt_pair_part *parts, dvt_pair_memory *memory,
                            dvt_pair_trail *trail, dvt_pair_extension *found);
 
