@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What cells of pairs side by side score, each lane by its own two symbols: those of a column, or of an anti-diagonal. */
+/* What cells of pairs side by side score, each lane by its own two symbols: of a column, or of an anti-diagonal. */
 #ifndef DAVIT_OFFLOAD_ALIGN_PAIRS_SCORES_H
 #define DAVIT_OFFLOAD_ALIGN_PAIRS_SCORES_H
 

@@ -68,17 +68,32 @@ static void copy_share(int thread, int team, const void *arguments) {
     memcpy(c->results + begin, from + begin, (size_t)(end - begin) * sizeof *from);
 }
 
+/* Long ones in large pages: to touch them takes as long as to find what they hold. */
+enum { MAPPED_BYTES = 2 * DVT_LARGE_PAGE };
+
+static void *take_results(size_t bytes) {
+  return bytes < MAPPED_BYTES ? dvt_allocate_raw(bytes) : dvt_map(bytes);
+}
+
+static void give_back_results(void *results, size_t bytes) {
+  if (bytes < MAPPED_BYTES)
+    free(results);
+  else
+    dvt_unmap(results, bytes);
+}
+
 /* `count` devices; 0: the host. */
 static davit_status run(dvt_pairs *p, int count, const int *devices, int32_t *scores,
                         davit_align_result *results, char **cigars) {
   const int64_t pairs = p->queries->count, blocks = dvt_divide_up(pairs, p->block);
-  if (count > 0 && !p->full)
-    p->scores = dvt_allocate_raw(((size_t)pairs + 1) * sizeof *p->scores);
-  else
-    p->results = dvt_allocate_raw(((size_t)pairs + 1) * sizeof *p->results);
+  const bool alone = count > 0 && !p->full;
+  const size_t bytes = ((size_t)pairs + 1) * (alone ? sizeof *p->scores : sizeof *p->results);
+  void *found = take_results(bytes);
+  p->scores = alone ? found : NULL;
+  p->results = alone ? NULL : found;
   p->texts = dvt_allocate((size_t)blocks + 1, sizeof *p->texts);
   davit_status status = DAVIT_OUT_OF_HOST_MEMORY;
-  if ((p->results || p->scores) && p->texts)
+  if (found && p->texts)
     status = count > 0 ? dvt_pairs_on_devices(p, count, devices) : dvt_pairs_on_host(p);
   if (status == DAVIT_SUCCESS && cigars)
     status = join_strings(p, blocks, cigars);
@@ -87,8 +102,7 @@ static davit_status run(dvt_pairs *p, int count, const int *devices, int32_t *sc
   for (int64_t b = 0; p->texts && b < blocks; b++)
     free(p->texts[b].at);
   free(p->texts);
-  free(p->results);
-  free(p->scores);
+  give_back_results(found, bytes);
   return status;
 }
 
