@@ -230,6 +230,27 @@ CASE(test_long_pairs) {
   assert_true(ends[0] && ends[1]);
 }
 
+/* Several blocks, by several threads, whatever devices are named. */
+CASE(test_many_pairs) {
+  uint64_t random = 77;
+  const davit_align_scoring scoring = protein(11, 1);
+  const int64_t count = 300;
+  const pair *pairs = long_pairs(count, 40, 20, &random);
+  int devices[MAX_PLACES];
+  const int places = all_devices(devices);
+  problem p = extensions_of(&scoring, count, pairs, 0, 25);
+  wanted *right = kept((size_t)count * sizeof *right);
+  for (int64_t k = 0; k < count; k++)
+    right[k] = plain(&p, &pairs[k]);
+  for (int threads = 1; threads < 5; threads++) {
+    CHECK(davit_set_threads(threads));
+    p.options.device_count = threads < places ? threads : places;
+    p.options.devices = devices;
+    expect_pairs(&p, right);
+  }
+  CHECK(davit_set_threads(0));
+}
+
 /* Beyond what goes side by side: long, and a pair beside short ones; without a drop through davit_align_trace(). */
 CASE(test_very_long_pairs) {
   uint64_t random = 75;
