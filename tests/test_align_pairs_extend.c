@@ -125,6 +125,30 @@ CASE(test_edge_of_the_drop) {
   }
 }
 
+/* Equal but for `different` symbols in the midst, or at the end. */
+static pair interrupted(int length, int first, int different, uint64_t *random) {
+  const pair p = {random_sequence(length, 4, random), sequence_new(length)};
+  for (int j = 0; j < length; j++)
+    p.t.symbols[j] = p.q.symbols[j] ^ (j >= first && j < first + different);
+  return p;
+}
+
+/* Matches, mismatches that cost as much as the two gaps around them, and matches that are worth more than both: a large
+ * part of what an extension can drop at all. */
+CASE(test_deep_drop) {
+  uint64_t random = 78;
+  int8_t matrix[SQUARE];
+  pair pairs[20];
+  fill_diagonal(4, 127, -128, matrix);
+  const davit_align_scoring scoring = scoring_of(4, matrix, 64, 64);
+  for (int k = 0; k < COUNT(pairs); k++)
+    pairs[k] = interrupted(40, 10, 10, &random);
+  for (int64_t drop = 1100; drop < 1400; drop += 50) {
+    const problem p = extensions_of(&scoring, COUNT(pairs), pairs, 0, drop);
+    expect_as_oracle(&p);
+  }
+}
+
 /* ---- without a drop ---- */
 
 /* The best global alignment of beginnings, of equal ones the first in the target, then in the query. */
@@ -228,6 +252,26 @@ CASE(test_long_pairs) {
     expect_by_every_vector(&p, right);
   }
   assert_true(ends[0] && ends[1]);
+}
+
+/* A drop of more than 16 bits hold, to the end. */
+CASE(test_far_drop) {
+  uint64_t random = 79;
+  int8_t matrix[SQUARE];
+  pair pairs[5];
+  wanted right[COUNT(pairs)];
+  fill_diagonal(4, 100, -128, matrix);
+  const davit_align_scoring scoring = scoring_of(4, matrix, 40000, 40000);
+  for (int k = 0; k < COUNT(pairs); k++)
+    pairs[k] = interrupted(290, 20, 270, &random);
+  for (int64_t drop = 31000; drop < 37000; drop += 1000) {
+    const problem p = extensions_of(&scoring, COUNT(pairs), pairs, 0, drop);
+    for (int k = 0; k < COUNT(pairs); k++) {
+      right[k] = plain(&p, &pairs[k]);
+      assert_int_equal(right[k].result.dropped, drop < 270 * 128);
+    }
+    expect_by_every_vector(&p, right);
+  }
 }
 
 /* Several blocks, by several threads, whatever devices are named. */

@@ -314,7 +314,7 @@ MUTANTS = [
     Mutant("extension-columns-too-soon", "offload/align_pairs_extend.c", "(number - i) % ROWS * COLUMN_BYTES",
            "(number - i + 1) % ROWS * COLUMN_BYTES", "align_pairs_extend"),
     Mutant("extension-of-no-drop", "src/align_pairs_dispatch.c", "options->x_drop < most ? options->x_drop : 0;",
-           "options->x_drop < most / 8 ? options->x_drop : 0;", "align_pairs_extend"),
+           "options->x_drop < most / 16 ? options->x_drop : 0;", "align_pairs_extend"),
     Mutant("extension-in-few-bits", "src/align_pairs_extend.c", "p->x_drop <= DVT_PAIR_RANGE &&",
            "p->x_drop <= 2 * DVT_PAIR_RANGE &&", "align_pairs_extend"),
     Mutant("pairs-pass-words", "src/align_pairs.c", "shorter * p->largest <= DVT_PAIR_RANGE",
