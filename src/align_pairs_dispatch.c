@@ -259,19 +259,19 @@ static bool is_for_devices(const dvt_pairs *p, double cells, int devices) {
          cells / ((p->full ? HOST_COLUMN_RATE : HOST_SCORE_RATE) * dvt_threads());
 }
 
-/* Those of the options that may have pairs, if they do them sooner or `always`; none for extensions. The devices are
+/* Those of the options that may have pairs, if they do them sooner or `always`; none with an X-drop. The devices are
  * started only if one is named or may be needed. */
 static davit_status choose(const dvt_pairs *p, const davit_align_pairs_options *options, bool always,
                            int *chosen, int *count) {
   const bool named = options && (options->devices || options->device_count);
-  const bool extends = p->mode == DAVIT_ALIGN_EXTENSION;
+  const bool drops = p->x_drop > 0;
   const double cells = cells_of(p);
   int all = 0;
   *count = 0;
-  if (!named && (extends || (!always && !is_for_devices(p, cells, DVT_MAX_DEVICES))))
+  if (!named && (drops || (!always && !is_for_devices(p, cells, DVT_MAX_DEVICES))))
     return DAVIT_SUCCESS;
   DVT_TRY(dvt_choose_devices(DVT_DEVICES(options), chosen, &all));
-  for (int i = 0; i < all && !extends; i++)
+  for (int i = 0; i < all && !drops; i++)
     if (dvt_pairs_has_device_form(chosen[i]))
       chosen[(*count)++] = chosen[i];
   if (*count > 0 && !always && !is_for_devices(p, cells, *count))

@@ -40,6 +40,7 @@
   ENDS(local_begins_##words)                                                                                 \
   ENDS(edge_ends_##words)                                                                                    \
   ENDS(edge_begins_##words)                                                                                  \
+  ENDS(extension_ends_##words)                                                                               \
   COLUMNS_OF(find_columns_##words)
 BODIES(two)
 BODIES(one)
@@ -55,7 +56,8 @@ static void run_move_strings(void *arguments) {
       {"pairs_local_ends_" #words, run_local_ends_##words},                                                  \
       {"pairs_local_begins_" #words, run_local_begins_##words},                                              \
       {"pairs_edge_ends_" #words, run_edge_ends_##words},                                                    \
-      {"pairs_edge_begins_" #words, run_edge_begins_##words}, {                                              \
+      {"pairs_edge_begins_" #words, run_edge_begins_##words},                                                \
+      {"pairs_extension_ends_" #words, run_extension_ends_##words}, {                                        \
     "pairs_columns_" #words, run_find_columns_##words                                                        \
   }
 const emulator_kernel emulator_kernels[] = {
@@ -186,7 +188,7 @@ static void expect_as_host(const davit_align_scoring *scoring, int64_t count, co
 
 static void expect_in_all_modes(const davit_align_scoring *scoring, int64_t count, const pair *pairs,
                                 int64_t band, int64_t block) {
-  for (davit_align_mode mode = DAVIT_ALIGN_LOCAL; mode <= DAVIT_ALIGN_SEMIGLOBAL; mode++)
+  for (davit_align_mode mode = DAVIT_ALIGN_LOCAL; mode <= DAVIT_ALIGN_EXTENSION; mode++)
     expect_as_host(scoring, count, pairs, mode, band, block);
 }
 

@@ -413,7 +413,7 @@ static const cli_choice mode_names[] = {
     {"semi", DAVIT_ALIGN_SEMIGLOBAL,
      "gaps before and behind cost nothing; the ends are found on the host, what lies between as with global"},
     {"extend", DAVIT_ALIGN_EXTENSION,
-     "from the beginnings of both to where that scores best, as after a seed; with --pairs, on the host"},
+     "from the beginnings of both to where that scores best, as after a seed; with --pairs alone"},
     {0}};
 
 static const char *name_of_matrix(const comparison *c) {
@@ -637,13 +637,12 @@ const cli_command cli_command_align = {
                    .needs = "--pairs", .otherwise = "none: all alignments count",
                    .help =
                        "leave out cells more than W diagonals from those between the corners of the matrix"),
-        CLI_OPTION(
-            WHOLE, comparison, x_drop, "--x-drop", "X", .minimum = 1, .maximum = INT32_MAX,
-            .needs = "--pairs", .otherwise = "none: all alignments count",
-            .help =
-                "with --mode extend: leave out cells that score less than the best of the "
-                "anti-diagonals before by more than X; lines of --format json say whether that has ended the "
-                "alignment before either sequence ended"),
+        CLI_OPTION(WHOLE, comparison, x_drop, "--x-drop", "X", .minimum = 1, .maximum = INT32_MAX,
+                   .needs = "--pairs", .otherwise = "none: all alignments count",
+                   .help = "with --mode extend: leave out cells that score less than the best of the "
+                           "anti-diagonals before by more than X, on the host; lines of --format json say "
+                           "whether that has ended the "
+                           "alignment before either sequence ended"),
         CLI_OPTION(FLAG, comparison, scheme.dna, "--dna", NULL, .excludes = "--protein",
                    .help = "the letters are of bases: match 2, mismatch -3 unless options say otherwise"),
         CLI_OPTION(FLAG, comparison, scheme.protein, "--protein", NULL, .excludes = "--match",

@@ -293,6 +293,8 @@ MUTANTS = [
            "align_pairs_stream"),
     Mutant("device-scores-rest-in-front", "src/align_pairs_device.c", "all->scores[pairs[k]] = few", "all->scores[k] = few",
            "align_pairs_stream"),
+    Mutant("device-extensions-search-no-ends", "offload/align_pairs_stream.c", "launch_pass(l, EXTENSION_ENDS, DVT_PAIR_BEGIN)",
+           "launch_pass(l, EXTENSION_ENDS, DVT_PAIR_ENDS)", "align_pairs_stream"),
     Mutant("device-strings-of-neighbours", "offload/align_pairs_stream.c", "to[place[k] - place[first] + i]",
            "to[place[k] - place[first] + (i ^ 1)]", "align_pairs_stream"),
     Mutant("device-walks-one-gap", "offload/align_pairs_stream.c", "words[2] >> bit & 1 ? WALK_D : WALK_BOTH",
