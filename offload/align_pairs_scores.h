@@ -3,9 +3,12 @@
 #ifndef DAVIT_OFFLOAD_ALIGN_PAIRS_SCORES_H
 #define DAVIT_OFFLOAD_ALIGN_PAIRS_SCORES_H
 
-#include "offload/align_pairs.h"
+#include "ref/align_pair.h"
 
-enum { DVT_PAIR_ROWS = 16 /* that are looked up together */ };
+enum {
+  DVT_PAIR_LANES = 16,
+  DVT_PAIR_ROWS = 16 /* that are looked up together */
+};
 
 /* Whether they are few: the square of their number fits the table of two shuffles. */
 static inline bool dvt_pair_few(const davit_align_scoring *scoring) {

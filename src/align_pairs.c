@@ -89,40 +89,7 @@ static bool is_for_lanes(const dvt_pairs *p, const dvt_pair_part *a) {
   return !is_empty(a) && is_narrow(p, a) && (!p->full || dvt_pairs_is_small(p, a));
 }
 
-/* ---- a thread ---- */
-
-bool dvt_pairs_reserve_text(dvt_pairs_text *t, int64_t more) {
-  if (t->used + more <= t->room)
-    return true;
-  const int64_t room = 2 * t->room + more + 4096;
-  char *at = dvt_reallocate(t->at, (size_t)room, 1);
-  if (!at)
-    return false;
-  t->at = at;
-  t->room = room;
-  return true;
-}
-
-static bool reserve_columns(dvt_pairs_worker *w, int64_t count) {
-  if (count <= w->room)
-    return true;
-  free(w->columns);
-  w->room = 0;
-  w->columns = dvt_allocate_raw(2 * (size_t)count);
-  w->room = w->columns ? 2 * count : 0;
-  return w->columns != NULL;
-}
-
-/* The string of `count` columns. */
-static davit_status keep_columns(dvt_pairs_worker *w, dvt_pairs_place *at, int64_t count) {
-  if (!dvt_pairs_reserve_text(&w->strings, 2 * count + 1))
-    return DAVIT_OUT_OF_HOST_MEMORY;
-  char *begin = w->strings.at + w->strings.used;
-  at->string = w->strings.used;
-  at->count = dvt_put_columns(w->columns, count, begin) + 1 - begin;
-  w->strings.used += at->count;
-  return DAVIT_SUCCESS;
-}
+/* ---- steps ---- */
 
 /* Steps of a lane, or of the plain form. */
 typedef struct lane_steps {
@@ -136,14 +103,6 @@ static int step_of(const void *steps, int64_t i, int64_t j) {
   const dvt_pair_steps *n = &s->noted;
   return s->plain ? s->plain[(j - 1) * n->height + i - dvt_pair_first_row(n->high, j)]
                   : dvt_pair_step(n, s->lane, i, j);
-}
-
-davit_status dvt_pairs_walk(dvt_pairs_worker *w, dvt_pairs_place *at, const dvt_pair_part *p,
-                            dvt_step_at *step_at, const void *steps) {
-  const dvt_align_stretch s = {p->query, p->target, p->m, p->n, 1};
-  if (!reserve_columns(w, p->m + p->n))
-    return DAVIT_OUT_OF_HOST_MEMORY;
-  return keep_columns(w, at, dvt_walk_back(&s, DVT_ALIGN_BOTH, step_at, steps, w->columns));
 }
 
 /* ---- passes ---- */
@@ -414,21 +373,6 @@ davit_status dvt_pairs_align_places(dvt_pairs_worker *w, int64_t count) {
     DVT_TRY(group > 0 ? align_group(w, group, &w->places[k]) : do_alone(w, &w->places[k]));
     k += dvt_at_least(group, 1);
   }
-  return DAVIT_SUCCESS;
-}
-
-davit_status dvt_pairs_order_strings(dvt_pairs_worker *w, int64_t first, int64_t count, dvt_pairs_text *to) {
-  if (!dvt_pairs_reserve_text(to, w->strings.used))
-    return DAVIT_OUT_OF_HOST_MEMORY;
-  for (int64_t k = 0; k < count; k++) /* by their places among the pairs */
-    w->pairs->results[w->places[k].which].cigar = k;
-  for (int64_t k = first; k < first + count; k++) {
-    const dvt_pairs_place *at = &w->places[w->pairs->results[k].cigar];
-    memcpy(to->at + to->used, w->strings.at + at->string, (size_t)at->count);
-    w->pairs->results[k].cigar = to->used;
-    to->used += at->count;
-  }
-  w->strings.used = 0;
   return DAVIT_SUCCESS;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many pairs inside the library: what the call (align_pairs_dispatch.c), the form for the host (align_pairs.c) and that
- * for devices (align_pairs_device.c) share. Pairs go in blocks, each the work of one thread, or of one lane of a
- * device. */
+/* Many pairs inside the library: what the call (align_pairs_dispatch.c), the form for the host (align_pairs.c) and
+ * that for devices (align_pairs_device.c) share; strings are those of align_pairs_text.c. Pairs go in blocks, each
+ * the work of one thread, or of one lane of a device. */
 #ifndef DAVIT_SRC_ALIGN_PAIRS_H
 #define DAVIT_SRC_ALIGN_PAIRS_H
 
@@ -71,11 +71,11 @@ bool dvt_pairs_is_small(const dvt_pairs *p, const dvt_pair_part *a);
 /* Classes of query lengths, each a fifth longer than the one before. */
 int64_t dvt_pairs_length_class(int64_t m);
 
-/* Room for so many characters more. false: there is no memory. */
-bool dvt_pairs_reserve_text(dvt_pairs_text *t, int64_t more);
-
 /* Aligns the first `count` places, whose pairs and parts are set, in an order of its own. */
 davit_status dvt_pairs_align_places(dvt_pairs_worker *w, int64_t count);
+
+/* Room for so many characters more. false: there is no memory. */
+bool dvt_pairs_reserve_text(dvt_pairs_text *t, int64_t more);
 
 /* Keeps the columns of an alignment of the part, back along its steps. */
 davit_status dvt_pairs_walk(dvt_pairs_worker *w, dvt_pairs_place *at, const dvt_pair_part *p,

@@ -616,7 +616,7 @@ const cli_command cli_command_align = {
                 "davit align reads.fq genes.fa --strand both --format sam -o hits.sam\n"
                 "davit align reads.fq genes.fa --match 5 --mismatch -4 --gap-open 10 --gap-extend 6\n"
                 "davit align reads.fq places.fa --pairs --mode semi --cigar\n"
-                "davit align reads.fq behind.fa --pairs --mode extend --x-drop 50 --cigar\n"
+                "davit align reads.fq places.fa --pairs --mode extend --x-drop 50 --cigar\n"
                 "davit align --pssm family.pssm proteins.fa.gz --evalue 1e-3\n",
     .operands = CLI_PLACES(
         CLI_PLACE(comparison, query_path, "QUERY", "FASTA or FASTQ, plain or compressed by gzip or bgzip"),
