@@ -50,18 +50,93 @@ static int64_t target_place(const dvt_pair_symbols *w, int64_t j) {
   return (w->across && w->few ? w->n - j : j - 1) * LANES;
 }
 
+typedef uint8_t bytes __attribute__((vector_size(ROWS)));
+
+/* A sequence of a lane; `times`: what its symbols are multiplied by. */
+typedef struct lane_symbols {
+  const uint8_t *at;
+  int64_t count;
+  int step, times, pad;
+} lane_symbols;
+
+/* 16 symbols from place `from` on, those beyond the end as well. */
+static bytes take(const lane_symbols *s, int64_t from) {
+  bytes x = (bytes){0} + (uint8_t)s->pad;
+  if (from + ROWS > s->count) {
+    for (int64_t k = from; k < s->count; k++)
+      x[k - from] = (uint8_t)(s->at[k * s->step] * s->times);
+    return x;
+  }
+  memcpy(&x, s->step > 0 ? s->at + from : s->at - from - (ROWS - 1), sizeof x);
+  if (s->step < 0)
+    x = __builtin_shufflevector(x, x, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+  return x * (uint8_t)s->times;
+}
+
+/* Rows become columns. Each time, halves of the rows are interleaved. */
+static void transpose(bytes *x) {
+  for (int round = 0; round < 4; round++) {
+    bytes y[LANES];
+#pragma unroll
+    for (int k = 0; k < LANES / 2; k++) {
+      const bytes a = x[k], b = x[k + LANES / 2];
+      y[2 * k] = __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+      y[2 * k + 1] =
+          __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+    }
+    memcpy(x, y, sizeof y);
+  }
+}
+
+static lane_symbols query_of(const dvt_pair_symbols *w, int l) {
+  const dvt_pair_part *p = &w->parts[l];
+  return l < w->count ? (lane_symbols){p->query, p->m, p->step, 1, PAD}
+                      : (lane_symbols){.step = 1, .pad = PAD};
+}
+
+static lane_symbols target_of(const dvt_pair_symbols *w, int l) {
+  const dvt_pair_part *p = &w->parts[l];
+  const int pad = w->few ? PAD : DAVIT_ALIGN_SYMBOLS_MAXIMUM, times = w->few ? w->scoring->symbols : 1;
+  return l < w->count ? (lane_symbols){p->target, p->n, p->step, times, pad}
+                      : (lane_symbols){.step = 1, .pad = pad};
+}
+
+static void fill_queries(const dvt_pair_symbols *w) {
+  lane_symbols lanes[LANES];
+  bytes x[LANES];
+  for (int l = 0; l < LANES; l++)
+    lanes[l] = query_of(w, l);
+  for (int64_t from = 0; from < w->m; from += ROWS) {
+    for (int l = 0; l < LANES; l++)
+      x[l] = take(&lanes[l], from);
+    if (w->few)
+      transpose(x);
+    for (int k = 0; k < LANES; k++) /* a row, or a lane */
+      memcpy(w->queries + query_place(w, w->few ? from + 1 + k : from + 1, w->few ? 0 : k), &x[k],
+             sizeof x[k]);
+  }
+}
+
+static void fill_targets(const dvt_pair_symbols *w) {
+  lane_symbols lanes[LANES];
+  bytes x[LANES];
+  for (int l = 0; l < LANES; l++)
+    lanes[l] = target_of(w, l);
+  for (int64_t from = 0; from < w->n; from += ROWS) {
+    for (int l = 0; l < LANES; l++)
+      x[l] = take(&lanes[l], from);
+    transpose(x);
+    for (int64_t k = 0; k < dvt_at_most(ROWS, w->n - from); k++)
+      memcpy(w->targets + target_place(w, from + 1 + k), &x[k], sizeof x[k]);
+  }
+}
+
 void dvt_pair_fill_symbols(dvt_pair_symbols *w) {
-  const int symbols = w->scoring->symbols;
   fill_table(w);
   memset(w->queries, PAD, dvt_pair_query_bytes(w->m));
   memset(w->targets, w->few ? PAD : DAVIT_ALIGN_SYMBOLS_MAXIMUM, dvt_pair_target_bytes(w->n));
-  for (int l = 0; l < w->count; l++) {
-    const dvt_pair_part *p = &w->parts[l];
-    for (int64_t i = 1; i <= p->m; i++)
-      w->queries[query_place(w, i, l)] = p->query[(i - 1) * p->step];
-    for (int64_t j = 1; j <= p->n; j++)
-      w->targets[target_place(w, j) + l] = (uint8_t)(p->target[(j - 1) * p->step] * (w->few ? symbols : 1));
-  }
+  fill_queries(w);
+  fill_targets(w);
 }
 
 static int8_t score_of_few(const dvt_pair_symbols *w, int query, int target) {

@@ -265,6 +265,8 @@ MUTANTS = [
            "align_pairs"),
     Mutant("pairs-rows-in-wrong-halves", "offload/align_pairs_scores.c", "_mm256_permute4x64_epi64(low, 0xd8)",
            "_mm256_permute4x64_epi64(low, 0xe4)", "align_pairs"),
+    Mutant("pairs-take-a-neighbour-backward", "offload/align_pairs_scores.c", "s->at - from - (ROWS - 1)", "s->at - from - ROWS",
+           "align_pairs"),
     Mutant("plain-gaps-go-on-at-ties", "ref/align_pair.c", "f - extend > here - open", "f - extend >= here - open", "align_pairs"),
     Mutant("device-pairs-search-on", "offload/align_pairs_pass.inc", "(score == best[k].score && column < best[k].column)",
            "(score == best[k].score && column <= best[k].column)", "align_pairs_stream"),
