@@ -5,18 +5,22 @@
  * second).
  *
  * --pairs pairs of --queries symbols with --targets symbols (two lists of one length): a target is random, its query a
- * stretch of it of which one place in ten has another symbol, one in thirty is left out and one comes twice. Bases (+2,
- * -3, gaps 7 and 2) and residues (BLOSUM62, gaps 11 and 1). --unrelated 1: random queries as well. --band: that of more
- * rows, without a peer; 0: none.
+ * stretch of it of which one place in ten has another symbol, one in thirty is left out and one comes twice. Bases
+ * (+2, -3, gaps 7 and 2) and residues (BLOSUM62, gaps 11 and 1). --unrelated 1: random queries as well. --band: that
+ * of more rows, without a peer; 0: none. --host-part 1: rows "host scores" and "host stretches" alone, calls for a
+ * device whose kernels and copies are left out: what the host does for it. --x-drop: that of extensions, beside those
+ * without one; their queries begin where the targets do; 0: no such rows.
  *
  * Rows: "scores" are scores alone, "columns" with the strings, of local alignments; "global" of global ones, with the
- * strings. Cells count once. The peers are parasail's functions for one pair, with words of 16 bits; "sat": with words
- * of 8 bits, and 16 where these overflow. Scores are compared. */
+ * strings; "extension" and "extension scores" of extensions. Cells count once. The peers are parasail's functions for
+ * one pair, with words of 16 bits; "sat": with words of 8 bits, and 16 where these overflow. Scores are compared. */
 #include <stdio.h>
 #include <string.h>
 
 #include "bench/cells.h"
 #include "bench/peers/parasail.h"
+#include "offload/align_pairs_stream.h"
+#include "src/align_pairs.h"
 #include "src/base/arithmetic.h"
 #include "src/base/team.h"
 
@@ -30,7 +34,7 @@ typedef struct problem {
   int devices;
   peer_parasail_targets *peer_queries, *peer_targets;
   peer_parasail_way way; /* of the first peer; the second's is the next one */
-  bool related;
+  bool related, begins;
   int32_t *scores, *peer_scores;
   davit_align_result *results; /* NULL: scores alone */
 } problem;
@@ -41,15 +45,15 @@ static int below(uint64_t *state, int bound) {
   return (int)((bench_random(state) >> 33) % (uint64_t)bound);
 }
 
-/* A relative of a stretch of the target, which begins anywhere; or a random one. */
-static void make_query(bool related, const uint8_t *target, int64_t n, int symbols, uint64_t *state,
-                       int64_t m, uint8_t *query) {
+/* A relative of a stretch of the target, which begins anywhere, or where the target does; or a random one. */
+static void make_query(bool related, bool begins, const uint8_t *target, int64_t n, int symbols,
+                       uint64_t *state, int64_t m, uint8_t *query) {
   if (!related) {
     for (int64_t i = 0; i < m; i++)
       query[i] = (uint8_t)below(state, symbols);
     return;
   }
-  int64_t from = n > m ? below(state, (int)(n - m)) : 0;
+  int64_t from = n > m && !begins ? below(state, (int)(n - m)) : 0;
   for (int64_t i = 0; i < m; i++) {
     const int chance = below(state, 30);
     from += chance == 0;
@@ -83,7 +87,7 @@ static bool make_pairs(problem *p, int64_t count, int64_t m, int64_t n, int symb
   for (int64_t k = 0; k < count; k++) {
     for (int64_t j = 0; j < n; j++)
       target[k * n + j] = (uint8_t)below(&state, symbols);
-    make_query(p->related, target + k * n, n, symbols, &state, m, query + k * m);
+    make_query(p->related, p->begins, target + k * n, n, symbols, &state, m, query + k * m);
   }
   return true;
 }
@@ -95,6 +99,34 @@ static void free_pairs(const problem *p) {
   davit_free(own(p->targets.symbols));
   davit_free(p->scores);
   davit_free(p->peer_scores);
+}
+
+/* ---- the host's part ---- */
+
+static bool host_part;
+
+/* The linker puts these in the places of the functions without __wrap_ (bench/CMakeLists.txt). */
+bool __real_dvt_pairs_has_device_form(int device);
+bool __wrap_dvt_pairs_has_device_form(int device);
+davit_status __real_dvt_pairs_stream(const dvt_site *site, const void *work);
+davit_status __wrap_dvt_pairs_stream(const dvt_site *site, const void *work);
+
+bool __wrap_dvt_pairs_has_device_form(int device) {
+  return host_part || __real_dvt_pairs_has_device_form(device);
+}
+
+davit_status __wrap_dvt_pairs_stream(const dvt_site *site, const void *work) {
+  const dvt_pairs_work *w = work;
+  if (!host_part)
+    return __real_dvt_pairs_stream(site, work);
+  memset(w->found, 0, (size_t)w->count * sizeof *w->found);
+  return DAVIT_SUCCESS;
+}
+
+static davit_status host_call(void *argument) {
+  const problem *p = argument;
+  return dvt_align_pairs(&p->scoring, &p->queries, &p->targets, true, p->scores, p->results, NULL,
+                         &p->options);
 }
 
 /* ---- rows ---- */
@@ -128,8 +160,10 @@ static double link_bytes(const problem *p) {
 }
 
 static void measure(problem *p) {
-  static const bench_work works[] = {pairs_call, first_call, second_call};
-  const bool peer = p->peer_queries && p->peer_targets && p->options.band == 0, alone = !p->results;
+  const bench_work works[] = {host_part ? host_call : pairs_call, first_call, second_call};
+  const bool extends = p->options.mode == DAVIT_ALIGN_EXTENSION,
+             peer = p->peer_queries && p->peer_targets && p->options.band == 0 && !extends && !host_part,
+             alone = !p->results;
   const char *const peers[] = {alone ? "parasail_16" : "parasail_striped",
                                alone ? "parasail_sat" : "parasail_scan", NULL};
   const int64_t m = p->queries.offsets[1], n = p->targets.offsets[1], count = p->targets.count;
@@ -145,6 +179,8 @@ static void measure(problem *p) {
   bench_report(p->cells->site, &what, &times[0], peer ? "parasail's best" : NULL, peer ? best : NULL);
   bench_number("pairs", (double)count);
   bench_number("band", (double)p->options.band);
+  bench_number("x_drop", (double)p->options.x_drop);
+  bench_number("processor_ns", 1e9 * times->processor / (double)count);
   bench_number("pair_us", 1e6 * (p->cells->site->gpu ? times->median : times->processor) / (double)count);
   if (p->cells->site->gpu)
     bench_number("copies_us", 1e-3 * link_bytes(p) / (double)bench_whole("link", 55) / p->devices);
@@ -152,6 +188,19 @@ static void measure(problem *p) {
                      peer ? peers : NULL);
   if (peer && memcmp(p->scores, p->peer_scores, (size_t)count * sizeof *p->scores) != 0)
     bench_failure("align pairs", "parasail has other scores");
+}
+
+static void measure_host(problem *p, davit_align_result *results) {
+  static const int first = 0;
+  host_part = true;
+  p->options = (davit_align_pairs_options){.devices = &first, .device_count = 1};
+  p->form = "host scores";
+  p->results = NULL;
+  measure(p);
+  p->form = "host stretches";
+  p->results = results;
+  measure(p);
+  host_part = false;
 }
 
 static void measure_forms(problem *p, davit_align_result *results, int64_t band) {
@@ -170,10 +219,25 @@ static void measure_forms(problem *p, davit_align_result *results, int64_t band)
   measure(p);
 }
 
+static void measure_extensions(problem *p, davit_align_result *results, int64_t x_drop) {
+  p->options = (davit_align_pairs_options){
+      .devices = p->list, .device_count = p->devices, .mode = DAVIT_ALIGN_EXTENSION, .x_drop = x_drop};
+  p->form = "extension scores";
+  p->results = NULL;
+  measure(p);
+  p->form = "extension";
+  p->results = results;
+  measure(p);
+}
+
 static void measure_lengths(problem *p, int symbols, int64_t m, int64_t n) {
-  const int64_t count = bench_whole("pairs", 1000), band = bench_whole("band", 16);
+  const int64_t count = bench_whole("pairs", 1000), band = bench_whole("band", 16),
+                x_drop = bench_whole("x-drop", 0);
   davit_align_result *results = bench_memory(DAVIT_PAGEABLE, (size_t)count * sizeof *results);
-  if (make_pairs(p, count, m, n, symbols) && results) {
+  const bool host = bench_whole("host-part", 0);
+  if (host && make_pairs(p, count, m, n, symbols) && results) {
+    measure_host(p, results);
+  } else if (!host && make_pairs(p, count, m, n, symbols) && results) {
     const bool peer = p->cells->site->peers && PEER_PARASAIL && p->devices == 1;
     p->peer_queries = peer ? peer_parasail_targets_create(&p->queries, &p->scoring) : NULL;
     p->peer_targets = peer ? peer_parasail_targets_create(&p->targets, &p->scoring) : NULL;
@@ -186,6 +250,14 @@ static void measure_lengths(problem *p, int symbols, int64_t m, int64_t n) {
       peer_parasail_targets_destroy(p->peer_targets);
   }
   free_pairs(p);
+  p->begins = true;
+  if (x_drop > 0 && !host && make_pairs(p, count, m, n, symbols) && results) {
+    measure_extensions(p, results, 0);
+    measure_extensions(p, results, x_drop);
+  }
+  if (x_drop > 0 && !host)
+    free_pairs(p);
+  p->begins = false;
   davit_free(results);
 }
 
@@ -233,7 +305,8 @@ static void measure_site(bench_cells *cells, bool several) {
 
 static const char usage[] =
     "bench_align_pairs [--pairs 1000] [--queries 150,300,1000] [--targets 300,300,1000] [--band 16]\n"
-    "                  [--unrelated 0] [--avx2 0] [--clock 1.98]\n" BENCH_OPTIONS;
+    "                  [--x-drop 0] [--host-part 0] [--unrelated 0] [--avx2 0] [--clock "
+    "1.98]\n" BENCH_OPTIONS;
 
 int main(int argc, char **argv) {
   return bench_cells_run("align_pairs", usage, argc, argv, PEER_PARASAIL, measure_site);

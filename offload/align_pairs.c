@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Passes over pairs side by side. The symbols of the lanes lie row by row; before a column is computed, all of its
- * lanes' rows look up what they score (align_pairs_scores.inc), each with its own symbol of the target. What lies
+ * lanes' rows look up what they score (align_pairs_scores.c), each with its own symbol of the target. What lies
  * beyond a lane's own rows and columns scores 0 with everything, so no cell there is the first with its score. */
 #include "offload/align_pairs.h"
 
 #include <stdlib.h>
-#include <string.h>
 
+#include "offload/align_pairs_scores.h"
 #include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
 #include "src/base/cpu.h"
-#ifdef DVT_CPU_X86
-#include <immintrin.h>
-#endif
 
 enum {
   LANES = DVT_PAIR_LANES,
-  ROWS = 16,        /* that are looked up together */
-  FEW_SYMBOLS = 5,  /* whose square fits the table of two shuffles */
-  PAD = 255,        /* the symbol of what is beyond */
+  ROWS = DVT_PAIR_ROWS,
   NONE = INT16_MIN, /* the score of what cannot be */
   NOTED = DVT_PAIR_NOTED,
   LOOKS = 8 /* columns between looks whether all lanes are done */
@@ -34,19 +29,13 @@ typedef struct work {
   const dvt_pair_part *parts;
   int64_t m, n, low, high, height; /* of the longest query and target, and of all bands together */
   int64_t inner_low, inner_high;   /* the diagonals that all bands have */
-  bool few;                        /* symbols */
-  uint8_t *queries; /* few symbols: of each row for all lanes; else 16 rows of a lane, then of the next */
-  uint8_t *targets; /* of each column for all lanes; few symbols: times their number */
-  int8_t *scores;   /* of the column, of each row for all lanes */
-  words *h, *d;     /* of the column, rows 0 … m */
-  words *steps;     /* `height` for each column */
+  dvt_pair_symbols symbols;
+  int8_t *scores;                  /* of the column, of each row for all lanes */
+  words *h, *d;                    /* of the column, rows 0 … m */
+  words *steps;                    /* `height` for each column */
   words open, extend, first, last; /* costs; the rows of the band in the column */
   words most, row, column;         /* the best cells so far */
-  int8_t table[DAVIT_ALIGN_SYMBOLS_MAXIMUM + 1]
-              [32]; /* few symbols: 32 entries; else those of a target's symbol */
 } work;
-
-#include "offload/align_pairs_scores.inc"
 
 /* ---- memory ---- */
 
@@ -70,17 +59,16 @@ static void measure(work *w) {
 /* Steps come first: nothing before depends on the pass. */
 static size_t lay_out(work *w, char *at) {
   const size_t rows = dvt_aligned_up((size_t)w->m + ROWS + 1) * LANES,
-               columns = dvt_aligned_up((size_t)w->n) * LANES,
                steps = w->pass->noting ? dvt_aligned_up((size_t)(w->height * w->n) * sizeof(words)) : 0;
   if (at) {
     w->steps = (words *)(void *)at;
     w->h = (words *)(void *)(at + steps);
     w->d = (words *)(void *)(at + steps + 2 * rows);
-    w->queries = (uint8_t *)at + steps + 4 * rows;
-    w->scores = (int8_t *)at + steps + 5 * rows;
-    w->targets = (uint8_t *)at + steps + 6 * rows;
+    w->scores = (int8_t *)at + steps + 4 * rows;
+    w->symbols.queries = (uint8_t *)at + steps + 5 * rows;
+    w->symbols.targets = w->symbols.queries + dvt_pair_query_bytes(w->m);
   }
-  return steps + 6 * rows + columns;
+  return steps + 5 * rows + dvt_pair_query_bytes(w->m) + dvt_pair_target_bytes(w->n);
 }
 
 bool dvt_pair_reserve(dvt_pair_memory *memory, size_t wanted) {
@@ -306,7 +294,7 @@ DVT_CPU_INLINE void pass_all(work *w, dvt_pair_cell *best, const bool local, con
       break;
     w->first = w->first + 1;
     w->last = __builtin_elementwise_add_sat(w->last, all(1));
-    look_up_scores(w, j, from, to);
+    dvt_pair_look_up(&w->symbols, j, from, to, w->scores);
     pass_column(w, j, from, to, &r);
     if (kind >= DVT_PAIR_ENDS)
       look_at_ends(w, j, best);
@@ -344,16 +332,22 @@ DVT_CPU_DISPATCH(void, pass_lanes, pass_inline, (work * w, dvt_pair_cell *best),
 
 bool dvt_pair_lanes(const dvt_pair_pass *pass, const dvt_pair_part *parts, dvt_pair_memory *memory,
                     dvt_pair_cell *best) {
-  work w = {.pass = pass, .parts = parts, .few = pass->scoring->symbols <= FEW_SYMBOLS};
+  work w = {.pass = pass, .parts = parts};
   measure(&w);
   if (w.m == 0 || w.n == 0)
     return true;
   if (!dvt_pair_reserve(memory, lay_out(&w, NULL)))
     return false;
+  w.symbols = (dvt_pair_symbols){.scoring = pass->scoring,
+                                 .parts = parts,
+                                 .count = pass->count,
+                                 .m = w.m,
+                                 .n = w.n,
+                                 .few = dvt_pair_few(pass->scoring)};
   lay_out(&w, memory->at);
   w.open = all(pass->scoring->gap_open);
   w.extend = all(pass->scoring->gap_extend);
-  fill_symbols(&w);
+  dvt_pair_fill_symbols(&w.symbols);
   pass_lanes(&w, best);
   return true;
 }

@@ -5,10 +5,9 @@
 #ifndef DAVIT_OFFLOAD_ALIGN_PAIRS_H
 #define DAVIT_OFFLOAD_ALIGN_PAIRS_H
 
-#include "ref/align_pair.h"
+#include "offload/align_pairs_scores.h"
 
 enum {
-  DVT_PAIR_LANES = 16,
   DVT_PAIR_NOTED = 4,       /* rows whose steps a word has */
   DVT_PAIR_LONGEST = 32000, /* symbols of a query and of a target that are side by side with others */
   DVT_PAIR_RANGE = 32000    /* scores and costs of theirs are no further from 0 */

@@ -301,12 +301,14 @@ static davit_status send(dvt_stream *stream, const dvt_pairs_work *w, const devi
 
 /* ---- launches ---- */
 
-enum { LOCAL_SCORES, LOCAL_ENDS, LOCAL_BEGINS, EDGE_ENDS, EDGE_BEGINS, COLUMNS, PASSES };
+enum { LOCAL_SCORES, LOCAL_ENDS, LOCAL_BEGINS, EDGE_ENDS, EDGE_BEGINS, EXTENSION_ENDS, COLUMNS, PASSES };
 static dvt_kernel kernels[2][PASSES] = {
     {DVT_KERNEL(pairs_local_scores_two), DVT_KERNEL(pairs_local_ends_two), DVT_KERNEL(pairs_local_begins_two),
-     DVT_KERNEL(pairs_edge_ends_two), DVT_KERNEL(pairs_edge_begins_two), DVT_KERNEL(pairs_columns_two)},
+     DVT_KERNEL(pairs_edge_ends_two), DVT_KERNEL(pairs_edge_begins_two), DVT_KERNEL(pairs_extension_ends_two),
+     DVT_KERNEL(pairs_columns_two)},
     {DVT_KERNEL(pairs_local_scores_one), DVT_KERNEL(pairs_local_ends_one), DVT_KERNEL(pairs_local_begins_one),
-     DVT_KERNEL(pairs_edge_ends_one), DVT_KERNEL(pairs_edge_begins_one), DVT_KERNEL(pairs_columns_one)}};
+     DVT_KERNEL(pairs_edge_ends_one), DVT_KERNEL(pairs_edge_begins_one), DVT_KERNEL(pairs_extension_ends_one),
+     DVT_KERNEL(pairs_columns_one)}};
 
 static size_t team_bytes(const dvt_pairs_work *w, bool wide) {
   return TABLE_BYTES +
@@ -347,12 +349,15 @@ static davit_status launch_pass(const batch_launch *l, int pass, dvt_pair_kind k
 
 static davit_status launch_passes(const batch_launch *l) {
   const dvt_pairs_work *w = l->work;
-  const bool local = w->mode == DAVIT_ALIGN_LOCAL, global = w->mode == DAVIT_ALIGN_GLOBAL;
-  if (local)
+  const bool local = w->mode == DAVIT_ALIGN_LOCAL, global = w->mode == DAVIT_ALIGN_GLOBAL,
+             extension = w->mode == DAVIT_ALIGN_EXTENSION;
+  if (extension)
+    DVT_TRY(launch_pass(l, EXTENSION_ENDS, DVT_PAIR_BEGIN));
+  else if (local)
     DVT_TRY(launch_pass(l, w->full ? LOCAL_ENDS : LOCAL_SCORES, DVT_PAIR_LOCAL));
   else if (!global || !w->columns) /* else the last pass has the scores */
     DVT_TRY(launch_pass(l, EDGE_ENDS, global ? DVT_PAIR_GLOBAL : DVT_PAIR_ENDS));
-  if (w->full && !global)
+  if (w->full && !global && !extension)
     DVT_TRY(local ? launch_pass(l, LOCAL_BEGINS, DVT_PAIR_BEGIN)
                   : launch_pass(l, EDGE_BEGINS, DVT_PAIR_BEGINS));
   return w->columns ? launch_pass(l, COLUMNS, DVT_PAIR_GLOBAL) : DAVIT_SUCCESS;

@@ -136,4 +136,43 @@ int64_t dvt_ref_align_height(const dvt_pair_part *p);
 dvt_pair_cell dvt_ref_align_pass(const davit_align_scoring *scoring, dvt_pair_kind kind,
                                  const dvt_pair_part *p, int64_t *scratch, uint8_t *steps);
 
+/* ---- extensions with an X-drop ----
+ *
+ * Alignments begin in the corner and end in the best cell, of equal ones the first by column, then row; the corner
+ * scores 0. Anti-diagonal s has the cells with i + j = s. Behind it, a cell counts if it is in the band and scores at
+ * least what the best cell of the anti-diagonals before does, less X; alignments pass through cells that count alone.
+ * So no order of the cells of an anti-diagonal matters. After Z. Zhang, S. Schwartz, L. Wagner and W. Miller, A Greedy
+ * Algorithm for Aligning DNA Sequences (2000), with Gotoh's gaps. */
+typedef struct dvt_pair_extension {
+  dvt_pair_cell end;
+  bool dropped; /* no cell of the last row or column counts */
+} dvt_pair_extension;
+
+typedef struct dvt_pair_rows {
+  int64_t from, to; /* from > to: none */
+} dvt_pair_rows;
+
+#define DVT_PAIR_NO_ROWS ((dvt_pair_rows){INT64_MAX / 2, -1})
+
+/* The rows that an anti-diagonal has within the band. */
+static inline dvt_pair_rows dvt_pair_across(const dvt_pair_part *p, int64_t number) {
+  const int64_t right = number - p->n, upper = (number - p->high + 1) / 2, lower = (number - p->low) / 2,
+                least = right > upper ? right : upper, bottom = number < p->m ? number : p->m;
+  return (dvt_pair_rows){least > 0 ? least : 0, lower < bottom ? lower : bottom};
+}
+
+/* Those of them that may count, from the rows that did on the anti-diagonal before and the one before that. */
+static inline dvt_pair_rows dvt_pair_next_rows(dvt_pair_rows all, dvt_pair_rows last, dvt_pair_rows older) {
+  const int64_t from = last.from < older.from + 1 ? last.from : older.from + 1,
+                to = (last.to > older.to ? last.to : older.to) + 1;
+  return (dvt_pair_rows){from > all.from ? from : all.from, to < all.to ? to : all.to};
+}
+
+/* The plain form. X: at least 0. scratch: 4 (m + 3) words. Steps are noted unless `note` is NULL: note(owner, number,
+ * rows) gives room for a byte a row of this anti-diagonal, the last row first; NULL: there is none. Of a step, the gaps
+ * are those that leave the cell: DVT_ALIGN_D_EXTENDS is of the cell to the right. false: there was no room. */
+typedef uint8_t *dvt_pair_note(void *owner, int64_t number, dvt_pair_rows rows);
+bool dvt_ref_align_extend(const davit_align_scoring *scoring, const dvt_pair_part *p, int64_t x_drop,
+                          int64_t *scratch, dvt_pair_note *note, void *owner, dvt_pair_extension *found);
+
 #endif

@@ -15,7 +15,11 @@ davit_status dvt_check_scoring(const davit_align_scoring *scoring);
 davit_status dvt_check_sequence(const char *name, const char *length_name, int64_t length,
                                 const uint8_t *sequence, int symbols);
 
-/* Sequences whose symbols are all below `symbols`; the sentences call them `name`, and each of them `one`. */
+/* Sequences, as far as their offsets say; then that their symbols are all below `symbols`; both. The sentences call them
+ * `name`, and each of them `one`. */
+davit_status dvt_check_offsets(const char *name, const davit_align_sequences *all);
+davit_status dvt_check_symbols(const char *name, const char *one, const davit_align_sequences *all,
+                               int symbols);
 davit_status dvt_check_sequences(const char *name, const char *one, const davit_align_sequences *all,
                                  int symbols);
 

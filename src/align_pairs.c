@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Many pairs, each aligned in full by up to three passes over its matrix, as one pair is (align_trace.c):
  *
- *   end      forward: the score, and where the alignment ends. Local and semiglobal
+ *   end      forward: the score, and where the alignment ends. Not of global ones
  *   begin    backward from there: where it begins. Local and semiglobal
  *   columns  forward over what lies between: the steps, along which the alignment is walked back
  *
  * 16 pairs go side by side (offload/align_pairs.h) where 16 bits hold their scores; others one by one: without a band
- * by dvt_align_trace(), with one by the plain passes of ref/align_pair.h. Pairs side by side are of similar lengths: a
+ * by dvt_align_trace(), with one by the plain passes of ref/align_pair.h. Extensions with an X-drop have a pass of their
+ * own (align_pairs_extend.c). Pairs side by side are of similar lengths: a
  * thread takes a block of neighbours and sorts it. All ways return the same alignment, because the columns of a pair of
  * at most DVT_ALIGN_TRACE_CELLS cells come from the same steps. */
 #include <davit/memory.h>
@@ -17,7 +18,6 @@
 
 #include "offload/align.h"
 #include "src/align.h"
-#include "src/align_columns.h"
 #include "src/align_pairs.h"
 #include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
@@ -84,35 +84,12 @@ bool dvt_pairs_is_small(const dvt_pairs *p, const dvt_pair_part *a) {
 
 /* Whether a pair goes side by side with others: then its columns are those that dvt_align_trace() finds. */
 static bool is_for_lanes(const dvt_pairs *p, const dvt_pair_part *a) {
+  if (p->x_drop > 0)
+    return dvt_pairs_extends_in_lanes(p, a);
   return !is_empty(a) && is_narrow(p, a) && (!p->full || dvt_pairs_is_small(p, a));
 }
 
-/* ---- a thread ---- */
-
-bool dvt_pairs_reserve_text(dvt_pairs_text *t, int64_t more) {
-  return dvt_grow(&t->at, &t->room, t->used + more, 4096, 1);
-}
-
-static bool reserve_columns(dvt_pairs_worker *w, int64_t count) {
-  if (count <= w->room)
-    return true;
-  free(w->columns);
-  w->room = 0;
-  w->columns = dvt_allocate_raw(2 * (size_t)count);
-  w->room = w->columns ? 2 * count : 0;
-  return w->columns != NULL;
-}
-
-/* The string of `count` columns. */
-static davit_status keep_columns(dvt_pairs_worker *w, dvt_pairs_place *at, int64_t count) {
-  if (!dvt_pairs_reserve_text(&w->strings, 2 * count + 1))
-    return DAVIT_OUT_OF_HOST_MEMORY;
-  char *begin = w->strings.at + w->strings.used;
-  at->string = w->strings.used;
-  at->count = dvt_put_columns(w->columns, count, begin) + 1 - begin;
-  w->strings.used += at->count;
-  return DAVIT_SUCCESS;
-}
+/* ---- steps ---- */
 
 /* Steps of a lane, or of the plain form. */
 typedef struct lane_steps {
@@ -126,14 +103,6 @@ static int step_of(const void *steps, int64_t i, int64_t j) {
   const dvt_pair_steps *n = &s->noted;
   return s->plain ? s->plain[(j - 1) * n->height + i - dvt_pair_first_row(n->high, j)]
                   : dvt_pair_step(n, s->lane, i, j);
-}
-
-static davit_status walk(dvt_pairs_worker *w, dvt_pairs_place *at, const dvt_pair_part *p,
-                         const lane_steps *steps) {
-  const dvt_align_stretch s = {p->query, p->target, p->m, p->n, 1};
-  if (!reserve_columns(w, p->m + p->n))
-    return DAVIT_OUT_OF_HOST_MEMORY;
-  return keep_columns(w, at, dvt_walk_back(&s, DVT_ALIGN_BOTH, step_of, steps, w->columns));
 }
 
 /* ---- passes ---- */
@@ -175,21 +144,20 @@ static bool is_any_cut(int count, const dvt_pair_part *parts) {
 /* Ends: those of all of a global alignment are known, and so are those of empty ones. */
 static davit_status find_ends(dvt_pairs_worker *w, pass_pairs *run, int count, const dvt_pair_part *all,
                               dvt_pair_cell *end) {
+  static const dvt_pair_kind kinds[] = {[DAVIT_ALIGN_LOCAL] = DVT_PAIR_LOCAL,
+                                        [DAVIT_ALIGN_GLOBAL] = DVT_PAIR_GLOBAL,
+                                        [DAVIT_ALIGN_SEMIGLOBAL] = DVT_PAIR_ENDS,
+                                        [DAVIT_ALIGN_EXTENSION] = DVT_PAIR_BEGIN};
   const dvt_pairs *p = w->pairs;
-  const bool global = p->mode == DAVIT_ALIGN_GLOBAL;
   const dvt_pair_pass pass = {.scoring = &p->scoring,
-                              .kind = global                         ? DVT_PAIR_GLOBAL
-                                      : p->mode == DAVIT_ALIGN_LOCAL ? DVT_PAIR_LOCAL
-                                                                     : DVT_PAIR_ENDS,
+                              .kind = kinds[p->mode],
                               .count = count,
                               .banded = is_any_cut(count, all),
                               .positions = p->full};
-  if (global && p->strings) { /* the last pass has the scores */
-    for (int l = 0; l < count; l++)
-      end[l] = (dvt_pair_cell){0, all[l].m, all[l].n};
-    return DAVIT_SUCCESS;
-  }
-  return run(w, &pass, all, end);
+  const bool known = p->mode == DAVIT_ALIGN_GLOBAL && p->strings; /* the last pass has the scores */
+  for (int l = 0; l < count; l++)
+    end[l] = known ? (dvt_pair_cell){0, all[l].m, all[l].n} : (dvt_pair_cell){.score = INT32_MAX};
+  return known ? DAVIT_SUCCESS : run(w, &pass, all, end);
 }
 
 static davit_status find_begins(dvt_pairs_worker *w, pass_pairs *run, int count, const dvt_pair_part *all,
@@ -237,28 +205,30 @@ static davit_status find_columns(dvt_pairs_worker *w, pass_pairs *run, int count
   for (int l = 0; l < count; l++) {
     if (p->mode == DAVIT_ALIGN_GLOBAL)
       p->results[at[l].which].score = (int32_t)last[l].score;
-    DVT_TRY(walk(w, &at[l], &inner[l], &(lane_steps){noted, l, plain ? (uint8_t *)w->memory.at : NULL}));
+    DVT_TRY(dvt_pairs_walk(w, &at[l], &inner[l], step_of,
+                           &(lane_steps){noted, l, plain ? (uint8_t *)w->memory.at : NULL}));
   }
   return DAVIT_SUCCESS;
 }
 
 static davit_status do_passes(dvt_pairs_worker *w, pass_pairs *run, int count, dvt_pairs_place *at) {
   const dvt_pairs *p = w->pairs;
-  const bool global = p->mode == DAVIT_ALIGN_GLOBAL;
+  const bool corner =
+      p->mode == DAVIT_ALIGN_GLOBAL || p->mode == DAVIT_ALIGN_EXTENSION; /* they begin there */
   dvt_pair_part all[DVT_PAIR_LANES];
   dvt_pair_cell end[DVT_PAIR_LANES] = {0}, begin[DVT_PAIR_LANES] = {0};
   for (int l = 0; l < count; l++)
     all[l] = at[l].part;
   DVT_TRY(find_ends(w, run, count, all, end));
-  if (p->full && !global)
+  if (p->full && !corner)
     DVT_TRY(find_begins(w, run, count, all, end, begin));
   for (int l = 0; l < count; l++) {
     davit_align_result *r = &p->results[at[l].which];
     *r = (davit_align_result){.score = (int32_t)end[l].score, .banded = dvt_pairs_is_cut(&all[l])};
     if (!p->full || (p->mode == DAVIT_ALIGN_LOCAL && r->score == 0))
       continue;
-    r->query_begin = global ? 0 : end[l].row - begin[l].row;
-    r->target_begin = global ? 0 : end[l].column - begin[l].column;
+    r->query_begin = corner ? 0 : end[l].row - begin[l].row;
+    r->target_begin = corner ? 0 : end[l].column - begin[l].column;
     r->query_end = end[l].row;
     r->target_end = end[l].column;
   }
@@ -267,15 +237,15 @@ static davit_status do_passes(dvt_pairs_worker *w, pass_pairs *run, int count, d
 
 /* ---- one by one ---- */
 
-static davit_status do_trace(dvt_pairs_worker *w, dvt_pairs_place *at) {
+/* Of the first m and n symbols. */
+static davit_status trace(dvt_pairs_worker *w, dvt_pairs_place *at, int64_t m, int64_t n,
+                          davit_align_mode mode, davit_align_result *result) {
   static const int host = DAVIT_HOST;
   const dvt_pairs *p = w->pairs;
-  const dvt_pair_part *a = &at->part;
   char *cigar = NULL;
-  DVT_TRY(
-      dvt_align_trace(&p->scoring, a->m, a->query, a->n, a->target, DVT_ALIGN_TRACE_CELLS, -1, 1,
-                      &p->results[at->which], p->strings ? &cigar : NULL,
-                      &(davit_align_trace_options){.devices = &host, .device_count = 1, .mode = p->mode}));
+  DVT_TRY(dvt_align_trace(&p->scoring, m, at->part.query, n, at->part.target, DVT_ALIGN_TRACE_CELLS, -1, 1,
+                          result, p->strings ? &cigar : NULL,
+                          &(davit_align_trace_options){.devices = &host, .device_count = 1, .mode = mode}));
   if (!p->strings)
     return DAVIT_SUCCESS;
   at->count = (int64_t)strlen(cigar) + 1;
@@ -286,6 +256,17 @@ static davit_status do_trace(dvt_pairs_worker *w, dvt_pairs_place *at) {
   w->strings.used += room ? at->count : 0;
   davit_free(cigar);
   return room ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
+}
+
+static davit_status do_trace(dvt_pairs_worker *w, dvt_pairs_place *at) {
+  const dvt_pairs *p = w->pairs;
+  davit_align_result *r = &p->results[at->which], prefix;
+  if (p->mode != DAVIT_ALIGN_EXTENSION)
+    return trace(w, at, at->part.m, at->part.n, p->mode, r);
+  dvt_pair_cell end;
+  DVT_TRY(find_ends(w, pass_plain, 1, &at->part, &end));
+  *r = (davit_align_result){.score = (int32_t)end.score, .query_end = end.row, .target_end = end.column};
+  return p->strings ? trace(w, at, end.row, end.column, DAVIT_ALIGN_GLOBAL, &prefix) : DAVIT_SUCCESS;
 }
 
 /* By the striped form of a search. */
@@ -303,6 +284,8 @@ static davit_status do_score(dvt_pairs_worker *w, const dvt_pairs_place *at) {
 }
 
 static davit_status do_alone(dvt_pairs_worker *w, dvt_pairs_place *at) {
+  if (w->pairs->x_drop > 0)
+    return dvt_pairs_extend_alone(w, at);
   if (dvt_pairs_is_cut(&at->part))
     return do_passes(w, pass_plain, 1, at);
   return w->pairs->full || w->pairs->mode != DAVIT_ALIGN_LOCAL ? do_trace(w, at) : do_score(w, at);
@@ -341,13 +324,13 @@ static int group_of(const dvt_pairs *p, int64_t count, const dvt_pairs_place *at
   for (; group < dvt_at_most(count, DVT_PAIR_LANES) && at[group].class < INT64_MAX; group++) {
     const dvt_pair_part *a = &at[group].part;
     const int64_t rows = dvt_at_least(m, a->m), columns = dvt_at_least(n, a->n);
-    if (p->full && group > 0 && rows * columns > DVT_ALIGN_TRACE_CELLS)
+    if (p->full && p->x_drop == 0 && group > 0 && rows * columns > DVT_ALIGN_TRACE_CELLS)
       break;
     m = rows;
     n = columns;
     cells += (double)a->m * (double)a->n;
   }
-  return cells < (double)m * (double)n * (double)SPARSE && p->band == 0 ? 0 : group;
+  return cells < (double)m * (double)n * (double)SPARSE && p->band == 0 && p->x_drop == 0 ? 0 : group;
 }
 
 /* Whether the pairs' scores come from the striped form, one by one. */
@@ -369,6 +352,8 @@ static void look_at_scores(dvt_pairs_worker *w, int count, const dvt_pairs_place
 
 static davit_status align_group(dvt_pairs_worker *w, int count, dvt_pairs_place *at) {
   davit_status status = DAVIT_SUCCESS;
+  if (w->pairs->x_drop > 0)
+    return dvt_pairs_extend(w, count, at);
   if (!is_striped(w, count, at))
     status = do_passes(w, pass_lanes, count, at);
   else
@@ -391,21 +376,6 @@ davit_status dvt_pairs_align_places(dvt_pairs_worker *w, int64_t count) {
   return DAVIT_SUCCESS;
 }
 
-davit_status dvt_pairs_order_strings(dvt_pairs_worker *w, int64_t first, int64_t count, dvt_pairs_text *to) {
-  if (!dvt_pairs_reserve_text(to, w->strings.used))
-    return DAVIT_OUT_OF_HOST_MEMORY;
-  for (int64_t k = 0; k < count; k++) /* by their places among the pairs */
-    w->pairs->results[w->places[k].which].cigar = k;
-  for (int64_t k = first; k < first + count; k++) {
-    const dvt_pairs_place *at = &w->places[w->pairs->results[k].cigar];
-    memcpy(to->at + to->used, w->strings.at + at->string, (size_t)at->count);
-    w->pairs->results[k].cigar = to->used;
-    to->used += at->count;
-  }
-  w->strings.used = 0;
-  return DAVIT_SUCCESS;
-}
-
 static davit_status do_block(dvt_pairs_worker *w, int64_t block) {
   const dvt_pairs *p = w->pairs;
   const int64_t first = block * p->block, count = dvt_at_most(p->block, p->queries->count - first);
@@ -425,6 +395,7 @@ davit_status dvt_pairs_open_worker(dvt_pairs_worker *w, const dvt_pairs *p) {
 
 void dvt_pairs_close_worker(dvt_pairs_worker *w) {
   free(w->memory.at);
+  dvt_pair_trail_free(&w->trail);
   free(w->places);
   free(w->columns);
   free(w->strings.at);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many pairs inside the library: what the call (align_pairs_dispatch.c), the form for the host (align_pairs.c) and that
- * for devices (align_pairs_device.c) share. Pairs go in blocks, each the work of one thread, or of one lane of a
- * device. */
+/* Many pairs inside the library: what the call (align_pairs_dispatch.c), the form for the host (align_pairs.c) and
+ * that for devices (align_pairs_device.c) share; strings are those of align_pairs_text.c. Pairs go in blocks, each
+ * the work of one thread, or of one lane of a device. */
 #ifndef DAVIT_SRC_ALIGN_PAIRS_H
 #define DAVIT_SRC_ALIGN_PAIRS_H
 
-#include "offload/align_pairs.h"
+#include "offload/align_pairs_extend.h"
+#include "src/align_columns.h"
 #include "src/base/error.h"
 
 /* The strings of a block, in its order. */
@@ -18,13 +19,15 @@ typedef struct dvt_pairs {
   davit_align_scoring scoring; /* gap_extend is not more than gap_open */
   const davit_align_sequences *queries, *targets;
   davit_align_mode mode;
+  int64_t x_drop;                  /* 0: none, or nothing drops so far */
   int64_t band, largest, smallest; /* entries of the matrix, at least 0, and the other way round */
   int8_t likes[DAVIT_ALIGN_SYMBOLS_MAXIMUM];
   dvt_pair_costs costs;
-  bool full, strings; /* are wanted: stretches, columns */
-  int64_t block;      /* pairs of each block but the last */
-  davit_align_result *results;
-  dvt_pairs_text *texts; /* of each block */
+  bool full, strings;          /* are wanted: stretches, columns */
+  int64_t block;               /* pairs of each block but the last */
+  davit_align_result *results; /* NULL: the scores alone, */
+  int32_t *scores;             /* which only devices store here */
+  dvt_pairs_text *texts;       /* of each block */
 } dvt_pairs;
 
 /* A pair of a block, in the order in which they are aligned. */
@@ -39,6 +42,7 @@ typedef struct dvt_pairs_place {
 typedef struct dvt_pairs_worker {
   const dvt_pairs *pairs;
   dvt_pair_memory memory;
+  dvt_pair_trail trail;    /* of extensions with an X-drop */
   dvt_pairs_place *places; /* of the block */
   char *columns;           /* of one alignment */
   int64_t room;            /* for so many */
@@ -55,17 +59,27 @@ static inline bool dvt_pairs_is_cut(const dvt_pair_part *p) {
   return p->low > -p->m || p->high < p->n;
 }
 
+/* No extension drops further. `shorter`, `both`: symbols of the shorter sequence of a pair, of both, at most. */
+static inline int64_t dvt_pairs_largest_drop(const dvt_pairs *p, int64_t shorter, int64_t both) {
+  return shorter * (p->largest + p->smallest) + 3 * (int64_t)p->scoring.gap_open +
+         both * p->scoring.gap_extend;
+}
+
 /* Whether all ways to align a pair find the same columns (src/align.h). */
 bool dvt_pairs_is_small(const dvt_pairs *p, const dvt_pair_part *a);
 
 /* Classes of query lengths, each a fifth longer than the one before. */
 int64_t dvt_pairs_length_class(int64_t m);
 
+/* Aligns the first `count` places, whose pairs and parts are set, in an order of its own. */
+davit_status dvt_pairs_align_places(dvt_pairs_worker *w, int64_t count);
+
 /* Room for so many characters more. false: there is no memory. */
 bool dvt_pairs_reserve_text(dvt_pairs_text *t, int64_t more);
 
-/* Aligns the first `count` places, whose pairs and parts are set, in an order of its own. */
-davit_status dvt_pairs_align_places(dvt_pairs_worker *w, int64_t count);
+/* Keeps the columns of an alignment of the part, back along its steps. */
+davit_status dvt_pairs_walk(dvt_pairs_worker *w, dvt_pairs_place *at, const dvt_pair_part *p,
+                            dvt_step_at *step_at, const void *steps);
 
 /* The strings of a block of `count` pairs from `first` on in the order of its pairs. */
 davit_status dvt_pairs_order_strings(dvt_pairs_worker *w, int64_t first, int64_t count, dvt_pairs_text *to);
@@ -73,6 +87,13 @@ davit_status dvt_pairs_order_strings(dvt_pairs_worker *w, int64_t first, int64_t
 /* Pairs of a block for the host's threads, and all blocks. */
 int64_t dvt_pairs_host_block(int64_t count);
 davit_status dvt_pairs_on_host(const dvt_pairs *p);
+
+/* ---- extensions with an X-drop ---- (align_pairs_extend.c)
+ *
+ * Whether a pair goes side by side with others; some that do; one that does not. */
+bool dvt_pairs_extends_in_lanes(const dvt_pairs *p, const dvt_pair_part *a);
+davit_status dvt_pairs_extend(dvt_pairs_worker *w, int count, dvt_pairs_place *at);
+davit_status dvt_pairs_extend_alone(dvt_pairs_worker *w, dvt_pairs_place *at);
 
 /* ---- devices ---- */
 
@@ -85,7 +106,8 @@ double dvt_pairs_device_seconds(const dvt_pairs *p, double cells, int devices);
 /* Pairs of a block for so many devices. */
 int64_t dvt_pairs_device_block(int64_t count, int devices);
 
-/* All blocks. What the devices do not take threads of the host do. */
+/* All blocks. What the devices do not take threads of the host do. DAVIT_INVALID_ARGUMENT: a symbol is none of the
+ * alphabet. */
 davit_status dvt_pairs_on_devices(const dvt_pairs *p, int count, const int *devices);
 
 /* davit_align_pairs(), on devices wherever there are some that may have pairs if `devices`, else where it is sooner. */

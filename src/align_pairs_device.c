@@ -2,7 +2,7 @@
 /* Many pairs on devices (offload/align_pairs_stream.h). Each device has some lanes, whose commands take blocks in turn:
  * while one copies, another computes. A block goes in batches, as many of its pairs as their symbols have room
  * together; in a batch pairs of similar lengths are neighbours. Pairs that the device does not take the lane's thread
- * aligns. */
+ * aligns. Symbols are looked at as they are copied. */
 #include <davit/memory.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -14,6 +14,7 @@
 #include "src/align_pairs.h"
 #include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
+#include "src/base/cpu.h"
 #include "src/base/team.h"
 #include "src/runtime/memory.h"
 #include "src/runtime/operation.h"
@@ -60,10 +61,11 @@ typedef struct device_worker {
   uint32_t
       *keys; /* of the batch's pairs, by which they are sorted, and room for as many; so with the following */
   int32_t *which; /* pair of the block an item is */
-  int32_t *order, *moved;
-  dvt_pair_group *groups;
+  int32_t *moved;
   char *pinned; /* of so many bytes: */
   size_t pinned_bytes;
+  dvt_pair_group *groups;
+  int32_t *order;
   dvt_pair_item *items;
   dvt_pair_found *found;
   int64_t *places;
@@ -78,19 +80,15 @@ static davit_status open_device_worker(device_worker *d, const dvt_pairs *p, siz
   DVT_TRY(dvt_pairs_open_worker(&d->host, p));
   d->keys = dvt_allocate_raw(2 * count * sizeof *d->keys);
   d->which = dvt_allocate_raw(count * sizeof *d->which);
-  d->order = dvt_allocate_raw(count * sizeof *d->order);
   d->moved = dvt_allocate_raw(2 * count * sizeof *d->moved);
-  d->groups = dvt_allocate_raw(count * sizeof *d->groups);
-  return d->keys && d->which && d->order && d->moved && d->groups ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
+  return d->keys && d->which && d->moved ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
 }
 
 static void close_device_worker(device_worker *d) {
   dvt_pairs_close_worker(&d->host);
   free(d->keys);
   free(d->which);
-  free(d->order);
   free(d->moved);
-  free(d->groups);
   davit_free(d->pinned);
 }
 
@@ -104,7 +102,8 @@ static char *cut_off(char **at, size_t bytes) {
 static davit_status reserve_pinned(device_worker *d, int64_t query_symbols, int64_t target_symbols) {
   const size_t count = (size_t)d->host.pairs->block,
                bytes = dvt_aligned_up(count * sizeof *d->items) + dvt_aligned_up(count * sizeof *d->found) +
-                       dvt_aligned_up(count * sizeof *d->places) + STAGING_BYTES +
+                       dvt_aligned_up(count * sizeof *d->places) + dvt_aligned_up(count * sizeof *d->groups) +
+                       dvt_aligned_up(count * sizeof *d->order) + STAGING_BYTES +
                        dvt_aligned_up((size_t)query_symbols) + dvt_aligned_up((size_t)target_symbols);
   if (bytes > d->pinned_bytes) {
     davit_free(d->pinned);
@@ -117,17 +116,55 @@ static davit_status reserve_pinned(device_worker *d, int64_t query_symbols, int6
   d->items = (dvt_pair_item *)(void *)cut_off(&at, count * sizeof *d->items);
   d->found = (dvt_pair_found *)(void *)cut_off(&at, count * sizeof *d->found);
   d->places = (int64_t *)(void *)cut_off(&at, count * sizeof *d->places);
+  d->groups = (dvt_pair_group *)(void *)cut_off(&at, count * sizeof *d->groups);
+  d->order = (int32_t *)(void *)cut_off(&at, count * sizeof *d->order);
   d->staging = cut_off(&at, STAGING_BYTES);
   d->queries = (uint8_t *)cut_off(&at, (size_t)query_symbols);
   d->targets = (uint8_t *)at;
   return DAVIT_SUCCESS;
 }
 
+/* ---- symbols ---- */
+
+static uint8_t largest_of(const uint8_t *symbols, int64_t count) {
+  uint8_t largest = 0;
+  for (int64_t i = 0; i < count; i++)
+    largest = symbols[i] > largest ? symbols[i] : largest;
+  return largest;
+}
+
+/* To pinned memory past the caches, as the device reads them next. Returns the largest of them. */
+DVT_CPU_INLINE uint8_t bring_inline(uint8_t *to, const uint8_t *from, int64_t count) {
+  typedef uint8_t line __attribute__((vector_size(64)));
+  typedef line line_anywhere __attribute__((aligned(1)));
+  enum { LINE = sizeof(line), TURN = 4 };
+  line most[TURN] = {{0}};
+  uint8_t largest = 0;
+  int64_t at = 0;
+  for (; at + TURN * LINE <= count; at += TURN * LINE)
+#pragma unroll
+    for (int i = 0; i < TURN; i++) {
+      const line x = *(const line_anywhere *)(const void *)(from + at + i * LINE);
+      most[i] = __builtin_elementwise_max(most[i], x);
+      __builtin_nontemporal_store(x, (line *)(void *)(to + at + i * LINE));
+    }
+  memcpy(to + at, from + at, (size_t)(count - at));
+  for (int i = 0; i < TURN; i++)
+    for (int l = 0; l < LINE; l++)
+      largest = most[i][l] > largest ? most[i][l] : largest;
+  dvt_cpu_end_bypass();
+  const uint8_t rest = largest_of(from + at, count - at);
+  return rest > largest ? rest : largest;
+}
+
+DVT_CPU_DISPATCH(uint8_t, bring, bring_inline, (uint8_t *to, const uint8_t *from, int64_t count),
+                 (to, from, count))
+
 /* ---- a batch ---- */
 
-/* Pairs of the block from `first` on whose symbols have room; the device takes `items` of them. */
+/* Pairs from `first` on whose symbols have room, in block `base` …; the device takes `items` of them. */
 typedef struct batch {
-  int64_t first, count, items, text;
+  int64_t base, first, count, items, text;
   bool masked;
 } batch;
 
@@ -148,23 +185,35 @@ static uint32_t key_of(const dvt_pair_part *a, int64_t class, device_form form) 
   return (uint32_t)(form == WIDE) << 31 | (uint32_t)(63 - class) << 15 | (uint32_t)(INT16_MAX - a->n);
 }
 
-/* What the device takes, in the order of the pairs; `order` says so for sorting. */
+/* What pairs of the same lengths share. */
+typedef struct lengths {
+  int64_t m, n;
+  device_form form;
+  uint32_t key;
+  bool cut;
+} lengths;
+
+static lengths lengths_of(const dvt_pairs *p, int64_t pair) {
+  const dvt_pair_part a = dvt_pairs_whole(p, pair);
+  const device_form form = form_of(p, &a);
+  return (lengths){a.m, a.n, form, form == NO_FORM ? 0 : key_of(&a, dvt_pairs_length_class(a.m), form),
+                   dvt_pairs_is_cut(&a)};
+}
+
+/* What the device takes, in the order of the pairs; `moved` says so for sorting. Neighbours are often alike. */
 static void find_items(device_worker *d, batch *b) {
   const dvt_pairs *p = d->host.pairs;
-  const dvt_pairs_place *places = d->host.places;
-  int64_t m = 0, class = 0; /* of the pair before */
+  lengths l = {-1, -1, NO_FORM, 0, false};
   for (int64_t k = b->first; k < b->first + b->count; k++) {
-    const dvt_pair_part *a = &places[k].part;
-    const device_form form = form_of(p, a);
-    if (form == NO_FORM)
+    if (symbols_of(p->queries, k, 1) != l.m || symbols_of(p->targets, k, 1) != l.n)
+      l = lengths_of(p, k);
+    if (l.form == NO_FORM)
       continue;
-    class = a->m == m ? class : dvt_pairs_length_class(a->m);
-    m = a->m;
-    d->keys[b->items] = key_of(a, class, form);
-    d->which[b->items] = (int32_t)k;
+    d->keys[b->items] = l.key;
+    d->which[b->items] = (int32_t)(k - b->base);
     d->moved[b->items] = (int32_t)b->items;
     b->items++;
-    b->masked = b->masked || dvt_pairs_is_cut(a);
+    b->masked = b->masked || l.cut;
   }
 }
 
@@ -201,20 +250,19 @@ static void sort_items(device_worker *d, int64_t count) {
 
 static void fill_items(device_worker *d, batch *b) {
   const dvt_pairs *p = d->host.pairs;
-  const int64_t first = d->host.places[b->first].which, query = p->queries->offsets[first],
-                target = p->targets->offsets[first];
+  const int64_t query = p->queries->offsets[b->first], target = p->targets->offsets[b->first];
   b->text = 0;
   for (int64_t i = 0; i < b->items; i++) {
-    const dvt_pairs_place *at = &d->host.places[d->which[d->moved[i]]];
-    const dvt_pair_part *a = &at->part;
-    b->text += 2 * (a->m + a->n) + 1;
-    d->items[i] = (dvt_pair_item){p->queries->offsets[at->which] - query,
-                                  p->targets->offsets[at->which] - target,
+    const int64_t pair = b->base + d->which[d->moved[i]];
+    const dvt_pair_part a = dvt_pairs_whole(p, pair);
+    b->text += 2 * (a.m + a.n) + 1;
+    d->items[i] = (dvt_pair_item){p->queries->offsets[pair] - query,
+                                  p->targets->offsets[pair] - target,
                                   b->text,
-                                  (int32_t)a->m,
-                                  (int32_t)a->n,
-                                  (int32_t)a->low,
-                                  (int32_t)a->high};
+                                  (int32_t)a.m,
+                                  (int32_t)a.n,
+                                  (int32_t)a.low,
+                                  (int32_t)a.high};
     d->order[d->moved[i]] = (int32_t)i;
   }
 }
@@ -256,23 +304,28 @@ static void keep_results(device_worker *d, const batch *b) {
   const dvt_pairs *p = d->host.pairs;
   for (int64_t k = 0; k < b->items; k++) {
     const dvt_pair_found *f = &d->found[d->order[k]];
-    dvt_pairs_place *at = &d->host.places[d->which[k]];
-    p->results[at->which] = (davit_align_result){.score = f->score, .banded = dvt_pairs_is_cut(&at->part)};
-    if (!p->full)
+    const dvt_pair_item *item = &d->items[d->order[k]];
+    const int64_t pair = b->base + d->which[k];
+    if (!p->results) {
+      p->scores[pair] = f->score;
       continue;
-    p->results[at->which].query_begin = f->query_begin;
-    p->results[at->which].query_end = f->query_end;
-    p->results[at->which].target_begin = f->target_begin;
-    p->results[at->which].target_end = f->target_end;
-    at->string = d->host.strings.used;
-    at->count = p->strings ? f->length : 0;
-    d->host.strings.used += at->count;
+    }
+    p->results[pair] = (davit_align_result){.score = f->score,
+                                            .banded = item->low > -item->m || item->high < item->n,
+                                            .query_begin = f->query_begin,
+                                            .query_end = f->query_end,
+                                            .target_begin = f->target_begin,
+                                            .target_end = f->target_end};
+    if (!p->strings)
+      continue;
+    d->host.places[d->which[k]] =
+        (dvt_pairs_place){.which = pair, .string = d->host.strings.used, .count = f->length};
+    d->host.strings.used += f->length;
   }
 }
 
 static davit_status run_items(device_worker *d, const dvt_site *site, const batch *b) {
   const dvt_pairs *p = d->host.pairs;
-  const int64_t first = d->host.places[b->first].which;
   int64_t narrow;
   const int64_t groups = make_groups(d, b->items, &narrow);
   const dvt_pairs_work work = {.scoring = &p->scoring,
@@ -282,8 +335,8 @@ static davit_status run_items(device_worker *d, const dvt_site *site, const batc
                                .masked = b->masked,
                                .queries = d->queries,
                                .targets = d->targets,
-                               .query_symbols = symbols_of(p->queries, first, b->count),
-                               .target_symbols = symbols_of(p->targets, first, b->count),
+                               .query_symbols = symbols_of(p->queries, b->first, b->count),
+                               .target_symbols = symbols_of(p->targets, b->first, b->count),
                                .count = b->items,
                                .groups = groups,
                                .narrow = narrow,
@@ -298,22 +351,37 @@ static davit_status run_items(device_worker *d, const dvt_site *site, const batc
                                .order = d->order,
                                .strings = room_for_strings,
                                .owner = d};
-  memcpy(d->queries, p->queries->symbols + p->queries->offsets[first], (size_t)work.query_symbols);
-  memcpy(d->targets, p->targets->symbols + p->targets->offsets[first], (size_t)work.target_symbols);
   DVT_TRY(dvt_pairs_stream(site, &work));
   keep_results(d, b);
   return DAVIT_SUCCESS;
 }
 
+static davit_status check_largest(const device_worker *d, uint8_t queries, uint8_t targets) {
+  const int symbols = d->host.pairs->scoring.symbols;
+  return queries < symbols && targets < symbols
+             ? DAVIT_SUCCESS
+             : davit_fail(DAVIT_INVALID_ARGUMENT, "a symbol is none of the %d of the alphabet", symbols);
+}
+
+/* Also of pairs that the device does not take, if there are any that it does. */
+static davit_status bring_symbols(device_worker *d, const batch *b) {
+  const dvt_pairs *p = d->host.pairs;
+  const int64_t m = symbols_of(p->queries, b->first, b->count),
+                n = symbols_of(p->targets, b->first, b->count);
+  const uint8_t *queries = p->queries->symbols + p->queries->offsets[b->first],
+                *targets = p->targets->symbols + p->targets->offsets[b->first];
+  if (b->items == 0)
+    return check_largest(d, largest_of(queries, m), largest_of(targets, n));
+  DVT_TRY(reserve_pinned(d, m, n));
+  return check_largest(d, bring(d->queries, queries, m), bring(d->targets, targets, n));
+}
+
 /* Results of the pairs that the device takes, none if it is full: that is no obstacle. */
 static davit_status run_batch(device_worker *d, const dvt_site *site, batch *b) {
-  const dvt_pairs *p = d->host.pairs;
-  const int64_t first = d->host.places[b->first].which;
   find_items(d, b);
+  DVT_TRY(bring_symbols(d, b));
   if (b->items == 0)
     return DAVIT_SUCCESS;
-  DVT_TRY(
-      reserve_pinned(d, symbols_of(p->queries, first, b->count), symbols_of(p->targets, first, b->count)));
   sort_items(d, b->items);
   fill_items(d, b);
   const davit_status status = run_items(d, site, b);
@@ -326,8 +394,45 @@ static davit_status run_batch(device_worker *d, const dvt_site *site, batch *b) 
 
 /* ---- a block ---- */
 
-/* Aligns those pairs of a batch that the device has not taken, by the lane's thread; they are moved to the front of the
- * places for that, and back with their strings. */
+/* The pairs of a batch that the device has not taken. */
+static void find_rest(const device_worker *d, const batch *b, dvt_pairs_place *places) {
+  for (int64_t k = b->first, item = 0, at = 0; k < b->first + b->count; k++)
+    if (item < b->items && b->base + d->which[item] == k)
+      item++;
+    else
+      places[at++] = (dvt_pairs_place){.which = k, .part = dvt_pairs_whole(d->host.pairs, k)};
+}
+
+/* Aligned they may be in another order. */
+static void keep_rest(device_worker *d, const batch *b, int64_t rest, const dvt_pairs_place *places) {
+  for (int64_t k = 0; k < rest && d->host.pairs->strings; k++)
+    d->host.places[places[k].which - b->base] = places[k];
+}
+
+/* Scores alone: results of places, numbered from 0 on for that. */
+static davit_status score_rest(dvt_pairs_worker *own, int64_t rest) {
+  const dvt_pairs *all = own->pairs;
+  dvt_pairs few = *all;
+  few.costs.likes = few.likes;
+  few.results = dvt_allocate_raw((size_t)rest * sizeof *few.results);
+  int64_t *pairs = dvt_allocate_raw((size_t)rest * sizeof *pairs);
+  davit_status status = few.results && pairs ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
+  for (int64_t k = 0; k < rest && status == DAVIT_SUCCESS; k++) {
+    pairs[k] = own->places[k].which;
+    own->places[k].which = k;
+  }
+  own->pairs = &few;
+  if (status == DAVIT_SUCCESS)
+    status = dvt_pairs_align_places(own, rest);
+  for (int64_t k = 0; k < rest && status == DAVIT_SUCCESS; k++)
+    all->scores[pairs[k]] = few.results[k].score;
+  own->pairs = all;
+  free(few.results);
+  free(pairs);
+  return status;
+}
+
+/* Aligns what the device has not taken, by the lane's thread. */
 static davit_status run_rest(device_worker *d, const batch *b) {
   dvt_pairs_worker *w = &d->host;
   const int64_t rest = b->count - b->items;
@@ -336,16 +441,12 @@ static davit_status run_rest(device_worker *d, const batch *b) {
     return DAVIT_SUCCESS;
   own.places = dvt_allocate_raw((size_t)rest * sizeof *own.places);
   davit_status status = own.places ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
-  const int64_t base = w->places[0].which;
-  for (int64_t k = b->first, item = 0, at = 0; k < b->first + b->count && own.places; k++)
-    if (item < b->items && d->which[item] == k)
-      item++;
-    else
-      own.places[at++] = w->places[k];
+  if (status == DAVIT_SUCCESS) {
+    find_rest(d, b, own.places);
+    status = w->pairs->results ? dvt_pairs_align_places(&own, rest) : score_rest(&own, rest);
+  }
   if (status == DAVIT_SUCCESS)
-    status = dvt_pairs_align_places(&own, rest);
-  for (int64_t k = 0; k < rest && status == DAVIT_SUCCESS; k++)
-    w->places[own.places[k].which - base] = own.places[k];
+    keep_rest(d, b, rest, own.places);
   w->strings = own.strings;
   own.strings = (dvt_pairs_text){0};
   dvt_pairs_close_worker(&own);
@@ -371,10 +472,8 @@ static bool keep_strings(device_worker *d, int64_t count, dvt_pairs_text *to) {
 static davit_status run_block(device_worker *d, const dvt_site *site, int64_t block) {
   const dvt_pairs *p = d->host.pairs;
   const int64_t first = block * p->block, count = dvt_at_most(p->block, p->queries->count - first);
-  for (int64_t k = 0; k < count; k++)
-    d->host.places[k] = (dvt_pairs_place){.which = first + k, .part = dvt_pairs_whole(p, first + k)};
-  for (int64_t at = 0, next; at < count; at = next) {
-    batch b = {.first = at, .count = batch_length(p, first + at, count - at)};
+  for (int64_t at = first, next; at < first + count; at = next) {
+    batch b = {.base = first, .first = at, .count = batch_length(p, at, first + count - at)};
     next = at + b.count;
     DVT_TRY(run_batch(d, site, &b));
     DVT_TRY(run_rest(d, &b));
@@ -429,8 +528,11 @@ static davit_status submit_lanes(device_work *all, int count, const int *devices
   for (int i = 0; i < count * each; i++) {
     const int device = devices[i % count];
     const lane_work l = {all, i};
-    DVT_TRY(dvt_memory_usable(device, true, &all->memory_bytes[i]));
-    all->memory_bytes[i] /= LANES;
+    if (i < count) {
+      DVT_TRY(dvt_memory_usable(device, true, &all->memory_bytes[i]));
+      all->memory_bytes[i] /= LANES;
+    }
+    all->memory_bytes[i] = all->memory_bytes[i % count];
     DVT_TRY(dvt_lane_open(device, &lanes[i]));
     DVT_TRY(dvt_lane_submit(lanes[i], DVT_BLOCKING, run_lane, &l, sizeof l));
   }

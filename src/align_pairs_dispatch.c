@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Many pairs: the checks of a call, whether devices or the host align them, and what the user gets. */
 #include <davit/memory.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,19 +63,37 @@ static void copy_share(int thread, int team, const void *arguments) {
                 end = dvt_share_begin(count, thread + 1, team);
   const davit_align_result *from = c->pairs->results;
   for (int64_t k = begin; k < end && c->scores; k++)
-    c->scores[k] = from[k].score;
+    c->scores[k] = from ? from[k].score : c->pairs->scores[k];
   if (c->results && end > begin)
     memcpy(c->results + begin, from + begin, (size_t)(end - begin) * sizeof *from);
+}
+
+/* Long ones in large pages: to touch them takes as long as to find what they hold. */
+enum { MAPPED_BYTES = 2 * DVT_LARGE_PAGE };
+
+static void *take_results(size_t bytes) {
+  return bytes < MAPPED_BYTES ? dvt_allocate_raw(bytes) : dvt_map(bytes);
+}
+
+static void give_back_results(void *results, size_t bytes) {
+  if (bytes < MAPPED_BYTES)
+    free(results);
+  else
+    dvt_unmap(results, bytes);
 }
 
 /* `count` devices; 0: the host. */
 static davit_status run(dvt_pairs *p, int count, const int *devices, int32_t *scores,
                         davit_align_result *results, char **cigars) {
   const int64_t pairs = p->queries->count, blocks = dvt_divide_up(pairs, p->block);
-  p->results = dvt_allocate_raw(((size_t)pairs + 1) * sizeof *p->results);
+  const bool alone = count > 0 && !p->full;
+  const size_t bytes = ((size_t)pairs + 1) * (alone ? sizeof *p->scores : sizeof *p->results);
+  void *found = take_results(bytes);
+  p->scores = alone ? found : NULL;
+  p->results = alone ? NULL : found;
   p->texts = dvt_allocate((size_t)blocks + 1, sizeof *p->texts);
   davit_status status = DAVIT_OUT_OF_HOST_MEMORY;
-  if (p->results && p->texts)
+  if (found && p->texts)
     status = count > 0 ? dvt_pairs_on_devices(p, count, devices) : dvt_pairs_on_host(p);
   if (status == DAVIT_SUCCESS && cigars)
     status = join_strings(p, blocks, cigars);
@@ -83,32 +102,75 @@ static davit_status run(dvt_pairs *p, int count, const int *devices, int32_t *sc
   for (int64_t b = 0; p->texts && b < blocks; b++)
     free(p->texts[b].at);
   free(p->texts);
-  free(p->results);
+  give_back_results(found, bytes);
   return status;
 }
 
 /* ---- the call ---- */
 
-/* Of the two pairs whose scores and whose costs may be the largest. */
+/* The pair whose shorter sequence is the longest, and the one with the most symbols. */
+typedef struct extremes {
+  int64_t thickest, longest;
+} extremes;
+
+static int64_t shorter_of(const davit_align_sequences *queries, const davit_align_sequences *targets,
+                          int64_t k) {
+  return dvt_at_most(length_of(queries, k), length_of(targets, k));
+}
+
+static int64_t both_of(const davit_align_sequences *queries, const davit_align_sequences *targets,
+                       int64_t k) {
+  return length_of(queries, k) + length_of(targets, k);
+}
+
+/* Those of each thread's pairs. */
+typedef struct extremes_of {
+  const davit_align_sequences *queries, *targets;
+  extremes *found;
+  atomic_int *team;
+} extremes_of;
+
+static void find_extremes_share(int thread, int team, const void *arguments) {
+  const extremes_of *a = arguments;
+  const int64_t begin = dvt_share_begin(a->queries->count, thread, team),
+                end = dvt_share_begin(a->queries->count, thread + 1, team);
+  extremes e = {begin, begin};
+  int64_t thickest = -1, longest = -1;
+  for (int64_t k = begin; k < end; k++) {
+    const int64_t shorter = shorter_of(a->queries, a->targets, k), both = both_of(a->queries, a->targets, k);
+    e.thickest = shorter > thickest ? k : e.thickest;
+    e.longest = both > longest ? k : e.longest;
+    thickest = dvt_at_least(thickest, shorter);
+    longest = dvt_at_least(longest, both);
+  }
+  a->found[thread] = e;
+  atomic_store(a->team, team);
+}
+
+static extremes find_extremes(const davit_align_sequences *queries, const davit_align_sequences *targets) {
+  extremes found[DVT_MAX_THREADS];
+  atomic_int team = 0;
+  dvt_align_on_shares(queries->count, find_extremes_share, &(extremes_of){queries, targets, found, &team});
+  extremes e = found[0];
+  for (int t = 1; t < atomic_load(&team); t++) {
+    if (shorter_of(queries, targets, found[t].thickest) > shorter_of(queries, targets, e.thickest))
+      e.thickest = found[t].thickest;
+    if (both_of(queries, targets, found[t].longest) > both_of(queries, targets, e.longest))
+      e.longest = found[t].longest;
+  }
+  return e;
+}
+
+/* Of the two pairs whose scores and whose costs may be the largest. A global alignment of the beginnings may be the way
+ * to the columns of an extension. */
 static davit_status check_ranges(const davit_align_scoring *scoring, const davit_align_sequences *queries,
                                  const davit_align_sequences *targets, davit_align_mode mode) {
-  int64_t thickest = 0, longest = 0, shorter = -1, both = -1;
-  for (int64_t k = 0; k < queries->count; k++) {
-    const int64_t m = length_of(queries, k), n = length_of(targets, k);
-    if (dvt_at_most(m, n) > shorter) {
-      shorter = dvt_at_most(m, n);
-      thickest = k;
-    }
-    if (m + n > both) {
-      both = m + n;
-      longest = k;
-    }
-  }
   if (queries->count == 0)
     return DAVIT_SUCCESS;
-  DVT_TRY(dvt_check_score_range(scoring, length_of(queries, thickest), length_of(targets, thickest)));
-  return mode == DAVIT_ALIGN_GLOBAL
-             ? dvt_check_cost_range(scoring, length_of(queries, longest), length_of(targets, longest))
+  const extremes e = find_extremes(queries, targets);
+  DVT_TRY(dvt_check_score_range(scoring, length_of(queries, e.thickest), length_of(targets, e.thickest)));
+  return mode == DAVIT_ALIGN_GLOBAL || mode == DAVIT_ALIGN_EXTENSION
+             ? dvt_check_cost_range(scoring, length_of(queries, e.longest), length_of(targets, e.longest))
              : DAVIT_SUCCESS;
 }
 
@@ -116,14 +178,21 @@ static davit_status check_options(const davit_align_pairs_options *options) {
   DVT_TRY(DVT_CHECK_OPTIONS(options));
   if (!options)
     return DAVIT_SUCCESS;
-  if ((int)options->mode < 0 || options->mode > DAVIT_ALIGN_SEMIGLOBAL)
+  if ((int)options->mode < 0 || options->mode > DAVIT_ALIGN_EXTENSION)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "options->mode is %d, not 0 to %d", (int)options->mode,
-                      DAVIT_ALIGN_SEMIGLOBAL);
+                      DAVIT_ALIGN_EXTENSION);
   if (options->band < 0)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "options->band is %lld, less than 0", (long long)options->band);
+  if (options->x_drop < 0)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "options->x_drop is %lld, less than 0",
+                      (long long)options->x_drop);
+  if (options->x_drop > 0 && options->mode != DAVIT_ALIGN_EXTENSION)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "options->x_drop is %lld, and options->mode no extension",
+                      (long long)options->x_drop);
   return DAVIT_SUCCESS;
 }
 
+/* All but the symbols. */
 static davit_status check(const davit_align_scoring *scoring, const davit_align_sequences *queries,
                           const davit_align_sequences *targets, const int32_t *scores,
                           const davit_align_result *results, char **cigars,
@@ -131,8 +200,8 @@ static davit_status check(const davit_align_scoring *scoring, const davit_align_
   DVT_TRY(dvt_check_scoring(scoring));
   if (scoring->profile)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "scoring->profile is of one query, and here there are many");
-  DVT_TRY(dvt_check_sequences("queries", "query", queries, scoring->symbols));
-  DVT_TRY(dvt_check_sequences("targets", "target", targets, scoring->symbols));
+  DVT_TRY(dvt_check_offsets("queries", queries));
+  DVT_TRY(dvt_check_offsets("targets", targets));
   if (queries->count != targets->count)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "queries->count is %lld, targets->count %lld",
                       (long long)queries->count, (long long)targets->count);
@@ -144,11 +213,26 @@ static davit_status check(const davit_align_scoring *scoring, const davit_align_
   return check_ranges(scoring, queries, targets, options ? options->mode : DAVIT_ALIGN_LOCAL);
 }
 
+static davit_status check_symbols(const dvt_pairs *p) {
+  DVT_TRY(dvt_check_symbols("queries", "query", p->queries, p->scoring.symbols));
+  return dvt_check_symbols("targets", "target", p->targets, p->scoring.symbols);
+}
+
 static int64_t smallest_entry(const davit_align_scoring *scoring) {
   int64_t smallest = 0;
   for (int k = 0; k < scoring->symbols * scoring->symbols; k++)
     smallest = dvt_at_most(smallest, scoring->matrix[k]);
   return smallest;
+}
+
+/* That of the options, if any extension may drop so far. */
+static int64_t x_drop_of(const dvt_pairs *p, const davit_align_pairs_options *options) {
+  if (!options || options->x_drop == 0 || p->queries->count == 0)
+    return 0;
+  const extremes e = find_extremes(p->queries, p->targets);
+  const int64_t most = dvt_pairs_largest_drop(p, shorter_of(p->queries, p->targets, e.thickest),
+                                              both_of(p->queries, p->targets, e.longest));
+  return options->x_drop < most ? options->x_drop : 0;
 }
 
 /* ---- where ---- */
@@ -175,18 +259,19 @@ static bool is_for_devices(const dvt_pairs *p, double cells, int devices) {
          cells / ((p->full ? HOST_COLUMN_RATE : HOST_SCORE_RATE) * dvt_threads());
 }
 
-/* Those of the options that may have pairs, if they do them sooner or `always`. The devices are started only if one is
- * named or may be needed. */
+/* Those of the options that may have pairs, if they do them sooner or `always`; none with an X-drop. The devices are
+ * started only if one is named or may be needed. */
 static davit_status choose(const dvt_pairs *p, const davit_align_pairs_options *options, bool always,
                            int *chosen, int *count) {
   const bool named = options && (options->devices || options->device_count);
+  const bool drops = p->x_drop > 0;
   const double cells = cells_of(p);
   int all = 0;
   *count = 0;
-  if (!named && !always && !is_for_devices(p, cells, DVT_MAX_DEVICES))
+  if (!named && (drops || (!always && !is_for_devices(p, cells, DVT_MAX_DEVICES))))
     return DAVIT_SUCCESS;
   DVT_TRY(dvt_choose_devices(DVT_DEVICES(options), chosen, &all));
-  for (int i = 0; i < all; i++)
+  for (int i = 0; i < all && !drops; i++)
     if (dvt_pairs_has_device_form(chosen[i]))
       chosen[(*count)++] = chosen[i];
   if (*count > 0 && !always && !is_for_devices(p, cells, *count))
@@ -213,9 +298,15 @@ davit_status dvt_align_pairs(const davit_align_scoring *scoring, const davit_ali
     p.likes[k % scoring->symbols] = (int8_t)dvt_at_least(p.likes[k % scoring->symbols], scoring->matrix[k]);
   p.scoring.gap_extend = (int32_t)dvt_at_most(scoring->gap_extend, scoring->gap_open);
   p.costs = (dvt_pair_costs){p.scoring.gap_open, p.scoring.gap_extend, p.likes};
+  p.x_drop = x_drop_of(&p, options);
   DVT_TRY(choose(&p, options, devices, chosen, &count));
   p.block = count > 0 ? dvt_pairs_device_block(queries->count, count) : dvt_pairs_host_block(queries->count);
-  return run(&p, count, chosen, scores, results, cigars);
+  if (count == 0) /* else as they are copied, which does not say which symbol is wrong */
+    DVT_TRY(check_symbols(&p));
+  const davit_status status = run(&p, count, chosen, scores, results, cigars);
+  if (status == DAVIT_INVALID_ARGUMENT)
+    DVT_TRY(check_symbols(&p));
+  return status;
 }
 
 davit_status davit_align_pairs(const davit_align_scoring *scoring, const davit_align_sequences *queries,

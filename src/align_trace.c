@@ -68,8 +68,7 @@ davit_status dvt_check_sequence(const char *name, const char *length_name, int64
   return DAVIT_SUCCESS;
 }
 
-static davit_status check_member(const char *name, const char *one, const davit_align_sequences *all,
-                                 int64_t k, int symbols) {
+static davit_status check_offset(const char *name, const davit_align_sequences *all, int64_t k) {
   const int64_t begin = all->offsets[k], end = all->offsets[k + 1];
   char members[32];
   if (end < begin || begin < 0)
@@ -78,8 +77,12 @@ static davit_status check_member(const char *name, const char *one, const davit_
   snprintf(members, sizeof members, "%s->offsets", name);
   DVT_TRY(dvt_check_extent(members, end, 1));
   snprintf(members, sizeof members, "%s->symbols", name);
-  if (end > begin)
-    DVT_TRY(dvt_check_pointer(members, all->symbols));
+  return end > begin ? dvt_check_pointer(members, all->symbols) : DAVIT_SUCCESS;
+}
+
+static davit_status check_member(const char *name, const char *one, const davit_align_sequences *all,
+                                 int64_t k, int symbols) {
+  const int64_t begin = all->offsets[k], end = all->offsets[k + 1];
   for (int64_t i = 0; i < end - begin; i++)
     if (all->symbols[begin + i] >= symbols)
       return davit_fail(DAVIT_INVALID_ARGUMENT, "%s: symbol %lld of %s %lld is %d, the alphabet has %d", name,
@@ -95,40 +98,29 @@ void dvt_align_on_shares(int64_t count, dvt_part *part, const void *arguments) {
   dvt_team_end(&team);
 }
 
-typedef struct symbol_check {
-  int64_t first, count;
-  const uint8_t *symbols;
+typedef struct sequence_check {
+  const davit_align_sequences *all;
   int alphabet;
-  atomic_bool *foreign; /* a symbol is */
-} symbol_check;
+  atomic_bool *wrong; /* one is */
+} sequence_check;
 
-static void check_share(int thread, int team, const void *arguments) {
-  const symbol_check *c = arguments;
-  const int64_t end = c->first + dvt_share_begin(c->count, thread + 1, team);
-  uint8_t most = 0;
-  for (int64_t i = c->first + dvt_share_begin(c->count, thread, team); i < end; i++)
-    most = c->symbols[i] > most ? c->symbols[i] : most;
-  if (most >= c->alphabet)
-    atomic_store(c->foreign, true);
+static void check_offsets_share(int thread, int team, const void *arguments) {
+  const sequence_check *c = arguments;
+  const int64_t *offsets = c->all->offsets, end = dvt_share_begin(c->all->count, thread + 1, team);
+  bool ascend = true;
+  for (int64_t k = dvt_share_begin(c->all->count, thread, team); k < end; k++)
+    ascend &= offsets[k + 1] >= offsets[k];
+  if (!ascend)
+    atomic_store(c->wrong, true);
 }
 
-/* Whether none is wrong: all at once, as sequences lie one after the other. */
-static bool are_valid(const davit_align_sequences *all, int symbols) {
-  atomic_bool foreign = false;
-  const int64_t first = all->offsets[0], end = all->offsets[all->count];
-  bool ascend = first >= 0;
-  for (int64_t k = 0; k < all->count; k++)
-    ascend &= all->offsets[k + 1] >= all->offsets[k];
-  if (!ascend || dvt_check_extent("offsets", end, 1) != DAVIT_SUCCESS || (end > first && !all->symbols))
-    return false;
-  const int64_t count = end - first;
-  if (count > 0)
-    dvt_align_on_shares(count, check_share, &(symbol_check){first, count, all->symbols, symbols, &foreign});
-  return !atomic_load(&foreign);
+static bool do_ascend(const davit_align_sequences *all) {
+  atomic_bool wrong = false;
+  dvt_align_on_shares(all->count, check_offsets_share, &(sequence_check){all, 0, &wrong});
+  return !atomic_load(&wrong);
 }
 
-davit_status dvt_check_sequences(const char *name, const char *one, const davit_align_sequences *all,
-                                 int symbols) {
+davit_status dvt_check_offsets(const char *name, const davit_align_sequences *all) {
   char members[32];
   DVT_TRY(dvt_check_pointer(name, all));
   snprintf(members, sizeof members, "%s->count", name);
@@ -137,11 +129,42 @@ davit_status dvt_check_sequences(const char *name, const char *one, const davit_
     return DAVIT_SUCCESS;
   snprintf(members, sizeof members, "%s->offsets", name);
   DVT_TRY(dvt_check_pointer(members, all->offsets));
-  if (are_valid(all, symbols))
-    return DAVIT_SUCCESS;
+  const int64_t first = all->offsets[0], end = all->offsets[all->count];
+  if (first >= 0 && do_ascend(all) && (end == first || all->symbols))
+    return dvt_check_extent(members, end, 1);
   for (int64_t k = 0; k < all->count; k++)
+    DVT_TRY(check_offset(name, all, k));
+  return DAVIT_SUCCESS;
+}
+
+static void check_symbols_share(int thread, int team, const void *arguments) {
+  const sequence_check *c = arguments;
+  const davit_align_sequences *all = c->all;
+  const int64_t first = all->offsets[0], count = all->offsets[all->count] - first;
+  const int64_t end = first + dvt_share_begin(count, thread + 1, team);
+  uint8_t most = 0;
+  for (int64_t i = first + dvt_share_begin(count, thread, team); i < end; i++)
+    most = all->symbols[i] > most ? all->symbols[i] : most;
+  if (most >= c->alphabet)
+    atomic_store(c->wrong, true);
+}
+
+/* All at once, as sequences lie one after the other. */
+davit_status dvt_check_symbols(const char *name, const char *one, const davit_align_sequences *all,
+                               int symbols) {
+  atomic_bool wrong = false;
+  const int64_t count = all->count > 0 ? all->offsets[all->count] - all->offsets[0] : 0;
+  if (count > 0)
+    dvt_align_on_shares(count, check_symbols_share, &(sequence_check){all, symbols, &wrong});
+  for (int64_t k = 0; k < all->count && atomic_load(&wrong); k++)
     DVT_TRY(check_member(name, one, all, k, symbols));
   return DAVIT_SUCCESS;
+}
+
+davit_status dvt_check_sequences(const char *name, const char *one, const davit_align_sequences *all,
+                                 int symbols) {
+  DVT_TRY(dvt_check_offsets(name, all));
+  return dvt_check_symbols(name, one, all, symbols);
 }
 
 int dvt_largest_entry(const davit_align_scoring *scoring, int64_t m) {

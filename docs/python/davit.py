@@ -17,7 +17,7 @@ import collections
 import ctypes
 import math
 import os
-from ctypes import POINTER, c_bool, c_char, c_char_p, c_double, c_float, c_int, c_int32, c_int64, c_size_t, c_uint8, c_uint64, c_void_p
+from ctypes import POINTER, c_bool, c_char, c_char_p, c_double, c_float, c_int, c_int32, c_int64, c_size_t, c_uint8, c_uint32, c_uint64, c_void_p
 
 import numpy as np
 
@@ -90,7 +90,7 @@ _Matrix = _struct("davit_align_matrix", ("name", c_char * 16), ("symbols", c_int
                   ("code", c_uint8 * 256), ("scores", ctypes.c_int8 * 1024), ("reserved", c_uint64 * 4))
 _Result = _struct("davit_align_result", ("score", c_int32), ("banded", c_int32), ("query_begin", c_int64),
                   ("query_end", c_int64), ("target_begin", c_int64), ("target_end", c_int64), ("cigar", c_int64),
-                  ("reserved", c_uint64 * 1))
+                  ("dropped", c_int32), ("reserved", c_uint32 * 1))
 STRUCTS = (*_OPTIONS.values(), _DeviceInfo, _Pair, _Scoring, _Matrix, _Result)
 
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Alignment of sequences: a query against a database (local), and one pair in full (local, global,
- * semiglobal).
+/* Alignment of sequences: a query against a database (local), one pair in full (local, global, semiglobal), and many
+ * pairs (the same, and extensions).
  *
  * A sequence is an array of symbols 0 … symbols - 1, one byte each. The score of an alignment is the sum over
  * its columns: the matrix's entry for two symbols, and -(gap_open + (k - 1) gap_extend) for a gap of k
@@ -114,13 +114,15 @@ DAVIT_API davit_status davit_align_search(davit_align_database *database, const 
                                           int64_t *found);
 
 /* Which stretches of the query and the target an alignment has: the two that score best; the whole of both;
- * or the two that score best among those that begin where the query or the target begins and end where the
+ * the two that score best among those that begin where the query or the target begins and end where the
  * query or the target ends, and are not empty (also called overlap alignment: gaps before and behind cost
- * nothing). */
+ * nothing); or the two that score best among those that begin where both begin (what follows a seed), for
+ * davit_align_pairs() alone. */
 typedef enum davit_align_mode {
   DAVIT_ALIGN_LOCAL,
   DAVIT_ALIGN_GLOBAL,
-  DAVIT_ALIGN_SEMIGLOBAL
+  DAVIT_ALIGN_SEMIGLOBAL,
+  DAVIT_ALIGN_EXTENSION
 } davit_align_mode;
 
 typedef struct davit_align_trace_options {
@@ -137,7 +139,8 @@ typedef struct davit_align_result {
   int64_t query_begin, query_end;
   int64_t target_begin, target_end;
   int64_t cigar;        /* davit_align_pairs(): where its string begins in *cigars; else 0 */
-  uint64_t reserved[1]; /* 0 */
+  int32_t dropped;      /* 1: an X-drop has ended it before the end of the query or the target; else 0 */
+  uint32_t reserved[1]; /* 0 */
 } davit_align_result;
 
 /* The best alignment of a pair, in memory linear in m + n. Long pairs are aligned on the first NVIDIA device
@@ -158,13 +161,15 @@ typedef struct davit_align_pairs_options {
   int device_count;      /* 0 with devices = NULL */
   davit_align_mode mode; /* DAVIT_ALIGN_LOCAL */
   int64_t band;          /* 0: all alignments count; w > 0: those within w diagonals, see below */
-  uint64_t reserved[4];  /* 0 */
+  int64_t x_drop; /* of extensions; 0: none; X > 0: lower scores than the best - X are left, see below */
+  uint64_t reserved[3]; /* 0 */
 } davit_align_pairs_options;
 
 /* Many pairs at once: query k with target k, as many of the one as of the other. Sequences may be empty. Outputs may be
  * NULL, except that one of the first two is wanted:
  *   scores[k]   the score of pair k
- *   results[k]  its alignment: where several have this score, the one that davit_align_trace() returns
+ *   results[k]  its alignment: where several have this score, the one that davit_align_trace() returns; an extension
+ *               ends first in the target, then in the query, and its columns are those of a global alignment
  *   *cigars     with `results` only: the columns of all pairs in one block of memory, each as a string of its own as
  *               davit_align_trace() returns it; that of pair k is *cigars + results[k].cigar. Free it with
  *               davit_free().
@@ -173,12 +178,20 @@ typedef struct davit_align_pairs_options {
  * j - i > max(0, n - m) + band. The result is the best alignment that passes through none of these, by the same rule
  * among equals, and says so in `banded`.
  *
+ * `x_drop`, for extensions alone, leaves out cells whose score has dropped: cell (i, j), behind i query and j target
+ * symbols, if the best alignment from the beginnings to it, through cells that count, scores less than B - X, where B is
+ * the best score of all cells (i', j') that count with i' + j' < i + j. So every X gives one result, whatever computes
+ * it, and it is that without X-drop if X is large. An extension ends where no cell counts any more; `dropped` is 1 if no
+ * cell with i = m or j = n did. An X-drop may be combined with a band. Source: Z. Zhang, S. Schwartz, L. Wagner and W.
+ * Miller, A Greedy Algorithm for Aligning DNA Sequences (2000), with Gotoh's gaps.
+ *
  * For pairs of some hundreds of symbols, many of them: each pair is the work of one thread. The NVIDIA devices of the
- * options compute where that is sooner, together, else the host; the results are the same. Host memory of any kind.
- * Memory of the host: 56 bytes a pair, up to 16 MiB for each thread, and the strings twice; a banded pair whose scores
- * may pass 16 bits takes as many bytes as its band has cells. With devices up to 72 MiB of pinned memory for each of up
- * to eight lanes a device, and of each device's memory 80 % of what is free at most: 1 GiB a lane for pairs of 150 with
- * 300. Longer sequences are staged in more. */
+ * options compute where that is sooner, together, else the host; the results are the same. Extensions with an X-drop
+ * are the host's. Host memory of any kind. Memory of the host: 56 bytes a pair (4 where devices find scores alone), up
+ * to 16 MiB for each thread, and the strings twice; a banded pair whose scores may pass 16 bits takes as many bytes as
+ * its band has cells, extensions with an X-drop and strings 8 for each cell that counts in one of 16 pairs. With
+ * devices up to 72 MiB of pinned memory for each of up to eight lanes a device, and of each device's memory 80 % of
+ * what is free at most: 1 GiB a lane for pairs of 150 with 300. Longer sequences are staged in more. */
 DAVIT_API davit_status davit_align_pairs(const davit_align_scoring *scoring,
                                          const davit_align_sequences *queries,
                                          const davit_align_sequences *targets, int32_t *scores,

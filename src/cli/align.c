@@ -41,7 +41,7 @@ static int64_t longest(const cli_sequences *s) {
 /* ---- the reference ---- */
 
 static size_t scratch_words(const align_comparison *c) {
-  return 2 * ((size_t)longest(&c->query) + 1);
+  return ALIGN_SCRATCH_WORDS((size_t)longest(&c->query));
 }
 
 static int32_t reference_score(const align_comparison *c, int64_t query, align_strand strand, int64_t k) {
@@ -70,12 +70,17 @@ static void score_pairs_by_reference(const align_comparison *c, int32_t *scores)
         align_pairs_reference(c, c->first + k, c->scratch + (size_t)omp_get_thread_num() * scratch_words(c));
 }
 
+/* Whether alignments that score 0 are none. */
+static bool may_be_empty(const align_comparison *c) {
+  return c->mode == DAVIT_ALIGN_LOCAL || c->mode == DAVIT_ALIGN_EXTENSION;
+}
+
 /* A row for each pair of this rank that is wanted. */
 static davit_status add_pairs(const align_comparison *c, align_list *rows, const int32_t *scores) {
   const align_strand strand = c->strands == ALIGN_SEARCH_MINUS ? ALIGN_MINUS : ALIGN_PLUS;
   for (int64_t k = 0; k < c->count; k++) {
     const align_hit hit = {{c->first + k, scores[k]}, strand};
-    if (scores[k] >= c->minimum_score && (scores[k] > 0 || c->mode != DAVIT_ALIGN_LOCAL))
+    if (scores[k] >= c->minimum_score && (scores[k] > 0 || !may_be_empty(c)))
       DVT_TRY(align_list_add(rows, c->first + k, 1, &hit));
   }
   return DAVIT_SUCCESS;
@@ -362,11 +367,20 @@ static const cli_choice mode_names[] = {
      "all of both sequences; long pairs on a GPU where that is sooner, else on the host"},
     {"semi", DAVIT_ALIGN_SEMIGLOBAL,
      "gaps before and behind cost nothing; the ends are found on the host, what lies between as with global"},
+    {"extend", DAVIT_ALIGN_EXTENSION,
+     "from the beginnings of both to where that scores best, as after a seed; with --pairs alone"},
     {0}};
 
 static const char *name_of_matrix(const align_comparison *c) {
   const align_scheme *s = &c->scheme;
   return s->pssm ? "pssm" : s->matrix_name && !s->match ? s->matrix_name : s->bases ? "dna" : "blosum62";
+}
+
+static int64_t count_dropped(const align_comparison *c) {
+  int64_t dropped = 0;
+  for (int64_t k = 0; k < c->rows.count; k++)
+    dropped += c->rows.at[k].alignment.dropped;
+  return dropped;
 }
 
 static void report(cli_json *json, const void *state) {
@@ -379,6 +393,10 @@ static void report(cli_json *json, const void *state) {
   cli_json_integer(json, "gap_extend", c->scheme.scoring.gap_extend);
   if (c->pairs)
     cli_json_integer(json, "band", c->band);
+  if (c->x_drop > 0) {
+    cli_json_integer(json, "x_drop", c->x_drop);
+    cli_json_integer(json, "dropped", count_dropped(c));
+  }
   cli_json_integer(json, "queries", c->query.count);
   cli_json_integer(json, "targets", c->target.count);
   cli_json_real(json, "cells", c->job.rate.amount);
@@ -431,6 +449,10 @@ static int check_sam_letters(const align_comparison *c) {
 static int check_options(const align_comparison *c) {
   if (c->format == ALIGN_SAM && !c->scheme.bases)
     return align_scheme_needs_bases(&c->scheme, "SAM is a format for DNA and RNA");
+  if (c->mode == DAVIT_ALIGN_EXTENSION && !c->pairs)
+    return cli_fail(CLI_USAGE, "--mode extend: with --pairs alone");
+  if (c->x_drop > 0 && c->mode != DAVIT_ALIGN_EXTENSION)
+    return cli_fail(CLI_USAGE, "--x-drop: with --mode extend alone");
   if (c->pairs && c->strands == ALIGN_SEARCH_BOTH)
     return cli_fail(CLI_USAGE, "--strand both: with --pairs it is plus or minus");
   if (c->pairs && c->maximum_expect > 0)
@@ -497,7 +519,7 @@ static int load(void *state) {
   if (c->mode == DAVIT_ALIGN_LOCAL && !c->pairs)
     c->statistics = align_statistics_of(&c->scheme);
   if (!cli_job_given(&c->job, "--min-score"))
-    c->minimum_score = c->mode == DAVIT_ALIGN_LOCAL ? 1 : INT32_MIN;
+    c->minimum_score = may_be_empty(c) ? 1 : INT32_MIN;
   const int64_t strands = has_strand(c, ALIGN_PLUS) + has_strand(c, ALIGN_MINUS);
   c->top = c->top < strands * c->target.count ? c->top : strands * c->target.count;
   c->job.rate = rate_of(c);
@@ -537,16 +559,19 @@ const cli_command cli_command_align = {
     .summary = "best alignments of sequences",
     .description =
         "Aligns every sequence of QUERY with all of TARGET and prints the best alignments (Smith-Waterman, "
-        "with --mode Needleman-Wunsch or semiglobal; affine gaps) as tab-separated lines: query target score "
+        "with --mode Needleman-Wunsch, semiglobal or extensions; affine gaps) as tab-separated lines: query "
+        "target score "
         "qstart qend tstart tend cigar strand identity coverage evalue bits. The first line has these names. "
         "Positions count from 1, and both ends belong to the alignment; those of the query are on the strand "
         "that the file has. Identity is the percentage of equal columns, coverage that of the query. Local "
-        "pairs that score 0 are left out. Letters are scored as DNA if all are IUPAC's for bases and at "
+        "alignments and extensions that score 0 are left out. Letters are scored as DNA if all are IUPAC's "
+        "for bases and at "
         "least 90 % are from ACGTUN, else as amino acids; a line says which, and by which letter.",
     .examples = "davit align query.fa targets.fa.gz --top 5 --cigar\n"
                 "davit align reads.fq genes.fa --strand both --format sam -o hits.sam\n"
                 "davit align reads.fq genes.fa --match 5 --mismatch -4 --gap-open 10 --gap-extend 6\n"
                 "davit align reads.fq places.fa --pairs --mode semi --cigar\n"
+                "davit align reads.fq places.fa --pairs --mode extend --x-drop 50 --cigar\n"
                 "davit align --pssm family.pssm proteins.fa.gz --evalue 1e-3\n",
     .operands = CLI_PLACES(CLI_PLACE(align_comparison, query_path, "QUERY",
                                      "FASTA or FASTQ, plain or compressed by gzip or bgzip"),
@@ -568,6 +593,12 @@ const cli_command cli_command_align = {
                    .needs = "--pairs", .otherwise = "none: all alignments count",
                    .help =
                        "leave out cells more than W diagonals from those between the corners of the matrix"),
+        CLI_OPTION(WHOLE, align_comparison, x_drop, "--x-drop", "X", .minimum = 1, .maximum = INT32_MAX,
+                   .needs = "--pairs", .otherwise = "none: all alignments count",
+                   .help = "with --mode extend: leave out cells that score less than the best of the "
+                           "anti-diagonals before by more than X, on the host; lines of --format json say "
+                           "whether that has ended the "
+                           "alignment before either sequence ended"),
         CLI_OPTION(FLAG, align_comparison, scheme.dna, "--dna", NULL, .excludes = "--protein",
                    .help = "the letters are of bases: match 2, mismatch -3 unless options say otherwise"),
         CLI_OPTION(FLAG, align_comparison, scheme.protein, "--protein", NULL, .excludes = "--match",

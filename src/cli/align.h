@@ -131,7 +131,7 @@ typedef struct align_comparison {
   int64_t top, minimum_score;
   double maximum_expect; /* 0: not given */
   bool cigar, pairs;
-  int64_t band; /* of pairs; 0: none */
+  int64_t band, x_drop; /* of pairs, of extensions; 0: none */
   cli_sequences query, target;
   uint8_t *reverse;     /* the queries' reverse complements; NULL unless the minus strand is searched */
   int64_t first, count; /* the targets of this rank */
@@ -157,7 +157,8 @@ bool align_write(FILE *file, const align_comparison *c);
 /* Of the pairs of this rank. */
 davit_status align_pairs_score(const align_comparison *c, int32_t *scores);
 
-/* The reference's score of pair k; scratch: 2 words for each symbol of the query, and 2 more. */
+/* The reference's score of pair k; scratch: so many words for the m symbols of the query. */
+#define ALIGN_SCRATCH_WORDS(m) (4 * ((m) + 3))
 int32_t align_pairs_reference(const align_comparison *c, int64_t k, int64_t *scratch);
 
 /* Completes this rank's rows, every so many of c->rows, with the columns if they are wanted. */

@@ -16,7 +16,7 @@ static const uint8_t *query_symbols(const align_comparison *c) {
 }
 
 static davit_align_pairs_options options_of(const align_comparison *c) {
-  return (davit_align_pairs_options){CLI_DEVICES(c), .mode = c->mode, .band = c->band};
+  return (davit_align_pairs_options){CLI_DEVICES(c), .mode = c->mode, .band = c->band, .x_drop = c->x_drop};
 }
 
 davit_status align_pairs_score(const align_comparison *c, int32_t *scores) {
@@ -41,6 +41,11 @@ int32_t align_pairs_reference(const align_comparison *c, int64_t k, int64_t *scr
                               .high = dvt_at_most(dvt_at_least(0, n - m) + band, n)};
   davit_align_scoring cheaper = c->scheme.scoring;
   cheaper.gap_extend = (int32_t)dvt_at_most(cheaper.gap_extend, cheaper.gap_open);
+  if (c->mode == DAVIT_ALIGN_EXTENSION) {
+    dvt_pair_extension found;
+    dvt_ref_align_extend(&cheaper, &part, c->x_drop > 0 ? c->x_drop : INT64_MAX, scratch, NULL, NULL, &found);
+    return (int32_t)found.end.score;
+  }
   return (int32_t)dvt_ref_align_pass(&cheaper, kinds[c->mode], &part, scratch, NULL).score;
 }
 

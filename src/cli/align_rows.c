@@ -112,6 +112,8 @@ static void write_json(FILE *file, const line *l) {
   cli_json_real(&json, "coverage", l->coverage);
   cli_json_real(&json, "evalue", l->expect);
   cli_json_real(&json, "bits", l->bits);
+  if (l->of->x_drop > 0)
+    cli_json_bool(&json, "dropped", l->row->alignment.dropped);
   cli_json_close_object(&json);
 }
 

@@ -192,11 +192,49 @@ def test_pairs():
     result = run_json("align", "q.fa", "t.fa", "--pairs", "--dna", "--band", 9)
     cells = sum(len(a) * len(b) for (_, a), (_, b) in zip(queries, targets))
     expect(result["band"] == 9 and result["cells"] == cells, f"{result}")
+    check_extensions(queries, targets, own)
     put("short.fa", fasta(queries[:3]))
     refuse(("align", "short.fa", "t.fa", "--pairs"), "t.fa", "short.fa", "40 and 3")
     for words in (("--strand", "both"), ("--top", 3), ("--evalue", 1)):
         davit("align", "q.fa", "t.fa", "--pairs", "--dna", *words, code=2)
     davit("align", "q.fa", "t.fa", "--band", 3, code=2)
+    davit("align", "q.fa", "t.fa", "--x-drop", 3, code=2)
+    davit("align", "q.fa", "t.fa", "--dna", "--pairs", "--x-drop", 3, code=2)
+    davit("align", "q.fa", "d.fa", "--dna", "--mode", "extend", code=2)
+
+
+def best_extension(a, b, score, first, more):
+    """The score of the best alignment of a beginning of a with one of b."""
+    none = float("-inf")
+    above = [0] + [-first - (j - 1) * more for j in range(1, len(b) + 1)]
+    down, best = [none] * (len(b) + 1), 0
+    for i in range(1, len(a) + 1):
+        row, right = [-first - (i - 1) * more], none
+        for j in range(1, len(b) + 1):
+            down[j] = max(down[j] - more, above[j] - first)
+            right = max(right - more, row[j - 1] - first)
+            row.append(max(above[j - 1] + score(a[i - 1], b[j - 1]), down[j], right))
+        best = max(best, *row)
+        above = row
+    return best
+
+
+def check_extensions(queries, targets, own):
+    wanted = [best_extension(a, b, dna_score, 5, 2) for (_, a), (_, b) in zip(queries, targets)]
+    for drop in ((), ("--x-drop", 10000)):
+        rows = align("q.fa", "t.fa", "--mode", "extend", *drop, *own)
+        expect([int(row["score"]) for row in rows] == [score for score in wanted if score > 0], f"extensions: {rows}, {wanted}")
+        expect(all(row["qstart"] == row["tstart"] == "1" for row in rows), f"{rows}")
+    near = align("q.fa", "t.fa", "--mode", "extend", "--x-drop", 3, *own)
+    expect(sum(int(row["score"]) for row in near) < sum(wanted), f"{near}")
+    tail = "ACGTTGCAAC" * 4
+    put("e.fa", fasta([("q", tail + "A" * 40)]))
+    put("f.fa", fasta([("t", tail + "C" * 40)]))
+    lines = json.loads(davit("align", "e.fa", "f.fa", "--pairs", "--dna", "--mode", "extend", "--x-drop", 20, "--format", "json").out)
+    expect(lines[0]["dropped"] is True and lines[0]["score"] == 80 and lines[0]["qend"] == 40, f"{lines}")
+    result = run_json("align", "e.fa", "f.fa", "--pairs", "--dna", "--mode", "extend", "--x-drop", 500)
+    expect(result["x_drop"] == 500 and result["dropped"] == 0 and result["mode"] == "extend", f"{result}")
+    expect(run_json("align", "e.fa", "f.fa", "--pairs", "--dna", "--mode", "extend", "--x-drop", 20)["dropped"] == 1, "dropped")
 
 
 def reverse_complement(letters):
