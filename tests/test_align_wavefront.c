@@ -14,6 +14,8 @@
 #define dvt_check_cost_range emulated_check_cost_range
 #define dvt_align_trace emulated_trace
 #define davit_align_trace emulated_davit_trace
+#define dvt_check_offsets emulated_check_offsets
+#define dvt_check_symbols emulated_check_symbols
 #define dvt_check_sequences emulated_check_sequences
 #define dvt_align_on_shares emulated_align_on_shares
 #define dvt_walk_back emulated_walk_back
