@@ -197,9 +197,11 @@ DVT_CPU_INLINE void gather_samples(const dvt_spectra *s, const float *samples, i
                                    fftwf_complex *near) {
   for (int64_t r = 0; r < s->rows; r++) {
     const int64_t at = 2 * (r * s->columns + column);
-    if (at + 2 * LANES <= count)
+    if (at + 2 * LANES <= count) {
+      __builtin_prefetch(samples + at + 4 * LANES);
+      __builtin_prefetch(samples + at + 5 * LANES);
       memcpy(near + r * LANES, samples + at, LANES * sizeof *near);
-    else
+    } else
       gather_end(samples, count, at, near + r * LANES);
   }
 }
@@ -370,7 +372,12 @@ DVT_CPU_INLINE void transform_rows(const dvt_spectra *s, const fftwf_complex *x,
   fftwf_complex *whole = m->near, *half = m->near + many * columns;
   for (int64_t k = 0; k < many; k++) {
     const int64_t line = range->begin + first + k, at = dvt_spectrum_at(s, line),
-                  left = dvt_divide_up(dvt_at_least(range->end - line, 0), s->rows);
+                  left = dvt_divide_up(dvt_at_least(range->end - line, 0), s->rows),
+                  next = dvt_spectrum_at(s, line + 2);
+    for (int64_t j = 0; j < columns; j += 8) {
+      __builtin_prefetch(y + next + j);
+      __builtin_prefetch(x + next + j);
+    }
     multiply(left, columns, x + at, y + at, weight + line / s->rows, s->half_step, whole + k * columns,
              half + k * columns);
   }
