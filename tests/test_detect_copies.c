@@ -4,6 +4,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "src/base/cpu.h"
 #include "src/base/team.h"
 #include "tests/searches.h"
 
@@ -28,76 +29,139 @@ static void add_tone(float *x, int64_t count, double period, double height) {
 
 /* ---- the definition ---- */
 
-static void transform(int64_t block, int64_t count, const float *x, double complex *lines) {
-  for (int64_t k = 0; k < block / 2; k++) {
-    lines[k] = 0;
-    for (int64_t i = 0; i < count; i++)
-      lines[k] += (double)x[i] * cexp(-2 * M_PI * I * (double)(k * i % block) / (double)block);
+static void halves(int64_t n, int64_t stride, const double complex *x, int sign, double complex *lines) {
+  if (n == 1) {
+    lines[0] = x[0];
+    return;
   }
+  halves(n / 2, 2 * stride, x, sign, lines);
+  halves(n / 2, 2 * stride, x + stride, sign, lines + n / 2);
+  for (int64_t k = 0; k < n / 2; k++) {
+    const double complex even = lines[k],
+                         odd = lines[n / 2 + k] * cexp(sign * 2 * M_PI * I * (double)k / (double)n);
+    lines[k] = even + odd;
+    lines[n / 2 + k] = even - odd;
+  }
+}
+
+static double complex *complex_numbers(int64_t count) {
+  return kept((size_t)count * sizeof(double complex));
+}
+
+/* The lines of samples with silence behind them. */
+static double complex *transform(int64_t block, int64_t count, const float *x) {
+  double complex *padded = complex_numbers(block), *lines = complex_numbers(block);
+  for (int64_t i = 0; i < block; i++)
+    padded[i] = i < count ? (double)x[i] : 0;
+  halves(block, 1, padded, -1, lines);
+  return lines;
+}
+
+/* The sums of the lines [from, to) of x y at all places. */
+static double complex *place(int64_t block, int64_t from, int64_t to, const double complex *x,
+                             const double complex *y) {
+  double complex *lines = complex_numbers(block), *places = complex_numbers(block);
+  for (int64_t k = 0; k < block; k++)
+    lines[k] = k >= from && k < to ? x[k] * y[k] : 0;
+  halves(block, 1, lines, 1, places);
+  return places;
 }
 
 static double square(double complex z) {
   return creal(z) * creal(z) + cimag(z) * cimag(z);
 }
 
-/* Peaks of a stream that fits into one block of 1024 samples: one line is one band. */
-static void by_definition(int64_t frame, int64_t count, const float *stream, const davit_detect_clip *clip,
-                          float *peaks) {
-  enum { BLOCK = 1024 };
-  static double complex x[BLOCK / 2], c[BLOCK / 2];
-  double weight[BANDS], energy[BANDS], all = 0, total = 0, white[BLOCK];
-  transform(BLOCK, count, stream, x);
-  transform(BLOCK, clip->count, clip->samples, c);
-  for (int k = 0; k < BANDS; k++)
+/* The energies |c|^2 weight of the lines [from, to). */
+static double energy_of(int64_t from, int64_t to, const double complex *c, const double *weight) {
+  double sum = 0;
+  for (int64_t k = from; k < to; k++)
+    sum += square(c[k]) * weight[k];
+  return sum;
+}
+
+/* 1 / P of each line, in bands of `each` lines. */
+static double *weights(int64_t each, const double complex *x) {
+  double *weight = kept((size_t)(BANDS * each) * sizeof *weight), all = 0;
+  for (int64_t k = 0; k < BANDS * each; k++)
     all += square(x[k]) / (double)BANDS;
-  for (int k = 0; k < BANDS; k++) {
-    weight[k] = 1 / (square(x[k]) + 1e-3 * all);
-    energy[k] = square(c[k]) * weight[k];
-    total += energy[k];
+  for (int64_t band = 0; band < BANDS; band++) {
+    double sum = 1e-3 * all;
+    for (int64_t k = band * each; k < (band + 1) * each; k++)
+      sum += square(x[k]);
+    for (int64_t k = band * each; k < (band + 1) * each; k++)
+      weight[k] = 1 / sum;
   }
-  for (int i = 0; i < BLOCK; i++) {
-    double sum = 0;
-    for (int k = 0; k < BANDS; k++)
-      sum += (k > 0 ? 2 : 1) *
-             creal(x[k] * sqrt(weight[k]) * cexp(2 * M_PI * I * (double)(k * i % BLOCK) / (double)BLOCK));
-    white[i] = sum * sum;
-  }
-  int begin[RANGES + 1] = {0}, from[RANGES], to[RANGES];
-  double inside[RANGES], before = 0;
-  for (int j = 1, k = 0; j < RANGES; j++) {
-    while (k < BANDS && before < total * j / (double)RANGES)
-      before += energy[k++];
-    begin[j] = k;
-  }
-  begin[RANGES] = BANDS;
-  for (int j = 0; j < RANGES; j++) {
-    inside[j] = -1;
-    for (int at = begin[j]; at == begin[j] || at + RANGE <= begin[j + 1]; at++) {
-      const int end = at + RANGE < begin[j + 1] ? at + RANGE : begin[j + 1];
-      double sum = 0;
-      for (int k = at; k < end; k++)
-        sum += energy[k];
-      if (sum > inside[j]) {
-        inside[j] = sum;
-        from[j] = at;
-        to[j] = end;
-      }
+  return weight;
+}
+
+/* The range of [begin, end) with the most energy. */
+static void best(int64_t each, int64_t begin, int64_t end, const double complex *c, const double *weight,
+                 int64_t *from, int64_t *to) {
+  double most = -1;
+  for (int64_t at = begin; at == begin || at + RANGE * each <= end; at = (at / each + 1) * each) {
+    const int64_t last = at + RANGE * each < end ? at + RANGE * each : end;
+    const double energy = energy_of(at, last, c, weight);
+    if (energy > most) {
+      most = energy;
+      *from = at;
+      *to = last;
     }
   }
+}
+
+/* The smallest of the four ranges' squares at each place, times the clip's energy. */
+static double *smallest_of(int64_t each, const double complex *x, const double complex *c,
+                           const double *weight) {
+  const int64_t lines = BANDS * each, block = 2 * lines;
+  const double total = energy_of(0, lines, c, weight);
+  double *smallest = kept((size_t)block * sizeof *smallest), before = 0;
+  double complex *white = complex_numbers(block);
+  for (int64_t k = 0; k < block; k++)
+    white[k] = k < lines ? conj(c[k]) * weight[k] : 0;
+  for (int64_t j = 0, k = 0, begin = 0; j < RANGES; j++, begin = k) {
+    int64_t from = 0, to = 0;
+    while (k < lines && (j + 1 == RANGES || before < total * (double)(j + 1) / (double)RANGES)) {
+      before += square(c[k]) * weight[k];
+      k++;
+    }
+    best(each, begin, k, c, weight, &from, &to);
+    const double inside = energy_of(from, to, c, weight);
+    const double complex *sums = place(block, from, to, x, white);
+    for (int64_t i = 0; i < block; i++) {
+      const double value = square(sums[i]) / (inside * inside) * total;
+      smallest[i] = j == 0 || value < smallest[i] ? value : smallest[i];
+    }
+  }
+  return smallest;
+}
+
+/* Energies of the white samples before each. */
+static double *white_energies(int64_t each, const double complex *x, const double *weight) {
+  const int64_t lines = BANDS * each, block = 2 * lines;
+  double *energies = kept((size_t)(block + 1) * sizeof *energies);
+  double complex *root = complex_numbers(block);
+  for (int64_t k = 0; k < block; k++)
+    root[k] = k < lines ? (k > 0 ? 2 : 1) * sqrt(weight[k]) : 0;
+  const double complex *white = place(block, 0, lines, x, root);
+  energies[0] = 0;
+  for (int64_t i = 0; i < block; i++)
+    energies[i + 1] = energies[i] + creal(white[i]) * creal(white[i]);
+  return energies;
+}
+
+/* Peaks of a stream that fits into one block of 1024 * each samples. */
+static void by_definition(int64_t each, int64_t frame, int64_t count, const float *stream,
+                          const davit_detect_clip *clip, float *peaks) {
+  const int64_t block = 2 * BANDS * each;
+  const double complex *x = transform(block, count, stream),
+                       *c = transform(block, clip->count, clip->samples);
+  const double *weight = weights(each, x), *smallest = smallest_of(each, x, c, weight),
+               *energies = white_energies(each, x, weight);
   memset(peaks, 0, (size_t)(count / frame) * sizeof *peaks);
   for (int64_t i = 0; i < count / frame * frame; i += SPACING) {
-    double smallest = DBL_MAX, local = 0, mean = 0;
-    for (int64_t t = 0; t < BLOCK; t++) {
-      local += t >= i && t < i + clip->count ? white[t] : 0;
-      mean += white[t] / (double)BLOCK;
-    }
-    for (int j = 0; j < RANGES; j++) {
-      double complex sum = 0;
-      for (int k = from[j]; k < to[j]; k++)
-        sum += x[k] * conj(c[k]) * weight[k] * cexp(2 * M_PI * I * (double)(k * i % BLOCK) / (double)BLOCK);
-      smallest = fmin(smallest, square(sum) / (inside[j] * inside[j]));
-    }
-    const double value = smallest * 2 * (double)BLOCK * total / (local + 1e-7 * mean * (double)clip->count);
+    const double local = energies[i + clip->count] - energies[i],
+                 least = 1e-7 * energies[block] / (double)block * (double)clip->count,
+                 value = smallest[i] * 2 * (double)block / (local + least);
     peaks[i / frame] = fmaxf(peaks[i / frame], (float)value);
   }
   for (int64_t f = 0; f < count / frame; f++) {
@@ -106,19 +170,43 @@ static void by_definition(int64_t frame, int64_t count, const float *stream, con
   }
 }
 
+/* Blocks of one line to a band, of several rows of lines, and of as many as the tool's; lengths that are multiples of
+ * the spacing of places, and others. */
 CASE(test_definition) {
-  for (uint64_t seed = 1; seed <= 3; seed++) {
-    enum { COUNT_OF = 800, CLIP = 150, FRAME = 40 };
-    float *stream = noise(seed, COUNT_OF), *sound = noise(seed + 50, CLIP);
-    add_tone(stream, COUNT_OF, 11.3, 2);
-    for (int i = 0; i < CLIP; i++)
-      stream[333 + i] += sound[i];
-    const davit_detect_clip clip = {CLIP, sound};
-    float wanted[COUNT_OF / FRAME], found[COUNT_OF / FRAME];
-    by_definition(FRAME, COUNT_OF, stream, &clip, wanted);
-    CHECK(davit_detect_correlate(FRAME, COUNT_OF, stream, 1, &clip, found));
-    for (int f = 0; f < COUNT_OF / FRAME; f++)
-      assert_true(fabsf(found[f] - wanted[f]) < 2e-3F);
+  static const struct {
+    int64_t each, count, clip, frame;
+  } sizes[] = {{1, 800, 150, 40},
+               {1, 700, 320, 33},
+               {8, 5000, 1600, 64},
+               {8, 7000, 1111, 100},
+               {256, 210000, 9001, 512}};
+  for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+    const int64_t count = sizes[k].count, length = sizes[k].clip, frame = sizes[k].frame,
+                  frames = count / frame;
+    float *stream = noise(k + 1, count), *sound = noise(k + 51, length),
+          *wanted = kept((size_t)frames * sizeof *wanted), *found = kept((size_t)frames * sizeof *found);
+    add_tone(stream, count, 11.3, 2);
+    for (int64_t i = 0; i < length; i++)
+      stream[count / 3 + i] += sound[i];
+    const davit_detect_clip clip = {length, sound};
+    by_definition(sizes[k].each, frame, count, stream, &clip, wanted);
+    CHECK(davit_detect_correlate(frame, count, stream, 1, &clip, found));
+    for (int64_t f = 0; f < frames; f++)
+      assert_true(fabsf(found[f] - wanted[f]) < 1e-3F * wanted[f] + 1e-5F);
+  }
+}
+
+/* A processor's variants give the same bits. */
+CASE(test_variants) {
+  float *stream = noise(11, 90000), *sound = noise(12, 5003), plain[90], best_one[90];
+  const davit_detect_clip clip = {5003, sound};
+  for (int64_t i = 0; i < 5003; i++)
+    stream[40000 + i] += sound[i];
+  CHECK(davit_detect_correlate(1000, 90000, stream, 1, &clip, best_one));
+  for (dvt_cpu most = DVT_CPU_PLAIN; most < DVT_CPU_COUNT; most++) {
+    dvt_cpu_allow(most);
+    CHECK(davit_detect_correlate(1000, 90000, stream, 1, &clip, plain));
+    assert_memory_equal(plain, best_one, sizeof plain);
   }
 }
 
