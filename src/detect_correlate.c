@@ -56,6 +56,8 @@ typedef struct correlation {
   const float *stream;
   int clip_count;
   clip_spectrum *clips;
+  char *
+      memory; /* of all their spectra: dvt_map()'s, since most of what a spectrum takes is the first touch of a page */
   bool fine; /* a clip's length is no multiple of SPACING */
   float *peaks;
   int threads;
@@ -84,6 +86,15 @@ static int64_t each_of(const correlation *c) {
   return c->block / 2 / BANDS;
 }
 
+/* Of a clip's lines, and their sums. */
+static size_t lines_bytes(const correlation *c) {
+  return dvt_aligned_up(dvt_spectrum_bytes(&c->spectra));
+}
+
+static size_t clip_bytes(const correlation *c) {
+  return lines_bytes(c) + dvt_aligned_up((size_t)(c->spectra.lines + 1) * sizeof(double));
+}
+
 static bool reserve(const correlation *c, bench *b) {
   const size_t columns = (size_t)(c->spectra.columns + 1) * sizeof(float);
   *b = (bench){.spectrum = dvt_allocate_aligned(dvt_spectrum_bytes(&c->spectra)),
@@ -109,11 +120,8 @@ static void release_bench(bench *b) {
 }
 
 static void release(correlation *c) {
+  dvt_unmap(c->memory, (size_t)c->clip_count * clip_bytes(c));
   dvt_spectra_release(&c->spectra);
-  for (int k = 0; c->clips && k < c->clip_count; k++) {
-    free(c->clips[k].lines);
-    free(c->clips[k].sums);
-  }
   free(c->clips);
 }
 
@@ -136,18 +144,16 @@ static void sum_lines(const dvt_spectra *s, const fftwf_complex *lines, double *
   sums[s->lines] = sum;
 }
 
-static bool transform_clip(const correlation *c, const davit_detect_clip *clip, bench *b,
-                           clip_spectrum *made) {
+static void transform_clip(const correlation *c, int k, const davit_detect_clip *clip, bench *b) {
+  clip_spectrum *made = &c->clips[k];
+  char *memory = c->memory + (size_t)k * clip_bytes(c);
   made->count = clip->count;
   if (clip->count == 0)
-    return true;
-  made->lines = dvt_allocate_aligned(dvt_spectrum_bytes(&c->spectra));
-  made->sums = dvt_allocate_raw((size_t)(c->spectra.lines + 1) * sizeof *made->sums);
-  if (!made->lines || !made->sums)
-    return false;
+    return;
+  made->lines = (fftwf_complex *)memory;
+  made->sums = (double *)(memory + lines_bytes(c));
   dvt_spectrum_transform(&c->spectra, clip->samples, clip->count, &b->memory, made->lines, b->power);
   sum_lines(&c->spectra, made->lines, made->sums);
-  return true;
 }
 
 /* The block's spectrum X, and in b->weight and for each column 1 / P; false if the block is silent. */
@@ -387,14 +393,14 @@ static davit_status prepare(correlation *c, const davit_detect_clip *clips, benc
     c->fine = c->fine || clips[k].count % SPACING > 0;
   DVT_TRY(dvt_spectra_make(each_of(c), BANDS, RANGE, &c->spectra));
   c->clips = dvt_allocate((size_t)c->clip_count, sizeof *c->clips);
-  bool reserved = c->clips != NULL;
+  c->memory = dvt_map((size_t)c->clip_count * clip_bytes(c));
+  bool reserved = c->clips && c->memory;
   for (int t = 0; t < c->threads; t++)
     reserved = reserve(c, &b[t]) && reserved;
   if (!reserved)
     return DAVIT_OUT_OF_HOST_MEMORY;
   for (int k = 0; k < c->clip_count; k++)
-    if (!transform_clip(c, &clips[k], b, &c->clips[k]))
-      return DAVIT_OUT_OF_HOST_MEMORY;
+    transform_clip(c, k, &clips[k], b);
   return DAVIT_SUCCESS;
 }
 

@@ -17,16 +17,29 @@
 
 enum { PART = 1 << 23 };
 
+static void free_samples(detect_samples *s) {
+  dvt_unmap(s->values, (size_t)s->capacity * sizeof *s->values);
+  *s = (detect_samples){0};
+}
+
+/* A stream's samples are written once and dropped: most of what that takes is the first touch of a page, so they lie in
+ * large ones. */
+static int make_room(detect_samples *s, int64_t capacity) {
+  float *values = dvt_map((size_t)capacity * sizeof *values);
+  const int64_t count = s->count;
+  if (!values)
+    return cli_fail(CLI_DEVICE, "not enough memory for %lld samples", (long long)capacity);
+  if (count > 0)
+    memcpy(values, s->values, (size_t)count * sizeof *values);
+  free_samples(s);
+  *s = (detect_samples){count, capacity, values};
+  return CLI_OK;
+}
+
 int detect_take_samples(void *taker, int64_t count, const float *samples) {
   detect_samples *taken = taker;
-  if (taken->count + count > taken->capacity) {
-    const int64_t more = taken->count + count + taken->capacity;
-    float *values = dvt_reallocate(taken->values, (size_t)more, sizeof *values);
-    if (!values)
-      return cli_fail(CLI_DEVICE, "not enough memory for %lld samples", (long long)more);
-    taken->values = values;
-    taken->capacity = more;
-  }
+  if (taken->count + count > taken->capacity)
+    CLI_TRY(make_room(taken, taken->count + count + taken->capacity));
   memcpy(taken->values + taken->count, samples, (size_t)count * sizeof *samples);
   taken->count += count;
   return CLI_OK;
@@ -170,7 +183,7 @@ int detect_copies_find(detect_search *s) {
 void detect_copies_release(detect_search *s) {
   detect_copies *c = &s->copies;
   for (int e = 0; c->effects && e < s->paths.count; e++)
-    free(c->effects[e].values);
-  free(c->stream.values);
+    free_samples(&c->effects[e]);
+  free_samples(&c->stream);
   free(c->made);
 }
