@@ -90,6 +90,13 @@ static int put_silence(detect_search *s, int64_t frames) {
   return CLI_OK;
 }
 
+/* Samples that are held at once, if the stream is as long as its file states. */
+static int64_t samples_held(const detect_search *s) {
+  const double stated = cli_frames_seconds(&s->stream) * s->sound.rate;
+  const int64_t read = stated > 0 && stated < (double)PART ? (int64_t)stated : PART;
+  return read + 2 * longest_of(s) * frame_of(s) + frame_of(s);
+}
+
 int detect_copies_restart(detect_search *s) {
   detect_copies *c = &s->copies;
   if (!c->on)
@@ -100,6 +107,8 @@ int detect_copies_restart(detect_search *s) {
   s->stream.taker = &c->stream;
   c->stream.count = 0;
   c->ready = -longest_of(s);
+  if (c->stream.capacity < samples_held(s))
+    CLI_TRY(make_room(&c->stream, samples_held(s)));
   return put_silence(s, -c->ready);
 }
 
