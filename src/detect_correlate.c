@@ -26,6 +26,7 @@
 #include "src/base/cpu.h"
 #include "src/base/error.h"
 #include "src/base/team.h"
+#include "src/detect_copies.h"
 #include "src/detect_spectrum.h"
 
 #pragma STDC FP_CONTRACT OFF
@@ -43,6 +44,7 @@ enum {
 static const double least_power = 1e-3;
 static const double least_energy = 1e-7; /* of the block's mean: below it there is only rounding */
 static const float loudest = 0x1p31F;    /* sample */
+static const double checked = 0.95;      /* of the least correlation of a copy: what is higher is checked */
 
 typedef struct clip_spectrum {
   int64_t count;
@@ -63,12 +65,18 @@ typedef struct correlation {
   int threads;
 } correlation;
 
+typedef struct peak {
+  int64_t place;
+  float value;
+} peak;
+
 /* Memory of a thread. */
 typedef struct bench {
   dvt_spectrum_memory memory;
   fftwf_complex *spectrum;
   float *power;   /* of the columns */
   float *least;   /* of all ranges, at each place */
+  peak *tops;     /* of frames */
   float *white;   /* samples, if c->fine */
   double *energy; /* of the white samples before each place */
   double weight[BANDS];
@@ -100,11 +108,12 @@ static bool reserve(const correlation *c, bench *b) {
   *b = (bench){.spectrum = dvt_allocate_aligned(dvt_spectrum_bytes(&c->spectra)),
                .power = dvt_allocate_aligned(columns),
                .least = dvt_allocate_aligned((size_t)places_of(c) * sizeof(float)),
+               .tops = dvt_allocate_raw((size_t)places_of(c) * sizeof *b->tops),
                .white = c->fine ? dvt_allocate_aligned((size_t)c->block * sizeof(float)) : NULL,
                .energy = dvt_allocate_raw((size_t)(places_of(c) + 1) * sizeof(double)),
                .weights = dvt_allocate_aligned(columns),
                .roots = dvt_allocate_aligned(columns)};
-  return dvt_spectrum_reserve(&c->spectra, &b->memory) && b->spectrum && b->power && b->least &&
+  return dvt_spectrum_reserve(&c->spectra, &b->memory) && b->spectrum && b->power && b->least && b->tops &&
          (b->white || !c->fine) && b->energy && b->weights && b->roots;
 }
 
@@ -113,6 +122,7 @@ static void release_bench(bench *b) {
   free(b->spectrum);
   free(b->power);
   free(b->least);
+  free(b->tops);
   free(b->white);
   free(b->energy);
   free(b->weights);
@@ -252,14 +262,68 @@ DVT_CPU_DISPATCH(int, divide, divide_inline,
                  (int64_t count, const double *energy, const double *end, double more, float *least),
                  (count, energy, end, more, least))
 
-/* As divide(), for a clip of SPACING whole + rest samples. */
-static void divide_fine(int64_t count, const bench *b, int64_t whole, int64_t rest, double more) {
+/* The energy of `length` white samples from place i on. */
+static double energy_of(const bench *b, int64_t length, int64_t i) {
+  const int64_t end = i + length / SPACING, rest = length % SPACING;
+  double energy = b->energy[end] - b->energy[i];
+  for (int64_t k = 0; k < rest; k++)
+    energy += (double)b->white[end * SPACING + k] * (double)b->white[end * SPACING + k];
+  return energy;
+}
+
+/* The highest first. */
+static int by_value(const void *one, const void *other) {
+  const peak *a = one, *b = other;
+  return a->value < b->value ? 1 : a->value > b->value ? -1 : (a->place > b->place) - (a->place < b->place);
+}
+
+/* Lists the highest place of each frame that is higher than its neighbours and `limit`, and lowers what is higher to it. */
+static int64_t list_peaks(const correlation *c, bench *b, int64_t count, float limit) {
+  int64_t found = 0;
+  float before = 0;
   for (int64_t i = 0; i < count; i++) {
-    const float *white = b->white + (i + whole) * SPACING;
-    double energy = b->energy[i + whole] - b->energy[i] + more;
-    for (int64_t k = 0; k < rest; k++)
-      energy += (double)white[k] * (double)white[k];
-    b->least[i] /= (float)energy;
+    const float here = b->least[i], after = i + 1 < count ? b->least[i + 1] : 0;
+    if (here > limit) {
+      b->least[i] = limit;
+      if (here >= before && here > after) {
+        peak *last = found > 0 ? &b->tops[found - 1] : NULL;
+        const bool same = last && last->place * SPACING / c->frame == i * SPACING / c->frame;
+        if (!same)
+          b->tops[found++] = (peak){i, here};
+        else if (here > last->value)
+          *last = (peak){i, here};
+      }
+    }
+    before = here;
+  }
+  return found;
+}
+
+static bool is_shadowed(const bench *b, int64_t sure, int64_t reach, const peak *p) {
+  for (int64_t k = 0; k < sure; k++)
+    if (llabs(b->tops[k].place - p->place) < reach && b->tops[k].value >= p->value)
+      return true;
+  return false;
+}
+
+/* Where the ranges' absolute values are those of a copy, they must agree in sign at one sample, too: tones that are alike
+ * have any phases. A peak beside a copy that is higher is not checked: it is the copy's, and no copy of its own. */
+static void check_peaks(const correlation *c, const clip_spectrum *clip, bench *b, const range *ranges,
+                        double scale, double more, int64_t count) {
+  const float bound = (float)(checked * dvt_detect_least_correlation(clip->count)), limit = bound * bound;
+  const int64_t found = list_peaks(c, b, count, limit), reach = clip->count / SPACING;
+  int64_t sure = 0; /* the first ones of b->tops are copies now */
+  qsort(b->tops, (size_t)found, sizeof *b->tops, by_value);
+  for (int64_t k = 0; k < found; k++) {
+    const peak p = b->tops[k];
+    if (is_shadowed(b, sure, reach, &p))
+      continue;
+    const double sum = (double)dvt_spectrum_agreement(&c->spectra, b->spectrum, clip->lines, b->weights,
+                                                      RANGES, ranges, p.place, &b->memory);
+    const float value = (float)(sum * sum * scale / (energy_of(b, clip->count, p.place) + more));
+    b->least[p.place] = value;
+    if (value > limit)
+      b->tops[sure++] = (peak){p.place, value};
   }
 }
 
@@ -293,8 +357,7 @@ static void find_peaks(const correlation *c, const clip_spectrum *clip, bench *b
   const double all = clip->lines ? choose_ranges(c, clip, b->weight, ranges) : 0,
                scale = 2 * (double)c->block * all,
                more = least_energy * b->energy[places_of(c)] / (double)c->block * (double)clip->count;
-  const int64_t count = dvt_divide_up(frames * c->frame, SPACING), whole = clip->count / SPACING,
-                rest = clip->count % SPACING;
+  const int64_t count = dvt_divide_up(frames * c->frame, SPACING);
   memset(peaks, 0, (size_t)frames * sizeof *peaks);
   if (!(all > 0))
     return;
@@ -304,10 +367,12 @@ static void find_peaks(const correlation *c, const clip_spectrum *clip, bench *b
     dvt_spectrum_correlate(&c->spectra, b->spectrum, clip->lines, b->weights, &ranges[j],
                            (float)(scale / (ranges[j].energy * ranges[j].energy)), count, &b->memory,
                            b->least);
-  if (rest > 0)
-    divide_fine(count, b, whole, rest, more);
+  if (clip->count % SPACING == 0)
+    divide(count, b->energy, b->energy + clip->count / SPACING, more, b->least);
   else
-    divide(count, b->energy, b->energy + whole, more, b->least);
+    for (int64_t i = 0; i < count; i++)
+      b->least[i] /= (float)(energy_of(b, clip->count, i) + more);
+  check_peaks(c, clip, b, ranges, scale, more, count);
   for (int64_t f = 0; f < frames; f++) {
     const int64_t from = dvt_divide_up(f * c->frame, SPACING),
                   upto = dvt_divide_up((f + 1) * c->frame, SPACING);

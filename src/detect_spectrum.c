@@ -15,7 +15,9 @@
 enum {
   LANES = 16, /* columns that are transformed together */
   ROWS = 128, /* at most: the longest transform that FFTW does in one step */
-  PAD = 8     /* columns: rows would use the same sets of a cache otherwise */
+  PAD = 8,    /* columns: rows would use the same sets of a cache otherwise */
+  STEPS = 3,  /* lags of a sample: the highest lines turn by a twelfth of a circle in half of that */
+  LAGS = 2 * DVT_SPECTRUM_REACH * STEPS + 1
 };
 static const double pi = 3.14159265358979323846;
 
@@ -53,7 +55,9 @@ static bool make_tables(dvt_spectra *s) {
   s->turn = new_lines(s->columns);
   s->row_turn = new_lines(s->rows);
   s->half_step = new_lines(s->range_columns);
-  if (!made || !s->turn || !s->row_turn || !s->half_step)
+  s->lag_first = new_lines(s->columns + LANES);
+  s->lag_step = new_lines(s->columns + LANES);
+  if (!made || !s->turn || !s->row_turn || !s->half_step || !s->lag_first || !s->lag_step)
     return false;
   for (int64_t c = 0; c < s->columns; c++)
     turn_to((double)c / (double)(2 * s->columns), s->turn[c]);
@@ -61,6 +65,11 @@ static bool make_tables(dvt_spectra *s) {
     turn_to(0.25 + (double)r / (double)(2 * s->lines), s->row_turn[r]);
   for (int64_t c = 0; c < s->range_columns; c++)
     turn_to((double)c / (double)(2 * s->range_columns), s->half_step[c]);
+  for (int64_t c = 0; c < s->columns + LANES; c++) {
+    const double sample = ((double)c + 0.5) / (double)(2 * s->columns);
+    turn_to(-sample * (double)DVT_SPECTRUM_REACH, s->lag_first[c]);
+    turn_to(sample / (double)STEPS, s->lag_step[c]);
+  }
   return true;
 }
 
@@ -137,13 +146,16 @@ void dvt_spectra_release(dvt_spectra *s) {
   free(s->turn);
   free(s->row_turn);
   free(s->half_step);
+  free(s->lag_first);
+  free(s->lag_step);
 }
 
 size_t dvt_spectrum_bytes(const dvt_spectra *s) {
   return (size_t)(s->rows * s->pitch) * sizeof(fftwf_complex);
 }
 
-/* `near` holds LANES columns of both halves of a range, as many of its rows, or two rows. */
+/* `near` holds LANES columns of both halves of a range, as many of its rows, or two rows; these are more than what
+ * dvt_spectrum_agreement() needs, a column and a row of a range. */
 bool dvt_spectrum_reserve(const dvt_spectra *s, dvt_spectrum_memory *m) {
   const int64_t columns = DVT_SPECTRUM_PLACES * s->rows * LANES,
                 parts = DVT_SPECTRUM_PLACES * rows_at_once(s) * s->range_columns;
@@ -418,4 +430,115 @@ void dvt_spectrum_correlate(const dvt_spectra *s, const fftwf_complex *x, const 
                             const float *weight, const dvt_spectrum_range *range, float scale, int64_t count,
                             const dvt_spectrum_memory *m, float *least) {
   correlate(s, x, y, weight, range, scale, count, m, least);
+}
+
+/* ---- agreement ---- */
+
+/* Columns of a range, LANES of them and as many again. */
+typedef struct stretch {
+  int64_t first, count;
+} stretch;
+
+static stretch stretch_of(const dvt_spectra *s, const dvt_spectrum_range *range) {
+  const int64_t first = range->begin / s->rows, last = (range->end - 1) / s->rows;
+  return (stretch){first, dvt_divide_up(last + 1 - first, LANES) * LANES};
+}
+
+/* The product x conj(y) weight of the range's lines, turned to the place by the rows' part of that, summed up over the
+ * rows of each column. */
+DVT_CPU_INLINE void sum_columns(const dvt_spectra *s, const fftwf_complex *x, const fftwf_complex *y,
+                                const float *weight, const dvt_spectrum_range *range, stretch columns,
+                                const fftwf_complex *turns, fftwf_complex *restrict sums) {
+  memset(sums, 0, (size_t)columns.count * sizeof *sums);
+  for (int64_t r = 0; r < s->rows; r++) {
+    const int64_t from = dvt_divide_up(range->begin - r, s->rows),
+                  upto = dvt_divide_up(range->end - r, s->rows);
+    const fftwf_complex *a = x + r * s->pitch, *b = y + r * s->pitch;
+    const float turn_re = turns[r][0], turn_im = turns[r][1];
+    fftwf_complex *row = sums + from - columns.first;
+    for (int64_t c = from; c < upto; c++) {
+      const float re = (a[c][0] * b[c][0] + a[c][1] * b[c][1]) * weight[c],
+                  im = (a[c][1] * b[c][0] - a[c][0] * b[c][1]) * weight[c];
+      row[c - from][0] += re * turn_re - im * turn_im;
+      row[c - from][1] += re * turn_im + im * turn_re;
+    }
+  }
+}
+
+/* e^(pi i k / lines) for a line k of 2 lines. */
+static void turn_line(const dvt_spectra *s, int64_t line, fftwf_complex z) {
+  const int64_t column = line / s->rows;
+  const float *row = s->row_turn[line % s->rows], *turn = s->turn[column % s->columns],
+              sign = column < s->columns ? 1 : -1;
+  z[0] = sign * (row[1] * turn[0] + row[0] * turn[1]); /* row_turn has a factor of i */
+  z[1] = sign * (row[1] * turn[1] - row[0] * turn[0]);
+}
+
+/* Turns the sums by the columns' part, to the first lag. */
+static void turn_columns(const dvt_spectra *s, int64_t place, stretch columns, fftwf_complex *sums) {
+  const int64_t circle = 2 * s->columns, each = place * DVT_SPECTRUM_SPACING % circle;
+  for (int64_t k = 0; k < columns.count; k++) {
+    const int64_t at = each * (columns.first + k) % circle;
+    const float *turn = s->turn[at % s->columns], *lag = s->lag_first[columns.first + k],
+                sign = at < s->columns ? 1 : -1, re = sign * (turn[0] * lag[0] - turn[1] * lag[1]),
+                im = sign * (turn[0] * lag[1] + turn[1] * lag[0]), a = sums[k][0], b = sums[k][1];
+    sums[k][0] = a * re - b * im;
+    sums[k][1] = a * im + b * re;
+  }
+}
+
+/* The real part of the sum of all columns at each lag. */
+DVT_CPU_INLINE void sum_lags(const dvt_spectra *s, stretch columns, fftwf_complex *restrict sums,
+                             float *values) {
+  const fftwf_complex *restrict step = s->lag_step + columns.first;
+  for (int lag = 0; lag < LAGS; lag++) {
+    float lanes[LANES] = {0};
+    for (int64_t c = 0; c < columns.count; c += LANES)
+      for (int j = 0; j < LANES; j++) {
+        const float a = sums[c + j][0], b = sums[c + j][1], re = step[c + j][0], im = step[c + j][1];
+        lanes[j] += a;
+        sums[c + j][0] = a * re - b * im;
+        sums[c + j][1] = a * im + b * re;
+      }
+    for (int half = LANES / 2; half > 0; half /= 2)
+      for (int j = 0; j < half; j++)
+        lanes[j] += lanes[j + half];
+    values[lag] = lanes[0];
+  }
+}
+
+DVT_CPU_INLINE float agreement_inline(const dvt_spectra *s, const fftwf_complex *x, const fftwf_complex *y,
+                                      const float *weight, int count, const dvt_spectrum_range *ranges,
+                                      int64_t place, const dvt_spectrum_memory *m) {
+  fftwf_complex *turns = m->near, *sums = m->near + dvt_divide_up(s->rows, LANES) * LANES;
+  float values[LAGS], above[LAGS], below[LAGS], most = 0;
+  for (int64_t r = 0; r < s->rows; r++)
+    turn_line(s, place * DVT_SPECTRUM_SPACING * r % (2 * s->lines), turns[r]);
+  for (int j = 0; j < count; j++) {
+    const stretch columns = stretch_of(s, &ranges[j]);
+    sum_columns(s, x, y, weight, &ranges[j], columns, turns, sums);
+    turn_columns(s, place, columns, sums);
+    sum_lags(s, columns, sums, values);
+    for (int lag = 0; lag < LAGS; lag++) {
+      const float value = values[lag] / (float)ranges[j].energy;
+      above[lag] = j == 0 || value < above[lag] ? value : above[lag];
+      below[lag] = j == 0 || -value < below[lag] ? -value : below[lag];
+    }
+  }
+  for (int lag = 0; lag < LAGS; lag++) {
+    most = above[lag] > most ? above[lag] : most;
+    most = below[lag] > most ? below[lag] : most;
+  }
+  return most;
+}
+
+DVT_CPU_DISPATCH(float, agreement, agreement_inline,
+                 (const dvt_spectra *s, const fftwf_complex *x, const fftwf_complex *y, const float *weight,
+                  int count, const dvt_spectrum_range *ranges, int64_t place, const dvt_spectrum_memory *m),
+                 (s, x, y, weight, count, ranges, place, m))
+
+float dvt_spectrum_agreement(const dvt_spectra *s, const fftwf_complex *x, const fftwf_complex *y,
+                             const float *weight, int count, const dvt_spectrum_range *ranges, int64_t place,
+                             const dvt_spectrum_memory *m) {
+  return agreement(s, x, y, weight, count, ranges, place, m);
 }

@@ -38,6 +38,8 @@ typedef struct dvt_spectra {
   fftwf_complex *turn;      /* e^(pi i c / columns) */
   fftwf_complex *row_turn;  /* i e^(pi i r / lines) */
   fftwf_complex *half_step; /* e^(pi i c / range_columns) */
+  fftwf_complex *lag_first; /* of a column's middle: a lag of -DVT_SPECTRUM_REACH samples, */
+  fftwf_complex *lag_step;  /* and from one lag to the next */
 } dvt_spectra;
 
 /* Memory of a thread. */
@@ -82,5 +84,13 @@ void dvt_spectrum_energies(const dvt_spectra *s, const fftwf_complex *lines, con
 void dvt_spectrum_correlate(const dvt_spectra *s, const fftwf_complex *x, const fftwf_complex *y,
                             const float *weight, const dvt_spectrum_range *range, float scale, int64_t count,
                             const dvt_spectrum_memory *m, float *least);
+
+/* How much of y is in x at place i or within DVT_SPECTRUM_REACH samples of it, so that all ranges agree: the real parts
+ * of the sums of dvt_spectrum_correlate(), each divided by its range's energy, have one sign there, and the result is
+ * the smallest absolute value of them; 0 if they have one sign nowhere. */
+enum { DVT_SPECTRUM_REACH = 12 };
+float dvt_spectrum_agreement(const dvt_spectra *s, const fftwf_complex *x, const fftwf_complex *y,
+                             const float *weight, int count, const dvt_spectrum_range *ranges, int64_t place,
+                             const dvt_spectrum_memory *m);
 
 #endif
