@@ -11,7 +11,11 @@
  * a tone that both sounds have in common is not enough. Places are 16 samples apart, two for each sample that a
  * range's width needs. detect_spectrum.h has the transforms.
  *
- * Blocks are computed by as many threads, each with memory of its own: about 9 bytes for each sample of a block, 13 if a
+ * Several tones are not enough either: from the correlations of copies on, the highest place of a frame is checked. The
+ * sums of all ranges must have the sign of a copy, or of an inverted one, at one and the same sample near it, and its
+ * value is then that of the smallest real part.
+ *
+ * Blocks are computed by as many threads, each with memory of its own: about 10 bytes for each sample of a block, 14 if a
  * clip's length is no multiple of 16. Each clip's spectrum takes 8. */
 #include <davit/detect.h>
 #include <float.h>

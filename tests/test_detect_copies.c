@@ -287,6 +287,7 @@ CASE(test_definition) {
     add_tone(stream, count, 11.3, 2);
     for (int64_t i = 0; i < length; i++) {
       stream[count / 3 + 7 + i] += sound[i];
+      stream[count / 3 + length / 2 + i] -= i < length / 3 ? sound[i] : 0; /* beside a copy that is louder */
       stream[count / 2 + i] -= i < length / 3 ? sound[i] : 0;
     }
     const davit_detect_clip clip = {length, sound};
@@ -340,27 +341,37 @@ CASE(test_copies_are_alike) {
   }
 }
 
-/* Tones of one pitch are no copy, whatever their phases: only where all have the clip's, or all the opposite ones. */
-CASE(test_tones_alike) {
-  enum { CLIP = 8000, AT = 100000 };
-  static const double hertz[] = {440, 880, 1320, 1760, 2200, 2640, 3080, 3520};
-  const double phases[3][COUNT(hertz)] = {
-      {0}, {M_PI, M_PI, M_PI, M_PI, M_PI, M_PI, M_PI, M_PI}, {0.3, 2.9, 1.2, 4.4, 0.7, 5.9, 3.3, 2}};
-  float peaks[3], *sound = kept_zeros(CLIP * sizeof *sound);
-  for (int p = 0; p < 3; p++) {
-    float *stream = noise(30, 200000);
-    for (int k = 0; k < COUNT(hertz); k++)
-      for (int64_t i = 0; i < CLIP; i++) {
-        const double turn = 2 * M_PI * hertz[k] * (double)i / 22050, fade = exp(-(double)i / 3000) * 0.3;
-        stream[AT + i] += (float)(fade * sin(turn + phases[p][k]));
-        sound[i] += p == 0 ? (float)(fade * sin(turn)) : 0;
-      }
-    float all[200];
-    CHECK(davit_detect_correlate(1000, 200000, stream, 1, &(davit_detect_clip){CLIP, sound}, all));
-    peaks[p] = all[100];
+/* Four tones whose loudness changes all the time, in these phases. */
+static float *tones(int64_t count, const double *phases) {
+  enum { SMOOTH = 32 };
+  static const double hertz[] = {500, 1700, 3100, 4700};
+  float *x = kept_zeros((size_t)count * sizeof *x);
+  for (uint64_t k = 0; k < COUNT(hertz); k++) {
+    const float *changes = noise(60 + k, count + SMOOTH);
+    for (int64_t i = 0; i < count; i++) {
+      double loudness = 0;
+      for (int j = 0; j < SMOOTH; j++)
+        loudness += (double)changes[i + j] / SMOOTH;
+      x[i] += (float)(loudness * sin(2 * M_PI * hertz[k] * (double)i / 22050 + phases[k]));
+    }
   }
-  const float least = (float)dvt_detect_least_correlation(CLIP);
-  assert_true(peaks[0] > 1.2F * least && peaks[1] > 1.2F * least && peaks[2] < least);
+  return x;
+}
+
+/* Tones of the same pitches, each as loud as the clip's all the time, are no copy, unless all have its phases or all the
+ * opposite ones. */
+CASE(test_tones_alike) {
+  enum { CLIP = 8000, AT = 100000, STREAM = 200000, EACH = 1000 };
+  static const double phases[][4] = {{0}, {M_PI, M_PI, M_PI, M_PI}, {0, M_PI / 2, M_PI, 2}};
+  const davit_detect_clip clip = {CLIP, tones(CLIP, phases[0])};
+  for (int p = 0; p < COUNT(phases); p++) {
+    float *stream = noise(30, STREAM), peaks[STREAM / EACH];
+    const float *alike = tones(CLIP, phases[p]);
+    for (int64_t i = 0; i < CLIP; i++)
+      stream[AT + 500 + i] += 3 * alike[i];
+    CHECK(davit_detect_correlate(EACH, STREAM, stream, 1, &clip, peaks));
+    assert_true(p < 2 ? peaks[AT / EACH] > 0.5F : peaks[AT / EACH] < 0.3F);
+  }
 }
 
 CASE(test_silence) {
