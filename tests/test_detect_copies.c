@@ -285,10 +285,11 @@ CASE(test_definition) {
     float *stream = noise(k + 1, count), *sound = noise(k + 51, length),
           *wanted = kept((size_t)frames * sizeof *wanted), *found = kept((size_t)frames * sizeof *found);
     add_tone(stream, count, 11.3, 2);
-    for (int64_t i = 0; i < length; i++) {
+    for (int64_t i = 0; i < length; i++)
       stream[count / 3 + 7 + i] += sound[i];
-      stream[count / 3 + length / 2 + i] -= i < length / 3 ? sound[i] : 0; /* beside a copy that is louder */
-      stream[count / 2 + i] -= i < length / 3 ? sound[i] : 0;
+    for (int64_t i = 0; i < length / 3; i++) {
+      stream[count / 3 + length / 2 + i] -= sound[i]; /* beside a copy that is louder */
+      stream[count / 2 + i] -= sound[i];
     }
     const davit_detect_clip clip = {length, sound};
     by_definition(sizes[k].each, frame, count, stream, &clip, wanted);
