@@ -17,29 +17,16 @@
 
 enum { PART = 1 << 23 };
 
-static void free_samples(detect_samples *s) {
-  dvt_unmap(s->values, (size_t)s->capacity * sizeof *s->values);
-  *s = (detect_samples){0};
-}
-
-/* A stream's samples are written once and dropped: most of what that takes is the first touch of a page, so they lie in
- * large ones. */
-static int make_room(detect_samples *s, int64_t capacity) {
-  float *values = dvt_map((size_t)capacity * sizeof *values);
-  const int64_t count = s->count;
-  if (!values)
-    return cli_fail(CLI_DEVICE, "not enough memory for %lld samples", (long long)capacity);
-  if (count > 0)
-    memcpy(values, s->values, (size_t)count * sizeof *values);
-  free_samples(s);
-  *s = (detect_samples){count, capacity, values};
-  return CLI_OK;
-}
-
 int detect_take_samples(void *taker, int64_t count, const float *samples) {
   detect_samples *taken = taker;
-  if (taken->count + count > taken->capacity)
-    CLI_TRY(make_room(taken, taken->count + count + taken->capacity));
+  if (taken->count + count > taken->capacity) {
+    const int64_t more = taken->count + count + taken->capacity;
+    float *values = dvt_reallocate(taken->values, (size_t)more, sizeof *values);
+    if (!values)
+      return cli_fail(CLI_DEVICE, "not enough memory for %lld samples", (long long)more);
+    taken->values = values;
+    taken->capacity = more;
+  }
   memcpy(taken->values + taken->count, samples, (size_t)count * sizeof *samples);
   taken->count += count;
   return CLI_OK;
@@ -90,13 +77,6 @@ static int put_silence(detect_search *s, int64_t frames) {
   return CLI_OK;
 }
 
-/* Samples that are held at once, if the stream is as long as its file states. */
-static int64_t samples_held(const detect_search *s) {
-  const double stated = cli_frames_seconds(&s->stream) * s->sound.rate;
-  const int64_t read = stated > 0 && stated < (double)PART ? (int64_t)stated : PART;
-  return read + 2 * longest_of(s) * frame_of(s) + frame_of(s);
-}
-
 int detect_copies_restart(detect_search *s) {
   detect_copies *c = &s->copies;
   if (!c->on)
@@ -107,8 +87,6 @@ int detect_copies_restart(detect_search *s) {
   s->stream.taker = &c->stream;
   c->stream.count = 0;
   c->ready = -longest_of(s);
-  if (c->stream.capacity < samples_held(s))
-    CLI_TRY(make_room(&c->stream, samples_held(s)));
   return put_silence(s, -c->ready);
 }
 
@@ -192,7 +170,7 @@ int detect_copies_find(detect_search *s) {
 void detect_copies_release(detect_search *s) {
   detect_copies *c = &s->copies;
   for (int e = 0; c->effects && e < s->paths.count; e++)
-    free_samples(&c->effects[e]);
-  free_samples(&c->stream);
+    free(c->effects[e].values);
+  free(c->stream.values);
   free(c->made);
 }
