@@ -15,8 +15,8 @@
  * sums of all ranges must have the sign of a copy, or of an inverted one, at one and the same sample near it, and its
  * value is then that of the smallest real part.
  *
- * Blocks are computed by as many threads, each with memory of its own: about 10 bytes for each sample of a block, 14 if a
- * clip's length is no multiple of 16. Each clip's spectrum takes 8. */
+ * Blocks are computed by as many threads, each with memory of its own: about 10 bytes for each sample of a block,
+ * 14 if a clip's length is no multiple of 16. Each clip's spectrum takes 8. */
 #include <davit/detect.h>
 #include <float.h>
 #include <math.h>
@@ -281,7 +281,8 @@ static int by_value(const void *one, const void *other) {
   return a->value < b->value ? 1 : a->value > b->value ? -1 : (a->place > b->place) - (a->place < b->place);
 }
 
-/* Lists the highest place of each frame that is higher than its neighbours and `limit`, and lowers what is higher to it. */
+/* Lists the highest place of each frame that is higher than its neighbours and `limit`, and lowers what is higher to
+ * it. */
 static int64_t list_peaks(const correlation *c, bench *b, int64_t count, float limit) {
   int64_t found = 0;
   float before = 0;
@@ -310,8 +311,9 @@ static bool is_shadowed(const bench *b, int64_t sure, int64_t reach, const peak 
   return false;
 }
 
-/* Where the ranges' absolute values are those of a copy, they must agree in sign at one sample, too: tones that are alike
- * have any phases. A peak beside a copy that is higher is not checked: it is the copy's, and no copy of its own. */
+/* Where the ranges' absolute values are those of a copy, they must agree in sign at one sample, too: tones that are
+ * alike have any phases. A peak beside a copy that is higher is not checked: it is the copy's, and no copy of its
+ * own. */
 static void check_peaks(const correlation *c, const clip_spectrum *clip, bench *b, const range *ranges,
                         double scale, double more, int64_t count) {
   const float bound = (float)(checked * dvt_detect_least_correlation(clip->count)), limit = bound * bound;

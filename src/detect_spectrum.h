@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Spectra of blocks of samples, and what a correlation needs of them.
  *
- * A block of 2 M samples has M spectral lines; the last one, at half the rate, is left out. They lie in `rows` rows:
- * row r holds the lines r, r + rows, r + 2 rows, and so on, `columns` of them. That is the order in which the four steps
- * of D. H. Bailey (FFTs in external or hierarchical memory, 1990) leave and take them without a transposition: transforms
- * of the columns, twiddle factors, transforms of the rows. Each of these transforms fits the first cache, where weights,
- * products, twiddle factors and squares are done on the way; FFTW makes the transforms themselves.
+ * A block of 2 M samples has M spectral lines; the last one, at half the rate, is left out. They lie in `rows`
+ * rows: row r holds the lines r, r + rows, r + 2 rows, and so on, `columns` of them. That is the order in which the
+ * four steps of D. H. Bailey (FFTs in external or hierarchical memory, 1990) leave and take them without a
+ * transposition: transforms of the columns, twiddle factors, transforms of the rows. Each of these transforms fits
+ * the first cache, where weights, products, twiddle factors and squares are done on the way; FFTW makes the
+ * transforms themselves.
  *
  * Sums have one order and products are not fused with them, so all variants of a processor give the same bits. */
 #ifndef DAVIT_SRC_DETECT_SPECTRUM_H

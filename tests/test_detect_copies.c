@@ -352,15 +352,15 @@ static float *tones(int64_t count, const double *phases) {
     for (int64_t i = 0; i < count; i++) {
       double loudness = 0;
       for (int j = 0; j < SMOOTH; j++)
-        loudness += (double)changes[i + j] / SMOOTH;
+        loudness += (double)changes[i + j] / (double)SMOOTH;
       x[i] += (float)(loudness * sin(2 * M_PI * hertz[k] * (double)i / 22050 + phases[k]));
     }
   }
   return x;
 }
 
-/* Tones of the same pitches, each as loud as the clip's all the time, are no copy, unless all have its phases or all the
- * opposite ones. */
+/* Tones of the same pitches, each as loud as the clip's all the time, are no copy, unless all have its phases or all
+ * the opposite ones. */
 CASE(test_tones_alike) {
   enum { CLIP = 8000, AT = 100000, STREAM = 200000, EACH = 1000 };
   static const double phases[][4] = {{0}, {M_PI, M_PI, M_PI, M_PI}, {0, M_PI / 2, M_PI, 2}};
