@@ -151,15 +151,13 @@ static bool make_sequence(int width, int64_t frames, const float *features, doub
 }
 
 /* Frames with bands are compared by their vectors in this stream. */
-static void whiten_stream(const dvt_detect_white *white, const float *features, double floor_db,
+static bool whiten_stream(const dvt_detect_white *white, const float *features, double floor_db,
                           sequence *s) {
   int64_t begin, end;
-  for (int64_t i = 0; i < s->frames; i++) {
-    const float *frame = features + i * white->width;
-    dvt_detect_white_frame(white, frame, i + 1 < s->frames ? frame + white->width : NULL,
-                           s->units + i * white->width);
-  }
+  if (!dvt_detect_white_frames(white, s->frames, features, 0, s->frames, s->units))
+    return false;
   dvt_detect_gate(white->width, s->frames, &s->levels, floor_db, s->units, &begin, &end);
+  return true;
 }
 
 static void whiten_effect(const dvt_detect_white *white, const float *features, sequence *s) {
@@ -292,7 +290,7 @@ davit_status dvt_ref_detect(int width, int64_t frames, const float *features, in
   bool done = make_sequence(width, frames, features, o.floor_db, &stream) &&
               (!has_bands || dvt_detect_white_make(width, (int)o.bands, frames, features, &white));
   if (done && has_bands)
-    whiten_stream(&white, features, o.floor_db, &stream);
+    done = whiten_stream(&white, features, o.floor_db, &stream);
   for (int e = 0; e < effect_count && done; e++)
     done = detect_effect(width, &stream, has_bands ? &white : NULL, &effects[e], e, &o, effect_count,
                          detections + e);

@@ -58,19 +58,45 @@ void dvt_detect_white_free(dvt_detect_white *w) {
   *w = (dvt_detect_white){0};
 }
 
-void dvt_detect_white_frame(const dvt_detect_white *w, const float *frame, const float *next, float *vector) {
+/* x of a frame. */
+static void whiten(const dvt_detect_white *w, const float *frame, double *here) {
+  for (int k = 0; k < w->bands; k++)
+    here[k] = of_stream(w, frame, k);
+}
+
+/* `next` is that of the frame after it, or of the same frame after the last one. */
+static void write_vector(const dvt_detect_white *w, const double *here, const double *next, float *vector) {
   double square = 0;
   for (int k = 0; k < w->bands; k++) {
-    const double here = of_stream(w, frame, k), change = next ? of_stream(w, next, k) - here : 0;
-    square += here * here + change * change;
+    const double change = next[k] - here[k];
+    square += here[k] * here[k] + change * change;
   }
   const double scale = square > 0 ? 1 / sqrt(square) : 0;
-  memset(vector, 0, (size_t)w->width * sizeof *vector);
   for (int k = 0; k < w->bands; k++) {
-    const double here = of_stream(w, frame, k), change = next ? of_stream(w, next, k) - here : 0;
-    vector[k] = (float)(here * scale);
-    vector[w->bands + k] = (float)(change * scale);
+    vector[k] = (float)(here[k] * scale);
+    vector[w->bands + k] = (float)((next[k] - here[k]) * scale);
   }
+  memset(vector + 2 * w->bands, 0, (size_t)(w->width - 2 * w->bands) * sizeof *vector);
+}
+
+bool dvt_detect_white_frames(const dvt_detect_white *w, int64_t frames, const float *features, int64_t begin,
+                             int64_t end, float *vectors) {
+  double *room = dvt_allocate_raw(2 * (size_t)w->bands * sizeof *room), *here = room, *next = room + w->bands;
+  if (!room)
+    return false;
+  if (begin < end)
+    whiten(w, features + begin * w->width, here);
+  for (int64_t i = begin; i < end; i++) {
+    const bool last = i + 1 == frames;
+    if (!last)
+      whiten(w, features + (i + 1) * w->width, next);
+    write_vector(w, here, last ? here : next, vectors + i * w->width);
+    double *const done = here;
+    here = next;
+    next = done;
+  }
+  free(room);
+  return true;
 }
 
 /* ---- effects ---- */

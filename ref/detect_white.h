@@ -31,9 +31,9 @@ bool dvt_detect_white_make(int width, int bands, int64_t frames, const float *fe
                            dvt_detect_white *white);
 void dvt_detect_white_free(dvt_detect_white *white);
 
-/* Writes the vector of one frame of the stream. `next` is the frame after it, NULL after the last. */
-void dvt_detect_white_frame(const dvt_detect_white *white, const float *frame, const float *next,
-                            float *vector);
+/* Writes the vectors of the frames [begin, end) of the stream's `frames` ones. False: out of memory. */
+bool dvt_detect_white_frames(const dvt_detect_white *white, int64_t frames, const float *features,
+                             int64_t begin, int64_t end, float *vectors);
 
 /* Writes the vectors of an effect, and returns the effect's score against itself: 100 for each frame of full
  * length. */

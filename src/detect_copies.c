@@ -5,7 +5,7 @@
  * correlation c, y = -ln(1 - c^2) is exponential in its tail, so its maxima are Gumbel's, of a scale that the
  * quartiles give. Of K segments one exceeds the median by `beyond` scales more than ln K with a probability of
  * exp(-beyond). Sound is less regular than that: the less of it there is, the more of it may be alike by chance, and
- * below least_correlation() it often is. docs/notes/detect.md has the experiment. */
+ * below dvt_detect_least_correlation() it often is. docs/notes/detect.md has the experiment. */
 #include <davit/detect.h>
 #include <math.h>
 #include <stdlib.h>
@@ -16,18 +16,13 @@
 #include "src/base/arithmetic.h"
 #include "src/base/check.h"
 #include "src/base/error.h"
+#include "src/detect_copies.h"
 
 enum { FEWEST = 8 }; /* segments that sound, for quartiles to mean something */
 static const double beyond = 7;
 static const double lower_scale = 0.693,
                     upper_scale = 0.879; /* quartiles to median of Gumbel's distribution */
-/* A copy's correlation, for clips of n samples: at least 0.1, 20 n^-0.5 and 121 n^-0.7. */
-static double least_correlation(int64_t samples) {
-  const double n = (double)samples;
-  return fmax(0.1, fmax(20 * pow(n, -0.5), 121 * pow(n, -0.7)));
-}
-
-static const double alike = 0.5; /* the same where there is next to nothing to compare with */
+static const double alike = 0.5;         /* the same where there is next to nothing to compare with */
 
 static double height_of(double correlation) {
   return -log1p(-fmin(correlation * correlation, 1 - 1e-12));
@@ -49,12 +44,12 @@ static double copies_from(int64_t frames, const davit_detect_peaks *peaks, doubl
       sorted[count++] = height_of(most);
   }
   if (count < FEWEST)
-    return height_of(fmax(alike, least_correlation(peaks->samples)));
+    return height_of(fmax(alike, dvt_detect_least_correlation(peaks->samples)));
   qsort(sorted, (size_t)count, sizeof *sorted, by_size);
   const double quartile = sorted[(count - 1) / 4], median = sorted[(count - 1) / 2],
                upper = sorted[3 * (count - 1) / 4], n = (double)count,
                scale = fmax((median - quartile) / lower_scale, (upper - median) / upper_scale);
-  return fmax(median + scale * (log(n) + beyond), height_of(least_correlation(peaks->samples)));
+  return fmax(median + scale * (log(n) + beyond), height_of(dvt_detect_least_correlation(peaks->samples)));
 }
 
 /* The frame in which a window's best copy begins, or -1. */

@@ -9,11 +9,16 @@
  * there, says how much of the clip is in the stream from each place on. The value of a place is the smallest of all
  * parts', times the root of the clip's energy, over the root of the energy of as many samples of the white block. So
  * a tone that both sounds have in common is not enough. Places are 16 samples apart, two for each sample that a
- * range's width needs.
+ * range's width needs. detect_spectrum.h has the transforms.
  *
- * Blocks are computed by as many threads, each with memory of its own: about 25 bytes for each sample of a block. Each
- * clip's spectrum takes 4. */
+ * Several tones are not enough either: from the correlations of copies on, the highest place of a frame is checked. The
+ * sums of all ranges must have the sign of a copy, or of an inverted one, at one and the same sample near it, and its
+ * value is then that of the smallest real part.
+ *
+ * Blocks are computed by as many threads, each with memory of its own: about 10 bytes for each sample of a block,
+ * 14 if a clip's length is no multiple of 16. Each clip's spectrum takes 8. */
 #include <davit/detect.h>
+#include <float.h>
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
@@ -22,21 +27,28 @@
 #include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
 #include "src/base/check.h"
+#include "src/base/cpu.h"
 #include "src/base/error.h"
 #include "src/base/team.h"
-#include "src/fftw.h"
+#include "src/detect_copies.h"
+#include "src/detect_spectrum.h"
+
+#pragma STDC FP_CONTRACT OFF
 
 enum {
   BANDS = 512,
   RANGES = 4,
   RANGE = 32, /* bands */
-  PLACES = 2, /* for each line of a range */
+  SPACING = DVT_SPECTRUM_SPACING,
   BLOCK = 1 << 18,
-  CLIPS = 4 /* lengths of the longest clip in a block, at least */
+  CLIPS = 4, /* lengths of the longest clip in a block, at least */
+  LANES = 16,
+  TILE = 8 /* columns */
 };
 static const double least_power = 1e-3;
 static const double least_energy = 1e-7; /* of the block's mean: below it there is only rounding */
 static const float loudest = 0x1p31F;    /* sample */
+static const double checked = 0.95;      /* of the least correlation of a copy: what is higher is checked */
 
 typedef struct clip_spectrum {
   int64_t count;
@@ -45,176 +57,144 @@ typedef struct clip_spectrum {
 } clip_spectrum;
 
 typedef struct correlation {
-  const dvt_fftw *fftw;
-  fftwf_plan forward, backward, range;
+  dvt_spectra spectra;
   int64_t frame, count, block, step; /* step: places of a block, whole frames */
   const float *stream;
   int clip_count;
   clip_spectrum *clips;
+  char *
+      memory; /* of all their spectra: dvt_map()'s, since most of what a spectrum takes is the first touch of a page */
+  bool fine; /* a clip's length is no multiple of SPACING */
   float *peaks;
   int threads;
 } correlation;
 
+typedef struct peak {
+  int64_t place;
+  float value;
+} peak;
+
 /* Memory of a thread. */
 typedef struct bench {
-  float *samples; /* block */
-  fftwf_complex *spectrum, *product;
-  fftwf_complex *places; /* of a range */
-  float *least;          /* of all ranges, at each place */
-  double *energy;        /* of the white samples before each, block + 1 */
+  dvt_spectrum_memory memory;
+  fftwf_complex *spectrum;
+  float *power;   /* of the columns */
+  float *least;   /* of all ranges, at each place */
+  peak *tops;     /* of frames */
+  float *white;   /* samples, if c->fine */
+  double *energy; /* of the white samples before each place */
   double weight[BANDS];
+  float *weights, *roots; /* of the columns, and of one more */
 } bench;
 
-/* ---- memory and plans ---- */
+/* ---- memory ---- */
 
-static int64_t lines_of(const correlation *c) {
-  return c->block / 2 + 1;
-}
-
-/* The band of lines [first, end) number `band`. The last line belongs to none: it is no more than any other. */
-static int64_t first_line(const correlation *c, int band) {
-  return c->block / 2 * band / BANDS;
-}
-
-/* Places of a block, and samples from one to the next. */
 static int64_t places_of(const correlation *c) {
-  return c->block / 2 / BANDS * RANGE * PLACES;
+  return c->block / SPACING;
 }
 
-static int64_t spacing_of(const correlation *c) {
-  return c->block / places_of(c);
+/* Lines of a band. */
+static int64_t each_of(const correlation *c) {
+  return c->block / 2 / BANDS;
+}
+
+/* Of a clip's lines, and their sums. */
+static size_t lines_bytes(const correlation *c) {
+  return dvt_aligned_up(dvt_spectrum_bytes(&c->spectra));
+}
+
+static size_t clip_bytes(const correlation *c) {
+  return lines_bytes(c) + dvt_aligned_up((size_t)(c->spectra.lines + 1) * sizeof(double));
 }
 
 static bool reserve(const correlation *c, bench *b) {
-  const size_t samples = (size_t)c->block * sizeof(float),
-               lines = (size_t)lines_of(c) * sizeof(fftwf_complex),
-               places = (size_t)places_of(c) * sizeof(fftwf_complex);
-  *b = (bench){.samples = dvt_allocate_aligned(samples),
-               .places = dvt_allocate_aligned(places),
-               .least = dvt_allocate_aligned(places / 2),
-               .spectrum = dvt_allocate_aligned(lines),
-               .product = dvt_allocate_aligned(lines),
-               .energy = dvt_allocate_raw((size_t)(c->block + 1) * sizeof *b->energy)};
-  return b->samples && b->places && b->least && b->spectrum && b->product && b->energy;
+  const size_t columns = (size_t)(c->spectra.columns + 1) * sizeof(float);
+  *b = (bench){.spectrum = dvt_allocate_aligned(dvt_spectrum_bytes(&c->spectra)),
+               .power = dvt_allocate_aligned(columns),
+               .least = dvt_allocate_aligned((size_t)places_of(c) * sizeof(float)),
+               .tops = dvt_allocate_raw((size_t)places_of(c) * sizeof *b->tops),
+               .white = c->fine ? dvt_allocate_aligned((size_t)c->block * sizeof(float)) : NULL,
+               .energy = dvt_allocate_raw((size_t)(places_of(c) + 1) * sizeof(double)),
+               .weights = dvt_allocate_aligned(columns),
+               .roots = dvt_allocate_aligned(columns)};
+  return dvt_spectrum_reserve(&c->spectra, &b->memory) && b->spectrum && b->power && b->least && b->tops &&
+         (b->white || !c->fine) && b->energy && b->weights && b->roots;
 }
 
 static void release_bench(bench *b) {
-  free(b->samples);
-  free(b->places);
-  free(b->least);
+  dvt_spectrum_release(&b->memory);
   free(b->spectrum);
-  free(b->product);
+  free(b->power);
+  free(b->least);
+  free(b->tops);
+  free(b->white);
   free(b->energy);
-}
-
-/* FFTW_ESTIMATE: the same plans, and so the same bits, each time. */
-static davit_status make_plans(correlation *c, const bench *b) {
-  pthread_mutex_lock(&dvt_fftw_planner);
-  const davit_status status = dvt_fftw_load(&c->fftw);
-  if (status == DAVIT_SUCCESS) {
-    const int n = (int)c->block;
-    c->forward = c->fftw->plan_dft_r2c_1d(n, b->samples, b->spectrum, FFTW_ESTIMATE);
-    c->backward = c->fftw->plan_dft_c2r_1d(n, b->product, b->samples, FFTW_ESTIMATE | FFTW_DESTROY_INPUT);
-    c->range = c->fftw->plan_dft_1d((int)places_of(c), b->places, b->places, FFTW_BACKWARD, FFTW_ESTIMATE);
-  }
-  pthread_mutex_unlock(&dvt_fftw_planner);
-  if (status == DAVIT_SUCCESS && (!c->forward || !c->backward || !c->range))
-    return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no host memory for a transform of %lld samples",
-                      (long long)c->block);
-  return status;
+  free(b->weights);
+  free(b->roots);
 }
 
 static void release(correlation *c) {
-  pthread_mutex_lock(&dvt_fftw_planner);
-  if (c->forward)
-    c->fftw->destroy_plan(c->forward);
-  if (c->backward)
-    c->fftw->destroy_plan(c->backward);
-  if (c->range)
-    c->fftw->destroy_plan(c->range);
-  pthread_mutex_unlock(&dvt_fftw_planner);
-  for (int k = 0; c->clips && k < c->clip_count; k++) {
-    free(c->clips[k].lines);
-    free(c->clips[k].sums);
-  }
+  dvt_unmap(c->memory, (size_t)c->clip_count * clip_bytes(c));
+  dvt_spectra_release(&c->spectra);
   free(c->clips);
 }
 
 /* ---- spectra ---- */
 
-static double power_of(const fftwf_complex line) {
-  const double re = line[0], im = line[1];
-  return re * re + im * im;
-}
-
-static void sum_bands(const correlation *c, fftwf_complex *lines, double *sums) {
-  for (int band = 0; band < BANDS; band++) {
-    double sum = 0;
-    for (int64_t i = first_line(c, band); i < first_line(c, band + 1); i++)
-      sum += power_of(lines[i]);
-    sums[band] = sum;
+/* Sums of |C|^2 over the lines before each, TILE neighbouring columns of a row at a time. */
+static void sum_lines(const dvt_spectra *s, const fftwf_complex *lines, double *sums) {
+  for (int64_t column = 0; column < s->columns; column += TILE)
+    for (int64_t r = 0; r < s->rows; r++)
+      for (int64_t k = column; k < column + TILE; k++) {
+        const float *line = lines[r * s->pitch + k];
+        sums[k * s->rows + r] = (double)(line[0] * line[0] + line[1] * line[1]);
+      }
+  double sum = 0;
+  for (int64_t i = 0; i < s->lines; i++) {
+    const double next = sum + sums[i];
+    sums[i] = sum;
+    sum = next;
   }
+  sums[s->lines] = sum;
 }
 
-/* The spectrum of samples, with silence behind them. */
-static void transform(const correlation *c, const float *samples, int64_t count, float *room,
-                      fftwf_complex *lines) {
-  memcpy(room, samples, (size_t)count * sizeof *room);
-  memset(room + count, 0, (size_t)(c->block - count) * sizeof *room);
-  c->fftw->execute_dft_r2c(c->forward, room, lines);
-}
-
-static bool transform_clip(const correlation *c, const davit_detect_clip *clip, bench *b,
-                           clip_spectrum *made) {
+static void transform_clip(const correlation *c, int k, const davit_detect_clip *clip, bench *b) {
+  clip_spectrum *made = &c->clips[k];
+  char *memory = c->memory + (size_t)k * clip_bytes(c);
   made->count = clip->count;
   if (clip->count == 0)
-    return true;
-  made->lines = dvt_allocate_aligned((size_t)lines_of(c) * sizeof *made->lines);
-  made->sums = dvt_allocate_raw((size_t)lines_of(c) * sizeof *made->sums);
-  if (!made->lines || !made->sums)
-    return false;
-  transform(c, clip->samples, clip->count, b->samples, made->lines);
-  made->sums[0] = 0;
-  for (int64_t i = 1; i < lines_of(c); i++)
-    made->sums[i] = made->sums[i - 1] + power_of(made->lines[i - 1]);
-  return true;
+    return;
+  made->lines = (fftwf_complex *)memory;
+  made->sums = (double *)(memory + lines_bytes(c));
+  dvt_spectrum_transform(&c->spectra, clip->samples, clip->count, &b->memory, made->lines, b->power);
+  sum_lines(&c->spectra, made->lines, made->sums);
 }
 
-/* The block's spectrum X, and in b->weight 1 / P; false if the block is silent. */
+/* The block's spectrum X, and in b->weight and for each column 1 / P; false if the block is silent. */
 static bool transform_block(const correlation *c, const float *samples, int64_t count, bench *b) {
+  const int64_t each = c->spectra.columns / BANDS;
   double all = 0;
-  transform(c, samples, count, b->samples, b->spectrum);
-  sum_bands(c, b->spectrum, b->weight);
-  for (int band = 0; band < BANDS; band++)
-    all += b->weight[band];
-  for (int band = 0; band < BANDS && all > 0; band++)
-    b->weight[band] = 1 / (b->weight[band] + least_power * all / (double)BANDS);
-  return all > 0;
-}
-
-/* Energies of the white stream, from its beginning on. */
-static void sum_energies(const correlation *c, bench *b) {
+  dvt_spectrum_transform(&c->spectra, samples, count, &b->memory, b->spectrum, b->power);
   for (int band = 0; band < BANDS; band++) {
-    const float root = (float)sqrt(b->weight[band]);
-    for (int64_t i = first_line(c, band); i < first_line(c, band + 1); i++) {
-      b->product[i][0] = b->spectrum[i][0] * root;
-      b->product[i][1] = b->spectrum[i][1] * root;
+    b->weight[band] = 0;
+    for (int64_t k = band * each; k < (band + 1) * each; k++)
+      b->weight[band] += (double)b->power[k];
+    all += b->weight[band];
+  }
+  for (int band = 0; band < BANDS && all > 0; band++) {
+    b->weight[band] = 1 / (b->weight[band] + least_power * all / (double)BANDS);
+    for (int64_t k = band * each; k < (band + 1) * each; k++) {
+      b->weights[k] = (float)b->weight[band];
+      b->roots[k] = (float)sqrt(b->weight[band]);
     }
   }
-  b->product[lines_of(c) - 1][0] = b->product[lines_of(c) - 1][1] = 0;
-  c->fftw->execute_dft_c2r(c->backward, b->product, b->samples);
-  b->energy[0] = 0;
-  for (int64_t i = 0; i < c->block; i++)
-    b->energy[i + 1] = b->energy[i] + (double)b->samples[i] * (double)b->samples[i];
+  b->roots[c->spectra.columns] = 0;
+  return all > 0;
 }
 
 /* ---- places ---- */
 
-/* Lines [begin, end), at most range_lines(), and the clip's energy in them. */
-typedef struct range {
-  int64_t begin, end;
-  double energy;
-} range;
+typedef dvt_spectrum_range range;
 
 /* A clip in a block: sums[k] is the clip's white energy in the bands before number k. */
 typedef struct white_clip {
@@ -224,13 +204,9 @@ typedef struct white_clip {
   double sums[BANDS + 1];
 } white_clip;
 
-static int64_t range_lines(const correlation *c) {
-  return c->block / 2 / BANDS * RANGE;
-}
-
 /* Energy of the lines before number `line`. */
 static double energy_before(const white_clip *w, int64_t line) {
-  const int64_t each = w->c->block / 2 / BANDS, band = dvt_at_most(line / each, BANDS - 1);
+  const int64_t each = each_of(w->c), band = dvt_at_most(line / each, BANDS - 1);
   return w->sums[band] + w->weight[band] * (w->clip->sums[line] - w->clip->sums[band * each]);
 }
 
@@ -249,7 +225,7 @@ static int64_t line_of(const white_clip *w, double energy) {
 
 /* Of the ranges in the lines [begin, end), one that begins with them or with a band and has the most energy. */
 static range best_range(const white_clip *w, int64_t begin, int64_t end) {
-  const int64_t each = w->c->block / 2 / BANDS, most = range_lines(w->c);
+  const int64_t each = each_of(w->c), most = w->c->spectra.range;
   range best = {begin, dvt_at_most(begin + most, end), 0};
   best.energy = energy_before(w, best.end) - energy_before(w, begin);
   for (int64_t at = (begin / each + 1) * each; at + most <= end; at += each) {
@@ -263,7 +239,7 @@ static range best_range(const white_clip *w, int64_t begin, int64_t end) {
 /* Ranges of lines that have equal parts of the clip's energy; returns the energy of all, 0 if a range has none. */
 static double choose_ranges(const correlation *c, const clip_spectrum *clip, const double *weight,
                             range *ranges) {
-  const int64_t each = c->block / 2 / BANDS;
+  const int64_t each = each_of(c);
   white_clip w = {.c = c, .clip = clip, .weight = weight};
   for (int k = 0; k < BANDS; k++)
     w.sums[k + 1] = w.sums[k] + weight[k] * (clip->sums[(k + 1) * each] - clip->sums[k * each]);
@@ -278,28 +254,99 @@ static double choose_ranges(const correlation *c, const clip_spectrum *clip, con
   return all;
 }
 
-/* The transform of X conj(C) / P in a range. */
-static void correlate_range(const correlation *c, const clip_spectrum *clip, const bench *b, range of) {
-  const int64_t each = c->block / 2 / BANDS, count = of.end - of.begin;
-  for (int64_t at = of.begin, next; at < of.end; at = next) {
-    const float weight = (float)b->weight[at / each];
-    next = dvt_at_most((at / each + 1) * each, of.end);
-    for (int64_t i = at; i < next; i++) {
-      const float *x = b->spectrum[i], *y = clip->lines[i];
-      b->places[i - of.begin][0] = (x[0] * y[0] + x[1] * y[1]) * weight;
-      b->places[i - of.begin][1] = (x[1] * y[0] - x[0] * y[1]) * weight;
-    }
-  }
-  memset(b->places + count, 0, (size_t)(places_of(c) - count) * sizeof *b->places);
-  c->fftw->execute_dft(c->range, b->places, b->places);
+/* Divides by the energies of the clip's length of white samples, and `more`. */
+DVT_CPU_INLINE int divide_inline(int64_t count, const double *restrict energy, const double *restrict end,
+                                 double more, float *restrict least) {
+  for (int64_t i = 0; i < count; i++)
+    least[i] /= (float)(end[i] - energy[i] + more);
+  return 0;
 }
 
-static void take_least(int64_t count, const fftwf_complex *places, float scale, bool first, float *least) {
+DVT_CPU_DISPATCH(int, divide, divide_inline,
+                 (int64_t count, const double *energy, const double *end, double more, float *least),
+                 (count, energy, end, more, least))
+
+/* The energy of `length` white samples from place i on. */
+static double energy_of(const bench *b, int64_t length, int64_t i) {
+  const int64_t end = i + length / SPACING, rest = length % SPACING;
+  double energy = b->energy[end] - b->energy[i];
+  for (int64_t k = 0; k < rest; k++)
+    energy += (double)b->white[end * SPACING + k] * (double)b->white[end * SPACING + k];
+  return energy;
+}
+
+/* The highest first. */
+static int by_value(const void *one, const void *other) {
+  const peak *a = one, *b = other;
+  return a->value < b->value ? 1 : a->value > b->value ? -1 : (a->place > b->place) - (a->place < b->place);
+}
+
+/* Lists the highest place of each frame that is higher than its neighbours and `limit`, and lowers what is higher to
+ * it. */
+static int64_t list_peaks(const correlation *c, bench *b, int64_t count, float limit) {
+  int64_t found = 0;
+  float before = 0;
   for (int64_t i = 0; i < count; i++) {
-    const float square = (places[i][0] * places[i][0] + places[i][1] * places[i][1]) * scale;
-    least[i] = first || square < least[i] ? square : least[i];
+    const float here = b->least[i], after = i + 1 < count ? b->least[i + 1] : 0;
+    if (here > limit) {
+      b->least[i] = limit;
+      if (here >= before && here > after) {
+        peak *last = found > 0 ? &b->tops[found - 1] : NULL;
+        const bool same = last && last->place * SPACING / c->frame == i * SPACING / c->frame;
+        if (!same)
+          b->tops[found++] = (peak){i, here};
+        else if (here > last->value)
+          *last = (peak){i, here};
+      }
+    }
+    before = here;
+  }
+  return found;
+}
+
+static bool is_shadowed(const bench *b, int64_t sure, int64_t reach, const peak *p) {
+  for (int64_t k = 0; k < sure; k++)
+    if (llabs(b->tops[k].place - p->place) < reach && b->tops[k].value >= p->value)
+      return true;
+  return false;
+}
+
+/* Where the ranges' absolute values are those of a copy, they must agree in sign at one sample, too: tones that are
+ * alike have any phases. A peak beside a copy that is higher is not checked: it is the copy's, and no copy of its
+ * own. */
+static void check_peaks(const correlation *c, const clip_spectrum *clip, bench *b, const range *ranges,
+                        double scale, double more, int64_t count) {
+  const float bound = (float)(checked * dvt_detect_least_correlation(clip->count)), limit = bound * bound;
+  const int64_t found = list_peaks(c, b, count, limit), reach = clip->count / SPACING;
+  int64_t sure = 0; /* the first ones of b->tops are copies now */
+  qsort(b->tops, (size_t)found, sizeof *b->tops, by_value);
+  for (int64_t k = 0; k < found; k++) {
+    const peak p = b->tops[k];
+    if (is_shadowed(b, sure, reach, &p))
+      continue;
+    const double sum = (double)dvt_spectrum_agreement(&c->spectra, b->spectrum, clip->lines, b->weights,
+                                                      RANGES, ranges, p.place, &b->memory);
+    const float value = (float)(sum * sum * scale / (energy_of(b, clip->count, p.place) + more));
+    b->least[p.place] = value;
+    if (value > limit)
+      b->tops[sure++] = (peak){p.place, value};
   }
 }
+
+DVT_CPU_INLINE float highest_inline(int64_t count, const float *values) {
+  float lanes[LANES] = {0}, most = 0;
+  int64_t i = 0;
+  for (; i + LANES <= count; i += LANES)
+    for (int j = 0; j < LANES; j++)
+      lanes[j] = values[i + j] > lanes[j] ? values[i + j] : lanes[j];
+  for (; i < count; i++)
+    most = values[i] > most ? values[i] : most;
+  for (int j = 0; j < LANES; j++)
+    most = lanes[j] > most ? lanes[j] : most;
+  return most;
+}
+
+DVT_CPU_DISPATCH(float, highest, highest_inline, (int64_t count, const float *values), (count, values))
 
 /* The part of a clip that lies in the stream, of which `left` samples are left: little of a clip may be alike by
  * chance. */
@@ -315,24 +362,29 @@ static void find_peaks(const correlation *c, const clip_spectrum *clip, bench *b
   range ranges[RANGES];
   const double all = clip->lines ? choose_ranges(c, clip, b->weight, ranges) : 0,
                scale = 2 * (double)c->block * all,
-               least = least_energy * b->energy[c->block] / (double)c->block * (double)clip->count;
-  const int64_t spacing = spacing_of(c), count = dvt_divide_up(frames * c->frame, spacing);
+               more = least_energy * b->energy[places_of(c)] / (double)c->block * (double)clip->count;
+  const int64_t count = dvt_divide_up(frames * c->frame, SPACING);
   memset(peaks, 0, (size_t)frames * sizeof *peaks);
   if (!(all > 0))
     return;
-  for (int j = 0; j < RANGES; j++) {
-    correlate_range(c, clip, b, ranges[j]);
-    take_least(count, (const fftwf_complex *)b->places,
-               (float)(scale / (ranges[j].energy * ranges[j].energy)), j == 0, b->least);
-  }
   for (int64_t i = 0; i < count; i++)
-    b->least[i] /= (float)(b->energy[i * spacing + clip->count] - b->energy[i * spacing] + least);
-  for (int64_t i = 0; i < count; i++) {
-    float *peak = &peaks[i * spacing / c->frame];
-    *peak = b->least[i] > *peak ? b->least[i] : *peak;
+    b->least[i] = FLT_MAX;
+  for (int j = 0; j < RANGES; j++)
+    dvt_spectrum_correlate(&c->spectra, b->spectrum, clip->lines, b->weights, &ranges[j],
+                           (float)(scale / (ranges[j].energy * ranges[j].energy)), count, &b->memory,
+                           b->least);
+  if (clip->count % SPACING == 0)
+    divide(count, b->energy, b->energy + clip->count / SPACING, more, b->least);
+  else
+    for (int64_t i = 0; i < count; i++)
+      b->least[i] /= (float)(energy_of(b, clip->count, i) + more);
+  check_peaks(c, clip, b, ranges, scale, more, count);
+  for (int64_t f = 0; f < frames; f++) {
+    const int64_t from = dvt_divide_up(f * c->frame, SPACING),
+                  upto = dvt_divide_up((f + 1) * c->frame, SPACING);
+    const float peak = highest(upto - from, b->least + from);
+    peaks[f] = fminf(sqrtf(peak * part_of(clip->count, left - f * c->frame)), 1);
   }
-  for (int64_t f = 0; f < frames; f++)
-    peaks[f] = fminf(sqrtf(peaks[f] * part_of(clip->count, left - f * c->frame)), 1);
 }
 
 static void correlate_block(const correlation *c, int64_t number, bench *b) {
@@ -340,7 +392,7 @@ static void correlate_block(const correlation *c, int64_t number, bench *b) {
                 frames = dvt_at_most(c->step / c->frame, all - first_frame);
   const bool sounds = transform_block(c, c->stream + first, dvt_at_most(c->block, c->count - first), b);
   if (sounds)
-    sum_energies(c, b);
+    dvt_spectrum_energies(&c->spectra, b->spectrum, b->roots, &b->memory, b->energy, b->white);
   for (int k = 0; k < c->clip_count; k++) {
     float *peaks = c->peaks + k * all + first_frame;
     if (sounds)
@@ -352,14 +404,24 @@ static void correlate_block(const correlation *c, int64_t number, bench *b) {
 
 /* ---- the call ---- */
 
-static davit_status check_samples(const char *name, int clip, int64_t count, const float *samples) {
+static bool are_samples(int64_t count, const float *samples) {
+  int bad = 0;
   for (int64_t i = 0; i < count; i++)
-    if (!(fabsf(samples[i]) <= loudest))
-      return clip < 0 ? davit_fail(DAVIT_INVALID_ARGUMENT, "%s[%lld] is %g", name, (long long)i,
-                                   (double)samples[i])
-                      : davit_fail(DAVIT_INVALID_ARGUMENT, "%s[%d].samples[%lld] is %g", name, clip,
-                                   (long long)i, (double)samples[i]);
-  return DAVIT_SUCCESS;
+    bad |= !(fabsf(samples[i]) <= loudest);
+  return !bad;
+}
+
+/* Names the first of them that is no sample. */
+static davit_status check_samples(const char *name, int clip, int64_t count, const float *samples) {
+  if (are_samples(count, samples))
+    return DAVIT_SUCCESS;
+  int64_t i = 0;
+  while (fabsf(samples[i]) <= loudest)
+    i++;
+  return clip < 0
+             ? davit_fail(DAVIT_INVALID_ARGUMENT, "%s[%lld] is %g", name, (long long)i, (double)samples[i])
+             : davit_fail(DAVIT_INVALID_ARGUMENT, "%s[%d].samples[%lld] is %g", name, clip, (long long)i,
+                          (double)samples[i]);
 }
 
 static davit_status check(int64_t frame, int64_t count, const float *stream, int clip_count,
@@ -398,16 +460,18 @@ static void choose_block(correlation *c, int64_t longest) {
 }
 
 static davit_status prepare(correlation *c, const davit_detect_clip *clips, bench *b) {
+  for (int k = 0; k < c->clip_count; k++)
+    c->fine = c->fine || clips[k].count % SPACING > 0;
+  DVT_TRY(dvt_spectra_make(each_of(c), BANDS, RANGE, &c->spectra));
   c->clips = dvt_allocate((size_t)c->clip_count, sizeof *c->clips);
-  bool reserved = c->clips != NULL;
+  c->memory = dvt_map((size_t)c->clip_count * clip_bytes(c));
+  bool reserved = c->clips && c->memory;
   for (int t = 0; t < c->threads; t++)
     reserved = reserve(c, &b[t]) && reserved;
   if (!reserved)
     return DAVIT_OUT_OF_HOST_MEMORY;
-  DVT_TRY(make_plans(c, b));
   for (int k = 0; k < c->clip_count; k++)
-    if (!transform_clip(c, &clips[k], b, &c->clips[k]))
-      return DAVIT_OUT_OF_HOST_MEMORY;
+    transform_clip(c, k, &clips[k], b);
   return DAVIT_SUCCESS;
 }
 

@@ -124,14 +124,14 @@ static davit_status whiten(int width, const float *features, int bands, dvt_dete
   if (!dvt_detect_white_make(width, bands, s->frames, features, &s->white))
     return DAVIT_OUT_OF_HOST_MEMORY;
   const dvt_team team = dvt_team_begin(dvt_detect_threads(s->frames * width));
-#pragma omp parallel for num_threads(team.threads) schedule(static)
-  for (int64_t i = 0; i < s->frames; i++) {
-    const float *frame = features + i * width;
-    dvt_detect_white_frame(&s->white, frame, i + 1 < s->frames ? frame + width : NULL,
-                           s->vectors + i * width);
-  }
+  bool failed = false;
+#pragma omp parallel for num_threads(team.threads) schedule(static) reduction(|| : failed)
+  for (int part = 0; part < team.threads; part++)
+    failed =
+        failed || !dvt_detect_white_frames(&s->white, s->frames, features, s->frames * part / team.threads,
+                                           s->frames * (part + 1) / team.threads, s->vectors);
   dvt_team_end(&team);
-  return DAVIT_SUCCESS;
+  return failed ? DAVIT_OUT_OF_HOST_MEMORY : DAVIT_SUCCESS;
 }
 
 davit_status dvt_detect_sound_make(int width, int64_t frames, const float *features,

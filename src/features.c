@@ -68,15 +68,17 @@ static davit_status check(int64_t count, const float *samples, const davit_featu
 static const float largest = 0x1p63f;
 
 static davit_status check_samples(int64_t count, const float *samples, int threads) {
-  int64_t bad = count;
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(min : bad)
+  int bad = 0;
+#pragma omp parallel for simd num_threads(threads) schedule(static) reduction(| : bad)
   for (int64_t i = 0; i < count; i++)
-    if (!(fabsf(samples[i]) <= largest))
-      bad = i < bad ? i : bad;
-  if (bad < count)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "samples[%lld] is %g, not a number within +-2^63",
-                      (long long)bad, (double)samples[bad]);
-  return DAVIT_SUCCESS;
+    bad |= !(fabsf(samples[i]) <= largest);
+  if (!bad)
+    return DAVIT_SUCCESS;
+  int64_t first = 0;
+  while (fabsf(samples[first]) <= largest)
+    first++;
+  return davit_fail(DAVIT_INVALID_ARGUMENT, "samples[%lld] is %g, not a number within +-2^63",
+                    (long long)first, (double)samples[first]);
 }
 
 /* ---- tables ---- */

@@ -10,9 +10,7 @@
 #define DVT_FFTW_FUNCTIONS(X)                                                                                \
   X(plan_dft_r2c_1d)                                                                                         \
   X(execute_dft_r2c)                                                                                         \
-  X(plan_dft_c2r_1d)                                                                                         \
-  X(execute_dft_c2r)                                                                                         \
-  X(plan_dft_1d)                                                                                             \
+  X(plan_many_dft)                                                                                           \
   X(execute_dft)                                                                                             \
   X(destroy_plan)
 

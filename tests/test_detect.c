@@ -101,6 +101,20 @@ CASE(test_processor_variants) {
   }
 }
 
+/* Several threads whiten parts of a long stream; the reference whitens all of it at once. Effects lie across the
+ * boundaries of two and of three parts. */
+CASE(test_long_streams_with_bands) {
+  enum { BANDS = 31, FRAMES = 13000, LENGTH = 30 };
+  float *stream = powers(3, BANDS, FRAMES), *sound = powers(4, BANDS, LENGTH);
+  for (int part = 2; part <= 4; part++)
+    copy_frames(2 * BANDS, stream, part * FRAMES / 6 - LENGTH / 2, sound, LENGTH);
+  const search s = SEARCH(2 * BANDS, FRAMES, stream, LENGTH, sound, .window = 200, .permutations = 1,
+                          .bands = BANDS, .alpha = 1);
+  dvt_threads_set(3);
+  expect_reference(&s);
+  dvt_threads_set(0);
+}
+
 /* ---- the stream's null distribution ---- */
 
 /* Makes frames [begin, end) quieter, by decibels of their level. */

@@ -758,7 +758,7 @@ def test_bad_sound():
              "rate0.wav": (wav_bytes(tone, rate=0), "rate0.wav"), "short.wav": (wav_bytes(tone[:1000]), "1024"),
              "nan.wav": (wav_bytes(nan), "frame 12345", "finite"), "huge.wav": (wav_bytes(huge), "second 0.000", "samples[30000]"),
              "inf.wav": (wav_bytes(stereo.ravel(), channels=2), "frame 777", "finite"),
-             "loud.wav": (wav_bytes(np.float32(3.4e38) * np.sign(tone), rate=RATE // 2), "frame", "resampled"),
+             "loud.wav": (wav_bytes(np.float32(3.4e38) * np.sign(tone), rate=2 * RATE), "frame", "resampled"),
              "au.au": (b".snd" + struct.pack(">IIIII", 24, 4000, 6, RATE, 1) + tone[:500].astype(">f4").tobytes(), "offset"),
              "ogg.ogg": (b"OggS" + bytes(2000), "ogg.ogg")}
     commands = (("features", "{}", "-o", "out.npy"), ("detect", "{}", "--effect", "good.wav", "-o", "out.tsv"),

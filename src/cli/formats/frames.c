@@ -52,8 +52,9 @@ static int64_t block_frames(const cli_frames *f) {
 
 static int make_blocks(cli_frames *f) {
   const size_t frames = (size_t)block_frames(f) + 1;
-  f->samples = dvt_allocate(frames * (size_t)f->options.frame, sizeof *f->samples);
-  f->block = dvt_allocate(frames, DAVIT_FEATURES_WIDTH * sizeof *f->block);
+  f->samples_bytes = frames * (size_t)f->options.frame * sizeof *f->samples;
+  f->samples = dvt_map(f->samples_bytes);
+  f->block = dvt_allocate_raw(frames * DAVIT_FEATURES_WIDTH * sizeof *f->block);
   return f->samples && f->block
              ? CLI_OK
              : cli_fail(CLI_DEVICE, "not enough memory for frames of %" PRId64 " samples", f->options.frame);
@@ -95,7 +96,7 @@ void cli_frames_close(cli_frames *f) {
   cli_sound_close(f->sound);
   cli_array_free(&f->array);
   cli_input_close(&f->input);
-  free(f->samples);
+  dvt_unmap(f->samples, f->samples_bytes);
   free(f->block);
   *f = (cli_frames){0};
 }

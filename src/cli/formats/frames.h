@@ -21,9 +21,10 @@ typedef struct cli_frames {
   cli_sound *sound; /* NULL: `array` */
   cli_array array;  /* frames x width, in C order; `data` is NULL where the elements are still in the file */
   int64_t at;       /* frames given so far */
-  float *samples;   /* of a block's frames and the one after them */
-  float *block;     /* features of the same */
-  int64_t kept;     /* samples of the frame after the last block, which has been read already: 0 or a frame */
+  float *samples;   /* of a block's frames and the one after them, dvt_map()'s */
+  size_t samples_bytes;
+  float *block; /* features of the same */
+  int64_t kept; /* samples of the frame after the last block, which has been read already: 0 or a frame */
   bool ended;
   double seconds; /* spent on computing features */
   bool check;     /* compare with the reference; the result: */

@@ -6,6 +6,7 @@
 #include "src/cli/formats/sound.h"
 
 #include <errno.h>
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <sndfile.h>
@@ -290,8 +291,20 @@ static void warn_of_cancelling(const cli_sound *s) {
       s->name, 100 * s->mixed / s->apart);
 }
 
+static bool are_finite(int64_t count, const float *samples) {
+  int bad = 0;
+  for (int64_t i = 0; i < count; i++)
+    bad |= !(fabsf(samples[i]) <= FLT_MAX);
+  return !bad;
+}
+
+/* The mean of the channels. A single one cannot cancel itself. */
 static int mix(cli_sound *s, int64_t frames) {
   const int channels = s->info.channels;
+  if (channels == 1 && are_finite(frames, s->interleaved)) {
+    memcpy(s->mono, s->interleaved, (size_t)frames * sizeof *s->mono);
+    return CLI_OK;
+  }
   for (int64_t i = 0; i < frames; i++) {
     double sum = 0, squares = 0;
     for (int c = 0; c < channels; c++) {
