@@ -206,8 +206,8 @@ const cli_command cli_command_neighbors = {
         CLI_COLUMNS_OPTION(search, points, "; of both files"),
         CLI_OPTION(WHOLE, search, k, "--k", "K", .minimum = 1, .maximum = 1e9, .value = "1",
                    .excludes = "--radius", .help = "how many nearest points"),
-        CLI_OPTION(REAL, search, radius, "--radius", "R", .minimum = 0, .maximum = 1e308, .otherwise = "none",
-                   .help = "all points that are no farther than R"),
+        CLI_OPTION(REAL, search, radius, "--radius", "R", .minimum = 0, .maximum = INFINITY,
+                   .otherwise = "none", .help = "all points that are no farther than R"),
         CLI_OPTION(
             OUTPUT, search, job.output, "-o", "N", .array = offsetof(search, indices),
             .help = "write the numbers of the neighbours: queries x K, with --radius a vector of all rows; "
