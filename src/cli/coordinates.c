@@ -12,8 +12,8 @@ static const double earth_km = 6371.0088, pi = 3.14159265358979323846;
 static int check_finite(const char *path, const cli_coordinates *c) {
   for (int64_t i = 0; i < c->n * c->dim; i++)
     if (!isfinite(cli_number(&c->points, i)))
-      return cli_fail(CLI_INPUT, "%s: point %" PRId64 ": expected finite coordinates, found %Lg", path,
-                      i / c->dim, cli_number(&c->points, i));
+      return cli_fail(CLI_INPUT, "%s: point %" PRId64 ": expected finite coordinates, found %Lg",
+                      cli_fail_place(path), i / c->dim, cli_number(&c->points, i));
   return CLI_OK;
 }
 
@@ -59,7 +59,7 @@ static int find_place(const char *path, int64_t i, double latitude, double longi
                     "%s: point %" PRId64
                     ": expected a latitude from -90 to 90 and a longitude from -360 to 360, "
                     "found %g and %g",
-                    path, i, latitude, longitude);
+                    cli_fail_place(path), i, latitude, longitude);
   double inwards, sine, cosine;
   sine_and_cosine(latitude, &at[2], &inwards);
   sine_and_cosine(longitude, &sine, &cosine);

@@ -227,6 +227,20 @@ def test_refused():
     path = put("p.csv", "0,0\n3,4\n0,1\n")
     refuse(("neighbors", path, "--k", 3), "--k 3: p.csv has 3 points", code=2)
     refuse(("neighbors", path, "--k", 4, "--queries", path), "--k 4: p.csv has 3 points", code=2)
+    one = save("one.npy", np.zeros((1, 2)))
+    refuse(("neighbors", one), "--k 1: one.npy has 1 point, and a point is not its own neighbour", code=2)
+    tall, wide = np.zeros((2, 3)), np.zeros((2, 2))
+    for words, data, sentence in ((("neighbors", "-"), one, "--k 1: standard input has 1 point,"),
+                                  (("closest", "-", "--sphere"), put("far.csv", "91,0\n0,0\n"), "standard input: point 0: expected a latitude"),
+                                  (("closest", "-"), save("nan.npy", wide * np.nan), "standard input: point 0: expected finite"),
+                                  (("cluster", "-", "--emst", "--sphere"), save("tall.npy", tall), "standard input: expected 2 columns"),
+                                  (("neighbors", "-", "--queries", save("wide.npy", wide)), "tall.npy", "3 columns, as standard input has"),
+                                  (("scan", "-"), "wide.npy", "standard input: expected a vector"),
+                                  (("scan", "-"), save("c.npy", np.zeros(3, "c16")), "standard input: expected real numbers"),
+                                  (("solve", "wide.npy", "-"), save("f.npy", np.zeros(2, "f4")), "standard input: expected float64 as in the first operand"),
+                                  (("reduce", "-", "--op", "max"), "c.npy", "standard input: expected real numbers")):
+        with open(data, "rb") as file:
+            refuse(words, f"davit {words[0]}: {sentence}" if sentence[0] in "-s" else sentence, code=2 if "--k" in sentence else 3, data=file.read())
     refuse(("neighbors", path, "--k", 1, "--radius", 1), "--radius", code=2)
     refuse(("neighbors", path, "--radius", "nan"), "--radius takes a number from 0", code=2)
     refuse(("neighbors", path, "--offsets", "f.npy"), "--radius", code=2)
