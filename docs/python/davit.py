@@ -270,7 +270,7 @@ def _in_numbers(x, op, kind):
         raise TypeError(f"x has {kind}; {_names(_NUMBERS)} or shorter ones are wanted")
     if kind == _UNSIGNED and op in ("min", "max"):  # in the same order as signed numbers
         half = np.uint64(1 << 63)
-        return (x ^ half).view(_INT), lambda results: results.view(_UNSIGNED) ^ half
+        return np.asarray(x ^ half).view(_INT), lambda results: results.view(_UNSIGNED) ^ half
     if op in ("min", "max"):  # the identity of the longer type is out of range
         least, most = (0, 1) if kind.kind == "b" else (np.iinfo(kind).min, np.iinfo(kind).max)
         return x.astype(_INT), lambda results: np.clip(results, least, most).astype(kind)

@@ -208,7 +208,7 @@ const cli_command cli_command_closest = {
                     CLI_OPTION(WHOLE, search, k, "--k", "K", .minimum = 1, .maximum = 1e12,
                                .otherwise = "1, with --radius all",
                                .help = "the K closest pairs, or as many as there are"),
-                    CLI_OPTION(REAL, search, radius, "--radius", "R", .minimum = 0, .maximum = 1e308,
+                    CLI_OPTION(REAL, search, radius, "--radius", "R", .minimum = 0, .maximum = INFINITY,
                                .otherwise = "none", .help = "leave out pairs that are farther apart than R"),
                     CLI_OPTION(CHOICE, search, algorithm, "--algorithm", "A", .choices = algorithms,
                                .value = "auto", .help = "how to search; the answer is the same"),

@@ -2,6 +2,7 @@
 /* davit cluster: clusters of points by density (DBSCAN), or their minimum spanning tree. */
 #include <davit/cluster.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "ref/ref.h"
@@ -190,7 +191,7 @@ const cli_command cli_command_cluster = {
                 "davit points -n 1e4 -o - | davit cluster - --eps 0.01 --json -o labels.npy\n",
     .operands = CLI_PLACES(CLI_PLACE(grouping, path, "POINTS", CLI_COORDINATES_HELP)),
     .options = CLI_OPTIONS(
-        CLI_OPTION(REAL, grouping, eps, "--eps", "E", .minimum = 0, .maximum = 1e308,
+        CLI_OPTION(REAL, grouping, eps, "--eps", "E", .minimum = 0, .maximum = INFINITY,
                    .otherwise = "none: needed without --emst", .excludes = "--emst",
                    .help = "how far neighbours may be from each other"),
         CLI_OPTION(WHOLE, grouping, min_points, "--min-points", "N", .minimum = 1, .maximum = 1e12,

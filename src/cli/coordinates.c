@@ -12,8 +12,8 @@ static const double earth_km = 6371.0088, pi = 3.14159265358979323846;
 static int check_finite(const char *path, const cli_coordinates *c) {
   for (int64_t i = 0; i < c->n * c->dim; i++)
     if (!isfinite(cli_number(&c->points, i)))
-      return cli_fail(CLI_INPUT, "%s: point %" PRId64 ": expected finite coordinates, found %Lg", path,
-                      i / c->dim, cli_number(&c->points, i));
+      return cli_fail(CLI_INPUT, "%s: point %" PRId64 ": expected finite coordinates, found %Lg",
+                      cli_fail_place(path), i / c->dim, cli_number(&c->points, i));
   return CLI_OK;
 }
 
@@ -43,17 +43,28 @@ static bool begins_with_longitude(const cli_columns *c) {
   return strncasecmp(c->name[0], "lon", 3) == 0 || strcasecmp(c->name[0], "lng") == 0;
 }
 
+/* The sine and the cosine of an angle of at most 360 degrees. What is left of it beside quarters of a turn is exact, and
+ * so are the results for whole quarters: the date line, a pole and a longitude plus 360 are one place each. */
+static void sine_and_cosine(double degrees, double *sine, double *cosine) {
+  const double quarters = nearbyint(degrees / 90), rest = (degrees - 90 * quarters) * (pi / 180);
+  const double s = sin(rest), c = cos(rest);
+  const int turned = (int)quarters & 3;
+  *sine = turned == 0 ? s : turned == 1 ? c : turned == 2 ? -s : -c;
+  *cosine = turned == 0 ? c : turned == 1 ? -s : turned == 2 ? -c : s;
+}
+
 static int find_place(const char *path, int64_t i, double latitude, double longitude, double at[3]) {
   if (!(fabs(latitude) <= 90) || !(fabs(longitude) <= 360))
     return cli_fail(CLI_INPUT,
                     "%s: point %" PRId64
                     ": expected a latitude from -90 to 90 and a longitude from -360 to 360, "
                     "found %g and %g",
-                    path, i, latitude, longitude);
-  const double north = latitude * (pi / 180), east = longitude * (pi / 180);
-  at[0] = cos(north) * cos(east);
-  at[1] = cos(north) * sin(east);
-  at[2] = sin(north);
+                    cli_fail_place(path), i, latitude, longitude);
+  double inwards, sine, cosine;
+  sine_and_cosine(latitude, &at[2], &inwards);
+  sine_and_cosine(longitude, &sine, &cosine);
+  at[0] = inwards * cosine;
+  at[1] = inwards * sine;
   return CLI_OK;
 }
 
@@ -95,10 +106,24 @@ int cli_coordinates_read(cli_job *job, const char *path, cli_coordinates *c) {
 }
 
 /* Half a turn is the longest way; a chord may be a rounding longer than that has. */
+static double way_of(double chord) {
+  return 2 * earth_km * asin(fmin(chord / 2, 1));
+}
+
+/* The longest chord whose way is no longer, so that a distance which was printed is a radius that holds its pair. */
+static double chord_within(double way) {
+  double chord = 2 * sin(way / earth_km / 2);
+  while (way_of(nextafter(chord, INFINITY)) <= way)
+    chord = nextafter(chord, INFINITY);
+  while (way_of(chord) > way)
+    chord = nextafter(chord, 0);
+  return chord;
+}
+
 double cli_coordinates_distance(const cli_coordinates *c, double distance) {
-  return c->sphere ? 2 * earth_km * asin(fmin(distance / 2, 1)) : distance;
+  return c->sphere ? way_of(distance) : distance;
 }
 
 double cli_coordinates_reach(const cli_coordinates *c, double radius) {
-  return !c->sphere ? radius : radius >= pi * earth_km ? INFINITY : 2 * sin(radius / earth_km / 2);
+  return !c->sphere ? radius : radius >= way_of(2) ? INFINITY : chord_within(radius);
 }

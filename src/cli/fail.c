@@ -47,6 +47,10 @@ int cli_fail(int code, const char *format, ...) {
   return code;
 }
 
+const char *cli_fail_place(const char *path) {
+  return strcmp(path, "-") ? path : "standard input";
+}
+
 void cli_be_quiet(bool quiet) {
   is_quiet = quiet;
 }

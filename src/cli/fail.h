@@ -28,6 +28,9 @@ void cli_fail_name(const char *command);
  * a file name may contain, are printed as '?', so that a message is always one line. */
 int cli_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* What messages call the operand `path`: "standard input" if it is "-". */
+const char *cli_fail_place(const char *path);
+
 /* Prints one line of the same form that is no failure, "davit COMMAND: …", unless the tool is quiet. */
 void cli_remark(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_be_quiet(bool quiet);

@@ -85,7 +85,8 @@ static int read_queries(search *s) {
   s->queries.columns.wanted = s->points.columns.wanted;
   CLI_TRY(cli_coordinates_read(&s->job, s->queries_path, &s->queries));
   if (s->queries.dim != dim)
-    return cli_shape_fail(s->queries_path, &s->queries.points, "%d columns, as %s has", dim, s->path);
+    return cli_shape_fail(s->queries_path, &s->queries.points, "%d columns, as %s has", dim,
+                          cli_fail_place(s->path));
   s->m = s->queries.n;
   return cli_array_convert(NULL, s->points.points.type, &s->queries.points);
 }
@@ -94,8 +95,9 @@ static int check_k(const search *s) {
   const int64_t most = s->points.n - !s->queries_path;
   return s->k <= most || s->m == 0
              ? CLI_OK
-             : cli_fail(CLI_USAGE, "--k %" PRId64 ": %s has %" PRId64 " points%s", s->k, s->path, s->points.n,
-                        s->queries_path ? "" : ", each of which has one less beside it");
+             : cli_fail(CLI_USAGE, "--k %" PRId64 ": %s has %" PRId64 " point%s%s", s->k,
+                        cli_fail_place(s->path), s->points.n, CLI_PLURAL(s->points.n),
+                        s->queries_path ? "" : ", and a point is not its own neighbour");
 }
 
 static int load(void *state) {
@@ -200,8 +202,8 @@ const cli_command cli_command_neighbors = {
         CLI_COLUMNS_OPTION(search, points, "; of both files"),
         CLI_OPTION(WHOLE, search, k, "--k", "K", .minimum = 1, .maximum = 1e9, .value = "1",
                    .excludes = "--radius", .help = "how many nearest points"),
-        CLI_OPTION(REAL, search, radius, "--radius", "R", .minimum = 0, .maximum = 1e308, .otherwise = "none",
-                   .help = "all points that are no farther than R"),
+        CLI_OPTION(REAL, search, radius, "--radius", "R", .minimum = 0, .maximum = INFINITY,
+                   .otherwise = "none", .help = "all points that are no farther than R"),
         CLI_OPTION(
             OUTPUT, search, job.output, "-o", "N", .array = offsetof(search, indices),
             .help = "write the numbers of the neighbours: queries x K, with --radius a vector of all rows; "

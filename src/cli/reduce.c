@@ -67,7 +67,7 @@ static int separate(reduction *r) {
 static int check_order(const reduction *r) {
   return cli_is_complex(r->x.type) && (reduce_gives_place(r) || r->op == DAVIT_MIN || r->op == DAVIT_MAX)
              ? cli_fail(CLI_INPUT, "%s: expected real numbers, found %s, which have no minimum or maximum",
-                        r->x_path, cli_type_name(r->x.type))
+                        cli_fail_place(r->x_path), cli_type_name(r->x.type))
              : CLI_OK;
 }
 

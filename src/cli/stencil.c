@@ -34,7 +34,7 @@ static int read_coefficients(image *p, double values[9]) {
         (double)cli_number(file, i % 3 * cli_array_row_stride(file) + i / 3 * cli_array_col_stride(file));
     if (p->a.type == CLI_F4 && isfinite(values[i]) && fabs(values[i]) > (double)FLT_MAX)
       return cli_fail(CLI_INPUT, "%s: expected coefficients in the range of float32 as the image, found %g",
-                      path, values[i]);
+                      cli_fail_place(path), values[i]);
   }
   return CLI_OK;
 }

@@ -126,6 +126,34 @@ def test_sphere():
         refuse((command, save("three.npy", np.zeros((3, 3))), "--sphere"), "three.npy: expected 2 columns")
 
 
+def test_sphere_edges():
+    """A place has one point however it is written, and a distance that was printed is a radius that holds its pair."""
+    path = put("same.csv", "lat,lon\n10,180\n10,-180\n-45.25,190\n-45.25,-170\n90,0\n90,123\n-90,5\n-90,-60\n12,0\n12,360\n")
+    found = table(path, "--sphere")
+    expect(found == [(q, q ^ 1, 0.0) for q in range(10)], f"equal places: {found}")
+    labels = run_json("cluster", path, "--sphere", "--eps", 0, "--min-points", 2)["labels"]
+    expect(labels == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4], f"clusters of equal places: {labels}")
+    random = np.random.default_rng(12)
+    at = random.uniform((-90, -180), (90, 180), (120, 2)) * 10.0 ** random.uniform(-5, 0, (120, 1))
+    path = save("at.npy", np.concatenate([at, -at[:9] + [[0, 180]]]))
+    way = sorted(float(d) for _, _, d in table(path, "--sphere", "--k", 128)[::521])
+    for km in way:
+        pairs = run_json("closest", path, "--sphere", "--radius", repr(km))
+        expect(pairs["count"] and pairs["pairs"][-1]["distance"] == km, f"{km!r} km: {pairs['count']} pairs")
+
+
+def test_radius_without_end():
+    path = save("wide.npy", np.array([[-1.7e308, 0], [1.7e308, 0], [1.7e308, 1.7e308]]))
+    for radius, within in (("inf", 6), ("1.7e308", 2), ("1e-320", 0)):
+        expect(run_json("neighbors", path, "--radius", radius)["count"] == within, f"neighbours within {radius}")
+        expect(2 * run_json("closest", path, "--radius", radius)["count"] == within, f"pairs within {radius}")
+        clusters = run_json("cluster", path, "--eps", radius, "--min-points", 1)["clusters"]
+        expect(clusters == {6: 1, 2: 2, 0: 3}[within], f"{clusters} clusters within {radius}")
+    for command, option in (("neighbors", "--radius"), ("closest", "--radius"), ("cluster", "--eps")):
+        for wrong in ("nan", "-inf", "1e400"):
+            refuse((command, path, option, wrong), f"{option} takes a number from 0", code=2)
+
+
 def labels_of(points, eps, least):
     """By walks from core point to core point."""
     near = [np.flatnonzero(distances_to(points, p) <= eps) for p in points]
@@ -199,6 +227,20 @@ def test_refused():
     path = put("p.csv", "0,0\n3,4\n0,1\n")
     refuse(("neighbors", path, "--k", 3), "--k 3: p.csv has 3 points", code=2)
     refuse(("neighbors", path, "--k", 4, "--queries", path), "--k 4: p.csv has 3 points", code=2)
+    one = save("one.npy", np.zeros((1, 2)))
+    refuse(("neighbors", one), "--k 1: one.npy has 1 point, and a point is not its own neighbour", code=2)
+    tall, wide = np.zeros((2, 3)), np.zeros((2, 2))
+    for words, data, sentence in ((("neighbors", "-"), one, "--k 1: standard input has 1 point,"),
+                                  (("closest", "-", "--sphere"), put("far.csv", "91,0\n0,0\n"), "standard input: point 0: expected a latitude"),
+                                  (("closest", "-"), save("nan.npy", wide * np.nan), "standard input: point 0: expected finite"),
+                                  (("cluster", "-", "--emst", "--sphere"), save("tall.npy", tall), "standard input: expected 2 columns"),
+                                  (("neighbors", "-", "--queries", save("wide.npy", wide)), "tall.npy", "3 columns, as standard input has"),
+                                  (("scan", "-"), "wide.npy", "standard input: expected a vector"),
+                                  (("scan", "-"), save("c.npy", np.zeros(3, "c16")), "standard input: expected real numbers"),
+                                  (("solve", "wide.npy", "-"), save("f.npy", np.zeros(2, "f4")), "standard input: expected float64 as in the first operand"),
+                                  (("reduce", "-", "--op", "max"), "c.npy", "standard input: expected real numbers")):
+        with open(data, "rb") as file:
+            refuse(words, f"davit {words[0]}: {sentence}" if sentence[0] in "-s" else sentence, code=2 if "--k" in sentence else 3, data=file.read())
     refuse(("neighbors", path, "--k", 1, "--radius", 1), "--radius", code=2)
     refuse(("neighbors", path, "--radius", "nan"), "--radius takes a number from 0", code=2)
     refuse(("neighbors", path, "--offsets", "f.npy"), "--radius", code=2)

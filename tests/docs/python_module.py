@@ -94,6 +94,9 @@ def types():
         for (op, function), axis in itertools.product((("sum", np.cumsum), ("prod", np.cumprod)), (None, 0, 1, 2, -2)):
             wanted, got = function(x, axis=axis), davit.scan(x, op, axis=axis)
             assert got.dtype == wanted.dtype.newbyteorder("=") and np.array_equal(got, wanted), (kind, axis, got, wanted)
+        for op in ("sum", "prod", "min", "max"):
+            one = davit.reduce(x[3, 2, 4], op), davit.scan(x[3, 2, 4], op)
+            assert one[0].dtype == one[1].dtype and one[0] == x[3, 2, 4] and one[1].tolist() == [x[3, 2, 4]], (kind, op, one)
         least = False if kind == "?" else -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
         assert davit.scan(x, "max", exclusive=True)[0] == least, kind
     edge = np.array([3, 2**63 + 5, 2**64 - 1, 0], "u8")

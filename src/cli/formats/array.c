@@ -336,8 +336,8 @@ void cli_restore(cli_array *to, const cli_array *from) {
 
 int cli_check_floating(const char *path, const cli_array *array) {
   return cli_is_floating(array->type) ? CLI_OK
-                                      : cli_fail(CLI_INPUT, "%s: expected float64 or float32, found %s", path,
-                                                 cli_type_name(array->type));
+                                      : cli_fail(CLI_INPUT, "%s: expected float64 or float32, found %s",
+                                                 cli_fail_place(path), cli_type_name(array->type));
 }
 
 /* Whether `type` has the number, which is exact in long double. */
@@ -372,8 +372,8 @@ int cli_array_convert(const char *path, cli_type type, cli_array *array) {
   for (int64_t i = 0, n = cli_array_count(&from); i < n; i++)
     if (!store(&to, i, cli_number(&from, i)) && path) {
       cli_array_free(&made);
-      return cli_fail(CLI_INPUT, "%s: expected whole numbers that are exact in %s, found %" PRId64, path,
-                      cli_type_name(type), cli_integer(array, i));
+      return cli_fail(CLI_INPUT, "%s: expected whole numbers that are exact in %s, found %" PRId64,
+                      cli_fail_place(path), cli_type_name(type), cli_integer(array, i));
     }
   cli_array_replace(array, &made);
   return CLI_OK;
@@ -397,5 +397,5 @@ int cli_shape_fail(const char *path, const cli_array *array, const char *format,
   char expected[256], found[CLI_SHAPE_TEXT];
   CLI_FORMAT(expected, format);
   cli_shape_text(array, found);
-  return cli_fail(CLI_INPUT, "%s: expected %s, found %s", path, expected, found);
+  return cli_fail(CLI_INPUT, "%s: expected %s, found %s", cli_fail_place(path), expected, found);
 }

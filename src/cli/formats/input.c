@@ -17,7 +17,7 @@
 int cli_standard_input(const char *path, bool *standard, const char **name) {
   static bool taken;
   *standard = !strcmp(path, "-");
-  *name = *standard ? "standard input" : path;
+  *name = cli_fail_place(path);
   if (!*standard)
     return CLI_OK;
   if (taken)

@@ -36,16 +36,18 @@ static int to_numbers(cli_numbers numbers, const char *path, const cli_array *li
   if (numbers == CLI_NUMBERS_HEADS) {
     if (array->type == CLI_I8 && !array->file) /* text has no uint8 */
       return cli_array_convert(NULL, CLI_U1, array);
-    return array->type == CLI_U1 ? CLI_OK : cli_fail(CLI_INPUT, "%s: expected uint8, found %s", path, name);
+    return array->type == CLI_U1
+               ? CLI_OK
+               : cli_fail(CLI_INPUT, "%s: expected uint8, found %s", cli_fail_place(path), name);
   }
   const bool complex_too = numbers == CLI_NUMBERS_FIELD || numbers == CLI_NUMBERS_ANY;
   if (cli_is_complex(array->type) && !complex_too)
-    return cli_fail(CLI_INPUT, "%s: expected real numbers, found %s", path, name);
+    return cli_fail(CLI_INPUT, "%s: expected real numbers, found %s", cli_fail_place(path), name);
   if (numbers == CLI_NUMBERS_REAL || numbers == CLI_NUMBERS_ANY)
     return array->type == CLI_U1 ? cli_array_convert(NULL, CLI_I8, array) : CLI_OK;
   CLI_TRY(cli_array_to_floating(path, like ? like->type : CLI_F8, array));
   return like && array->type != like->type
-             ? cli_fail(CLI_INPUT, "%s: expected %s as in the first operand, found %s", path,
+             ? cli_fail(CLI_INPUT, "%s: expected %s as in the first operand, found %s", cli_fail_place(path),
                         cli_type_name(like->type), name)
              : CLI_OK;
 }
