@@ -359,18 +359,22 @@ static int check_resampled(const cli_sound *s, const float *samples, size_t coun
   return CLI_OK;
 }
 
-/* At the end of the file soxr returns the samples that it still holds. */
+/* At the end of the file soxr returns the samples that it still holds. It reads 8 bytes of the place for its results, as
+ * if that had pointers to channels, also where that is the place of one sample, and there is nothing behind it. */
 static int resample(cli_sound *s, int64_t count, float *samples, int64_t *got) {
   const bool flush = s->end && s->used == s->ready;
+  float two[2] = {0}, *to = count > 1 ? samples : two;
   size_t taken = 0, made = 0;
   const soxr_error_t error =
       soxr_process(s->resampler, flush ? NULL : s->mono + s->used, flush ? 0 : (size_t)(s->ready - s->used),
-                   &taken, samples, (size_t)count, &made);
+                   &taken, to, (size_t)count, &made);
   if (error)
     return cli_fail(CLI_INPUT, "%s: frame %" PRId64 ": resampling failed: %s", s->name, s->at,
                     soxr_strerror(error));
   s->used += (int64_t)taken;
   *got = (int64_t)made;
+  if (to == two && made > 0)
+    samples[0] = two[0];
   return check_resampled(s, samples, made);
 }
 
