@@ -143,7 +143,6 @@ static void check(role role, fuzz_text text) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const fuzz_text text = fuzz_expand(data, size);
-  cli_be_quiet(true);
   for (role role = 0; role < ROLES; role++)
     check(role, text);
   return 0;
