@@ -190,74 +190,70 @@ static void measure(problem *p) {
     bench_failure("align pairs", "parasail has other scores");
 }
 
+/* `results`: NULL for scores alone. */
+static void measure_form(problem *p, const char *form, davit_align_result *results) {
+  p->form = form;
+  p->results = results;
+  measure(p);
+}
+
 static void measure_host(problem *p, davit_align_result *results) {
   static const int first = 0;
   host_part = true;
   p->options = (davit_align_pairs_options){.devices = &first, .device_count = 1};
-  p->form = "host scores";
-  p->results = NULL;
-  measure(p);
-  p->form = "host stretches";
-  p->results = results;
-  measure(p);
+  measure_form(p, "host scores", NULL);
+  measure_form(p, "host stretches", results);
   host_part = false;
 }
 
 static void measure_forms(problem *p, davit_align_result *results, int64_t band) {
   p->options = (davit_align_pairs_options){.devices = p->list, .device_count = p->devices, .band = band};
-  p->form = "scores";
   p->way = PEER_PARASAIL_PAIRS_16;
-  p->results = NULL;
-  measure(p);
-  p->form = "columns";
+  measure_form(p, "scores", NULL);
   p->way = PEER_PARASAIL_TRACE_STRIPED;
-  p->results = results;
-  measure(p);
-  p->form = "global";
+  measure_form(p, "columns", results);
   p->way = PEER_PARASAIL_GLOBAL_STRIPED;
   p->options.mode = DAVIT_ALIGN_GLOBAL;
-  measure(p);
+  measure_form(p, "global", results);
 }
 
 static void measure_extensions(problem *p, davit_align_result *results, int64_t x_drop) {
   p->options = (davit_align_pairs_options){
       .devices = p->list, .device_count = p->devices, .mode = DAVIT_ALIGN_EXTENSION, .x_drop = x_drop};
-  p->form = "extension scores";
-  p->results = NULL;
-  measure(p);
-  p->form = "extension";
-  p->results = results;
-  measure(p);
+  measure_form(p, "extension scores", NULL);
+  measure_form(p, "extension", results);
+}
+
+static void measure_beside_peers(problem *p, davit_align_result *results) {
+  const int64_t band = bench_whole("band", 16);
+  const bool peer = p->cells->site->peers && PEER_PARASAIL && p->devices == 1;
+  p->peer_queries = peer ? peer_parasail_targets_create(&p->queries, &p->scoring) : NULL;
+  p->peer_targets = peer ? peer_parasail_targets_create(&p->targets, &p->scoring) : NULL;
+  measure_forms(p, results, 0);
+  if (band > 0 && p->related)
+    measure_forms(p, results, band);
+  if (p->peer_queries)
+    peer_parasail_targets_destroy(p->peer_queries);
+  if (p->peer_targets)
+    peer_parasail_targets_destroy(p->peer_targets);
 }
 
 static void measure_lengths(problem *p, int symbols, int64_t m, int64_t n) {
-  const int64_t count = bench_whole("pairs", 1000), band = bench_whole("band", 16),
-                x_drop = bench_whole("x-drop", 0);
-  davit_align_result *results = bench_memory(DAVIT_PAGEABLE, (size_t)count * sizeof *results);
+  const int64_t count = bench_whole("pairs", 1000), x_drop = bench_whole("x-drop", 0);
   const bool host = bench_whole("host-part", 0);
-  if (host && make_pairs(p, count, m, n, symbols) && results) {
-    measure_host(p, results);
-  } else if (!host && make_pairs(p, count, m, n, symbols) && results) {
-    const bool peer = p->cells->site->peers && PEER_PARASAIL && p->devices == 1;
-    p->peer_queries = peer ? peer_parasail_targets_create(&p->queries, &p->scoring) : NULL;
-    p->peer_targets = peer ? peer_parasail_targets_create(&p->targets, &p->scoring) : NULL;
-    measure_forms(p, results, 0);
-    if (band > 0 && p->related)
-      measure_forms(p, results, band);
-    if (p->peer_queries)
-      peer_parasail_targets_destroy(p->peer_queries);
-    if (p->peer_targets)
-      peer_parasail_targets_destroy(p->peer_targets);
-  }
+  davit_align_result *results = bench_memory(DAVIT_PAGEABLE, (size_t)count * sizeof *results);
+  if (make_pairs(p, count, m, n, symbols) && results)
+    (host ? measure_host : measure_beside_peers)(p, results);
   free_pairs(p);
-  p->begins = true;
-  if (x_drop > 0 && !host && make_pairs(p, count, m, n, symbols) && results) {
-    measure_extensions(p, results, 0);
-    measure_extensions(p, results, x_drop);
-  }
-  if (x_drop > 0 && !host)
+  if (x_drop > 0 && !host) {
+    p->begins = true;
+    if (make_pairs(p, count, m, n, symbols) && results) {
+      measure_extensions(p, results, 0);
+      measure_extensions(p, results, x_drop);
+    }
     free_pairs(p);
-  p->begins = false;
+    p->begins = false;
+  }
   davit_free(results);
 }
 

@@ -171,6 +171,11 @@ static void look_up_many_0(const dvt_pair_symbols *w, const uint8_t *target, int
 #define LOW_INDEX(at) _mm256_adds_epu8(at, _mm256_set1_epi8(0x70))
 #define HIGH_INDEX(at) _mm256_sub_epi8(at, _mm256_set1_epi8(16))
 
+/* 32 entries: of each half of `at` those of the same half of the tables, which have the first and the last 16. */
+__attribute__((target("avx2"))) static inline __m256i entries(__m256i low, __m256i high, __m256i at) {
+  return _mm256_or_si256(_mm256_shuffle_epi8(low, LOW_INDEX(at)), _mm256_shuffle_epi8(high, HIGH_INDEX(at)));
+}
+
 /* Two rows a vector. */
 __attribute__((target("avx2"))) static void look_up_few_1(const dvt_pair_symbols *w, const uint8_t *target,
                                                           int64_t from, int64_t to, int8_t *scores) {
@@ -181,9 +186,7 @@ __attribute__((target("avx2"))) static void look_up_few_1(const dvt_pair_symbols
   for (int64_t i = from; i <= to; i += 2) {
     const __m256i at =
         _mm256_adds_epu8(_mm256_loadu_si256((const __m256i *)(w->queries + i * LANES)), column);
-    _mm256_storeu_si256(
-        (__m256i *)(scores + i * LANES),
-        _mm256_or_si256(_mm256_shuffle_epi8(low, LOW_INDEX(at)), _mm256_shuffle_epi8(high, HIGH_INDEX(at))));
+    _mm256_storeu_si256((__m256i *)(scores + i * LANES), entries(low, high, at));
   }
 }
 
@@ -195,9 +198,7 @@ __attribute__((target("avx2"))) static void look_across_1(const dvt_pair_symbols
   for (int64_t i = from; i <= to; i += 2) {
     const __m256i at = _mm256_adds_epu8(_mm256_loadu_si256((const __m256i *)(w->queries + i * LANES)),
                                         _mm256_loadu_si256((const __m256i *)(targets + i * LANES)));
-    _mm256_storeu_si256(
-        (__m256i *)(scores + i * LANES),
-        _mm256_or_si256(_mm256_shuffle_epi8(low, LOW_INDEX(at)), _mm256_shuffle_epi8(high, HIGH_INDEX(at))));
+    _mm256_storeu_si256((__m256i *)(scores + i * LANES), entries(low, high, at));
   }
 }
 
@@ -208,7 +209,7 @@ two_lanes(const dvt_pair_symbols *w, const uint8_t *target, const uint8_t *queri
                 *other = (const __m128i *)w->table[target[l + LANES / 2]];
   const __m256i at = _mm256_loadu_si256((const __m256i *)(queries + 2 * ROWS * l)),
                 low = _mm256_loadu2_m128i(other, one), high = _mm256_loadu2_m128i(other + 1, one + 1);
-  return _mm256_or_si256(_mm256_shuffle_epi8(low, LOW_INDEX(at)), _mm256_shuffle_epi8(high, HIGH_INDEX(at)));
+  return entries(low, high, at);
 }
 
 __attribute__((target("avx2"))) static void look_up_many_1(const dvt_pair_symbols *w, const uint8_t *target,

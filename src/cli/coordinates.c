@@ -43,8 +43,8 @@ static bool begins_with_longitude(const cli_columns *c) {
   return strncasecmp(c->name[0], "lon", 3) == 0 || strcasecmp(c->name[0], "lng") == 0;
 }
 
-/* The sine and the cosine of an angle of at most 360 degrees. What is left of it beside quarters of a turn is exact, and
- * so are the results for whole quarters: the date line, a pole and a longitude plus 360 are one place each. */
+/* The sine and the cosine of an angle of at most 360 degrees. What is left of it beside quarters of a turn is exact,
+ * and so are the results for whole quarters: the date line, a pole and a longitude plus 360 are one place each. */
 static void sine_and_cosine(double degrees, double *sine, double *cosine) {
   const double quarters = nearbyint(degrees / 90), rest = (degrees - 90 * quarters) * (pi / 180);
   const double s = sin(rest), c = cos(rest);
