@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One pass of the sort of keys and numbers: by one digit of the keys; those with equal digits stay in their order. On
- * the CPU a thread counts and moves a part of the keys. On a GPU a team takes TILE keys: a warp counts 32 at a time and
- * so knows the rank of each key among the team's keys with its digit; the scan of the counts of all teams, digit after
- * digit, says where they go. */
+ * the CPU a thread counts and moves a part of the keys. On a GPU a team takes TILE keys: the scan of the counts of all
+ * teams, digit after digit, says where they go, and a warp that counts 32 at a time knows the rank of each key among the
+ * team's keys with its digit. */
 #ifndef DAVIT_OFFLOAD_NEIGHBORS_SORT_H
 #define DAVIT_OFFLOAD_NEIGHBORS_SORT_H
 
@@ -117,32 +117,70 @@ INLINE void count_tile(const work *w, DVT_TEAM uint32_t (*counts)[DIGITS], int64
   dvt_barrier();
 }
 
+/* Of the tile's keys, as many as have each digit. */
 INLINE void count_digits_body(work *w, int64_t from, int64_t shift) {
-  DVT_SHARED uint32_t counts[WARPS][DIGITS];
-  const int64_t tiles = (w->order.count + TILE - 1) / TILE;
-  for (int64_t tile = dvt_team(); tile < tiles; tile += dvt_teams()) {
-    uint32_t rank[ITEMS], sum = 0;
-    count_tile(w, counts, from, shift, tile, rank);
-    for (int warp = 0; warp < WARPS; warp++)
-      sum += counts[warp][dvt_thread()];
-    w->counts[dvt_thread() * tiles + tile] = sum;
-  }
-}
-
-INLINE void move_digits_body(work *w, int64_t from, int64_t shift) {
-  DVT_SHARED uint32_t counts[WARPS][DIGITS];
+  DVT_SHARED uint32_t counts[DIGITS];
   const order *o = &w->order;
   const int64_t tiles = (o->count + TILE - 1) / TILE;
   for (int64_t tile = dvt_team(); tile < tiles; tile += dvt_teams()) {
-    uint32_t rank[ITEMS];
-    count_tile(w, counts, from, shift, tile, rank);
-    const int64_t at = dvt_thread() * tiles + tile;
-    uint32_t to = at > 0 ? w->counts[at - 1] : 0;
-    for (int warp = 0; warp < WARPS; warp++) {
-      const uint32_t here = counts[warp][dvt_thread()];
-      counts[warp][dvt_thread()] = to;
-      to += here;
+    counts[dvt_thread()] = 0;
+    dvt_barrier();
+#pragma unroll
+    for (int e = 0; e < ITEMS; e++) {
+      const int64_t i = item_of(tile, e);
+      if (i < o->count)
+        __scoped_atomic_fetch_add(&counts[gpu_digit(o->key[from][i], shift)], 1, __ATOMIC_RELAXED,
+                                  __MEMORY_SCOPE_WRKGRP);
     }
+    dvt_barrier();
+    w->counts[dvt_thread() * tiles + tile] = counts[dvt_thread()];
+  }
+}
+
+/* The sum of the numbers of the threads before this one. */
+INLINE uint32_t sum_before(DVT_TEAM uint32_t *of_warps, uint32_t number) {
+  const int lane = dvt_lane_number(), warp = dvt_thread() / 32;
+  uint32_t sum = number;
+  for (int step = 1; step < 32; step *= 2) {
+    const uint32_t before = dvt_shuffle(sum, lane - step);
+    sum += lane >= step ? before : 0;
+  }
+  if (lane == 31)
+    of_warps[warp] = sum;
+  dvt_barrier();
+  for (int other = 0; other < warp; other++)
+    sum += of_warps[other];
+  return sum - number;
+}
+
+/* Counts become places in the tile's order by digits. Of the thread's digit: how far its keys go from there. */
+INLINE uint32_t place_tile(DVT_TEAM uint32_t (*counts)[DIGITS], DVT_TEAM uint32_t *of_warps, uint32_t to) {
+  const int digit = dvt_thread();
+  uint32_t all = 0;
+  for (int warp = 0; warp < WARPS; warp++) {
+    const uint32_t here = counts[warp][digit];
+    counts[warp][digit] = all;
+    all += here;
+  }
+  const uint32_t begin = sum_before(of_warps, all);
+  for (int warp = 0; warp < WARPS; warp++)
+    counts[warp][digit] += begin;
+  return to - begin;
+}
+
+/* Keys, and then numbers, are brought into the order of the digits in the team's memory, so that neighbouring threads
+ * write to neighbouring places. */
+INLINE void move_digits_body(work *w, int64_t from, int64_t shift) {
+  DVT_SHARED uint32_t counts[WARPS][DIGITS], far[DIGITS], of_warps[WARPS];
+  DVT_SHARED uint64_t sorted[TILE];
+  const order *o = &w->order;
+  const int64_t tiles = (o->count + TILE - 1) / TILE;
+  for (int64_t tile = dvt_team(); tile < tiles; tile += dvt_teams()) {
+    uint32_t place[ITEMS], to[ITEMS];
+    count_tile(w, counts, from, shift, tile, place);
+    const int64_t at = dvt_thread() * tiles + tile,
+                  length = o->count - tile * TILE < TILE ? o->count - tile * TILE : TILE;
+    far[dvt_thread()] = place_tile(counts, of_warps, at > 0 ? w->counts[at - 1] : 0);
     dvt_barrier();
 #pragma unroll
     for (int e = 0; e < ITEMS; e++) {
@@ -150,9 +188,32 @@ INLINE void move_digits_body(work *w, int64_t from, int64_t shift) {
       if (i >= o->count)
         continue;
       const uint64_t key = o->key[from][i];
-      const uint32_t place = counts[dvt_thread() / 32][gpu_digit(key, shift)] + rank[e];
-      o->key[1 - from][place] = key;
-      o->index[1 - from][place] = o->index[from][i];
+      place[e] += counts[dvt_thread() / 32][gpu_digit(key, shift)];
+      sorted[place[e]] = key;
+    }
+    dvt_barrier();
+#pragma unroll
+    for (int e = 0; e < ITEMS; e++) {
+      const int j = e * THREADS + dvt_thread();
+      if (j >= length)
+        continue;
+      const uint64_t key = sorted[j];
+      to[e] = far[gpu_digit(key, shift)] + (uint32_t)j;
+      o->key[1 - from][to[e]] = key;
+    }
+    dvt_barrier();
+#pragma unroll
+    for (int e = 0; e < ITEMS; e++) {
+      const int64_t i = item_of(tile, e);
+      if (i < o->count)
+        sorted[place[e]] = o->index[from][i];
+    }
+    dvt_barrier();
+#pragma unroll
+    for (int e = 0; e < ITEMS; e++) {
+      const int j = e * THREADS + dvt_thread();
+      if (j < length)
+        o->index[1 - from][to[e]] = (uint32_t)sorted[j];
     }
   }
 }
