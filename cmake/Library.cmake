@@ -39,7 +39,7 @@ set_source_files_properties(src/fftw.c PROPERTIES COMPILE_DEFINITIONS "DAVIT_FFT
 # is never entered, and removes its body without a warning.
 set(DAVIT_BARE_COMPILE -fopenmp-cuda-mode)
 list(APPEND DAVIT_BARE_COMPILE ${DAVIT_KERNEL_SANITIZE})
-foreach(name align_pairs_stream align_stream align_wavefront atax closest_pair covariance detect_stream exact neighbors parts reduce scan stencil triangle)
+foreach(name align_pairs_stream align_stream align_wavefront atax cholesky_qr closest_pair covariance detect_stream exact neighbors parts reduce scan stencil triangle)
   set_source_files_properties(offload/${name}.c PROPERTIES COMPILE_OPTIONS "${DAVIT_BARE_COMPILE}")
 endforeach()
 set_property(SOURCE offload/scan.c APPEND PROPERTY COMPILE_OPTIONS ${DAVIT_KERNEL_LEVEL})

@@ -3,6 +3,7 @@
  * counts: a block that is updated before a panel has come, or loaded over one that is still read, is wrong. */
 #include "tests/stream_blas.h"
 
+#include "offload/cholesky_qr.h"
 #include "offload/factored.h"
 #include "offload/solve.h"
 #include "src/base/arithmetic.h"
@@ -55,6 +56,8 @@ STAND_IN(dvt_adjoint_stream, adjoint)
 STAND_IN(__wrap_dvt_permute_device, permute)
 STAND_IN(__wrap_dvt_unit_device, unit)
 STAND_IN(__wrap_dvt_fetch_device, fetch)
+STAND_IN(__wrap_dvt_cholesky_qr_stream, cholesky_qr)
+STAND_IN(__wrap_dvt_reconstruct_stream, reconstruct)
 
 /* Its products and scratch memory are the real ones. */
 davit_status dvt_reflector_stream(const dvt_site *site, const void *reflector) {

@@ -155,8 +155,10 @@ struct dvt_factor_rule {
   int settles_behind;
   int64_t longest; /* columns (rows) of a block, */
   int64_t count;   /* and blocks of a device, where they are not longer */
-  bool urgent;     /* its panels are many short kernels, which go before those of the updates */
-  bool merges;     /* the blocks that a panel updates on a device are one matrix, not one after the other */
+  double
+      flops_at_home; /* from so many on blocks are faster than the device's own routine, where the matrix lies; 0: never */
+  bool urgent; /* its panels are many short kernels, which go before those of the updates */
+  bool merges; /* the blocks that a panel updates on a device are one matrix, not one after the other */
   /* Blocks that come to a device in the time that a panel takes; 0: a panel updates all blocks at once. */
   int64_t arrivals;
   /* Bytes beside block k. */
@@ -217,6 +219,11 @@ static inline int64_t dvt_panel_rank(const dvt_factoring *f, int64_t k) {
   const int64_t width = dvt_block_width(&f->a, k),
                 rest = dvt_blocks_length(&f->a) - dvt_block_start(&f->a, k);
   return width < rest ? width : rest;
+}
+
+/* What a device has beside its blocks, by rule->whole_bytes. */
+static inline char *dvt_beside_blocks(const dvt_factoring *f, int w) {
+  return f->worker[w].memory + f->worker[w].block_bytes;
 }
 
 /* Where a block or panel of leading dimension ld has its element `at` of each column (row). */

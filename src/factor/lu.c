@@ -116,7 +116,7 @@ static int64_t list_rows(dvt_factoring *f, int64_t first, int64_t end, int64_t m
 
 /* Where a device has one of these lists: one lane uses it at a time. */
 static int *listed(const dvt_factoring *f, int w) {
-  return (int *)(void *)(f->worker[w].memory + f->worker[w].block_bytes);
+  return (int *)(void *)dvt_beside_blocks(f, w);
 }
 
 static size_t whole_bytes(const dvt_factoring *f) {

@@ -194,7 +194,7 @@ static int64_t count_slabs(dvt_factoring *f) {
 /* No fewer than there will be: for each panel in each slab its way to the devices, for each block and panel an update,
  * and the two triangles of the systems. */
 static int64_t most_tasks(dvt_factoring *f) {
-  const int64_t ways = 5 * f->workers + 8, steps = 5;
+  const int64_t ways = 5 * f->workers + 12, steps = 5;
   return (count_slabs(f) + 2) * f->panels * ways + f->resident->count * (f->panels * steps + 8) +
          2 * f->b.count * (f->panels + 1) * steps;
 }

@@ -179,9 +179,28 @@ static davit_status run_blocks(dvt_plain *p, const dvt_at_home *form, int *info)
   return status == DAVIT_SUCCESS ? back : status;
 }
 
+/* By blocks on the one device where the matrix lies, in a copy: where the rule is faster so, and there is room. */
+static davit_status run_blocks_at_home(dvt_plain *p, const dvt_at_home *form, int *info, bool *done) {
+  dvt_factor_call *c = &p->call;
+  *done = c->work == DVT_FACTOR && c->rule->flops_at_home > 0 && p->flops >= c->rule->flops_at_home &&
+          dvt_lane_has_stream(p->home);
+  if (!*done)
+    return DAVIT_SUCCESS;
+  c->devices[0] = p->home;
+  c->count = 1;
+  const davit_status status = run_blocks(p, form, info);
+  if (status != DAVIT_OUT_OF_DEVICE_MEMORY || p->report.written)
+    return status;
+  dvt_error_clear();
+  *done = false;
+  return DAVIT_SUCCESS;
+}
+
 davit_status dvt_plain_run(dvt_plain *p, bool is_at_home, const dvt_at_home *form, int *info) {
-  const davit_status status = is_at_home ? run_at_home(p, form) : run_blocks(p, form, info);
-  return dvt_plain_goes_home(p, status) ? run_at_home(p, form) : status;
+  bool done = !is_at_home;
+  const davit_status status =
+      is_at_home ? run_blocks_at_home(p, form, info, &done) : run_blocks(p, form, info);
+  return !done || dvt_plain_goes_home(p, status) ? run_at_home(p, form) : status;
 }
 
 /* ---- fronts ---- */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Q R by Householder's reflectors. Beside a panel are, with its rank r: T, r × r, of the compact form I - V T V' of
+/* Q R by Householder's reflectors. Where all blocks stay on devices with streams, those of a tall panel come from
+ * Cholesky's factorisation of its Gram matrix (ref/cholesky_qr.h), as long as the panel's columns are independent enough: the
+ * host looks. Beside a panel are, with its rank r: T, r × r, of the compact form I - V T V' of
  * its reflectors; the top r × r of the panel as LAPACK has it, whose place V itself takes, with ones on the diagonal
  * and zeros above; and tau. */
 #include "src/factor/factor.h"
@@ -38,6 +40,75 @@ static davit_status compute_reflect(dvt_factoring *f, int64_t k, const dvt_refle
                             (double)r->m * (double)r->k * (double)r->k, number);
 }
 
+/* ---- tall panels ---- */
+
+enum { TALL = 2, PASSES = 3 }; /* times the width, and at most */
+
+/* Q, R and the Gram matrix of the panel that a device is at: the panel itself stays until they are right. */
+static size_t whole_bytes(const dvt_factoring *f) {
+  const size_t width = (size_t)f->a.width;
+  return f->worker[0].streams ? ((size_t)dvt_blocks_length(&f->a) + 2 * width) * width * f->element : 0;
+}
+
+static bool is_tall(const dvt_factoring *f, int64_t k) {
+  const int64_t width = dvt_block_width(&f->a, k),
+                rows = dvt_blocks_length(&f->a) - dvt_block_start(&f->a, k);
+  return f->whole && f->worker[dvt_owner(f, k)].streams && rows >= TALL * width;
+}
+
+static double tall_flops(const dvt_reflect *r) {
+  return 2 * (double)r->m * (double)r->k * (double)r->k;
+}
+
+/* Q's columns, pass after pass. */
+static davit_status orthonormalise(dvt_factoring *f, int64_t k, const dvt_reflect *r, char *q, char *small) {
+  const int w = dvt_owner(f, k);
+  const size_t square = (size_t)(r->k * r->k) * f->element;
+  dvt_cholesky_qr c = {.type = r->type,
+                       .m = r->m,
+                       .n = r->k,
+                       .a = r->a,
+                       .lda = r->lda,
+                       .q = q,
+                       .r = small,
+                       .gram = small + square,
+                       .found = &f->info[k]};
+  f->info[k] = DVT_NEARLY;
+  for (int i = 0; i < PASSES && f->info[k] == DVT_NEARLY; i++, c.a = NULL) {
+    dvt_follows all = {.count = 0};
+    dvt_follow(&all, f->a.last[k]);
+    DVT_TRY(dvt_factor_compute(f, w, DVT_NEXT, &all, &dvt_cholesky_qr_operation, &c,
+                               (c.a ? 3 : 2) * tall_flops(r), &f->factored[k]));
+    DVT_TRY(dvt_graph_await(&f->graph, f->factored[k]));
+  }
+  return DAVIT_SUCCESS;
+}
+
+/* Whether it could be: else the panel is as it was. */
+static davit_status factor_tall(dvt_factoring *f, int64_t k, const dvt_reflect *r, bool *done) {
+  const int w = dvt_owner(f, k);
+  char *q = dvt_beside_blocks(f, w), *small = q + (size_t)(r->m * r->k) * f->element;
+  dvt_follows all = {.count = 0};
+  DVT_TRY(orthonormalise(f, k, r, q, small));
+  *done = f->info[k] == DVT_ORTHONORMAL;
+  if (!*done)
+    return DAVIT_SUCCESS;
+  const dvt_reconstruct reconstruct = {.type = r->type,
+                                       .m = r->m,
+                                       .n = r->k,
+                                       .q = q,
+                                       .r = small,
+                                       .gram = small + (size_t)(r->k * r->k) * f->element,
+                                       .a = r->a,
+                                       .lda = r->lda,
+                                       .tau = (void *)(uintptr_t)r->tau,
+                                       .top = r->top,
+                                       .t = r->t};
+  dvt_follow(&all, f->factored[k]);
+  return dvt_factor_compute(f, w, DVT_NEXT, &all, &dvt_reconstruct_operation, &reconstruct, tall_flops(r),
+                            &f->a.last[k]);
+}
+
 static davit_status factor(dvt_factoring *f, int64_t k) {
   const int64_t start = dvt_block_start(&f->a, k);
   const beside b = beside_of(f, k, f->a.beside[k]);
@@ -49,6 +120,11 @@ static davit_status factor(dvt_factoring *f, int64_t k) {
                            .lda = dvt_block_ld(&f->a, k),
                            .tau = b.tau};
   const dvt_reflect reflect = reflect_of(f, k, from, panel.lda, b);
+  bool done = false;
+  if (is_tall(f, k))
+    DVT_TRY(factor_tall(f, k, &reflect, &done));
+  if (done)
+    return DAVIT_SUCCESS;
   dvt_follows all = {.count = 0};
   dvt_follow(&all, f->a.last[k]);
   DVT_TRY(dvt_factor_compute(f, dvt_owner(f, k), DVT_NEXT, &all, &dvt_geqrf_operation, &panel,
@@ -165,8 +241,10 @@ static davit_status solve(dvt_factoring *f) {
 const dvt_factor_rule dvt_qr_rule = {.name = "geqrf",
                                      .longest = 512,
                                      .count = 12,
+                                     .flops_at_home = 2e9,
                                      .urgent = true,
                                      .extra = extra,
+                                     .whole_bytes = whole_bytes,
                                      .factor = factor,
                                      .store = store,
                                      .prepare = prepare,

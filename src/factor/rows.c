@@ -238,3 +238,5 @@ PART(fetch, device, device, NULL);
 PART(reflect, stream, region, dvt_solve_prepare);
 PART(reflector, stream, region, dvt_solve_prepare);
 PART(adjoint, stream, region, dvt_solve_prepare);
+PART(cholesky_qr, stream, host, dvt_solve_prepare);
+PART(reconstruct, stream, host, dvt_solve_prepare);

@@ -3,6 +3,7 @@
 #ifndef DAVIT_SRC_FACTOR_ROWS_H
 #define DAVIT_SRC_FACTOR_ROWS_H
 
+#include "offload/cholesky_qr.h"
 #include "offload/factored.h"
 #include "offload/solve.h"
 #include "src/runtime/operation.h"
@@ -12,6 +13,7 @@ extern const dvt_operation dvt_potrf_operation, dvt_getrf_operation, dvt_getrs_o
 
 /* Parts of them, whose arguments are right. */
 extern const dvt_operation dvt_permute_operation, dvt_reflect_operation, dvt_reflector_operation,
-    dvt_unit_operation, dvt_adjoint_operation, dvt_fetch_operation;
+    dvt_unit_operation, dvt_adjoint_operation, dvt_fetch_operation, dvt_cholesky_qr_operation,
+    dvt_reconstruct_operation;
 
 #endif
