@@ -146,7 +146,7 @@ enum { NARROW = 32 };
     for (int64_t j = 0; j < n; j++)                                                                          \
       for (int64_t i = 0; i < n; i++) {                                                                      \
         const int64_t e = i + j * n;                                                                         \
-        const int row = REAL(s[i + i * n]) < 0 ? 1 : -1, column = REAL(s[j + j * n]) < 0 ? 1 : -1;           \
+        const T row = REAL(s[i + i * n]) < 0 ? 1 : -1, column = REAL(s[j + j * n]) < 0 ? 1 : -1;             \
         top[e] = i > j ? s[e] : r[e] * row;                                                                  \
         t[e] = i > j ? 0 : -s[e] * column;                                                                   \
         a[i + j * p->lda] = i > j ? s[e] : i == j;                                                           \

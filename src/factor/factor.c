@@ -265,17 +265,24 @@ static bool catches_up(const dvt_factoring *f) {
   return f->rule->arrivals > 0 && f->workers == 1 && f->whole;
 }
 
-/* Updates the blocks of A from `first` to `end` with panel k: where the rule says so those of a device as one, unless
- * they are on their way. */
+/* The end of the blocks that will have come to all devices when panel k is there: by count, so that bits do not depend
+ * on times. */
+static int64_t come_with(const dvt_factoring *f, int64_t k, int64_t end) {
+  const int64_t come = k + 2 + (k + 1) * (f->rule->arrivals * f->workers - 1);
+  return k + 1 >= f->panels || come > end ? end : come;
+}
+
+/* Updates the blocks of A from `first` to `end` with panel k: where the rule says so those of a device as one, but for
+ * those that are on their way. */
 static davit_status update(dvt_factoring *f, int64_t k, int64_t first, int64_t end, int role) {
-  if (!f->rule->merges || (k == 0 && !catches_up(f)))
-    return each_alone(f, k, &f->a, first, end, f->rule->update, role);
+  int64_t as_one = !f->rule->merges ? first : catches_up(f) ? end : come_with(f, k, end);
+  as_one = as_one < first ? first : as_one;
   for (int w = 0; w < f->workers; w++) {
-    const dvt_group g = dvt_group_of(f, &f->a, w, first, end);
+    const dvt_group g = dvt_group_of(f, &f->a, w, first, as_one);
     if (g.width > 0)
       DVT_TRY(f->rule->update(f, k, &g, role));
   }
-  return DAVIT_SUCCESS;
+  return each_alone(f, k, &f->a, as_one, end, f->rule->update, role);
 }
 
 /* Whether rows are stored when no panel changes them any more, else blocks are. */
@@ -300,10 +307,9 @@ static davit_status pass(dvt_factoring *f, int64_t k, int64_t end) {
   return store_rows(f, k, k + 1, end, low, high);
 }
 
-/* A panel updates no more blocks than will have come. */
+/* One device updates no more blocks with a panel than will have come. */
 static int64_t reach_of(const dvt_factoring *f, int64_t k, int64_t end) {
-  const int64_t reach = k + 2 + (k + 1) * (f->rule->arrivals - 1);
-  return !catches_up(f) || k + 1 >= f->panels || reach > end ? end : reach;
+  return catches_up(f) ? come_with(f, k, end) : end;
 }
 
 /* Updates the blocks from `from` to `end` with panels 0 to k, all in place. */

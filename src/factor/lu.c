@@ -213,6 +213,7 @@ static davit_status finish(dvt_factoring *f) {
 const dvt_factor_rule dvt_lu_rule = {.name = "getrf",
                                      .longest = 1024,
                                      .count = 16,
+                                     .flops_at_home = 5e11,
                                      .urgent = true,
                                      .merges = true,
                                      .arrivals = 3,
