@@ -74,7 +74,7 @@ static int64_t narrow(davit_type type) {
   return NARROW(char[davit_type_bytes(type)]);
 }
 
-static davit_status finish(const dvt_site *site, const dvt_reconstruct *r) {
+static davit_status finish_reflectors(const dvt_site *site, const dvt_reconstruct *r) {
   return BY_TYPE(r->type, finish_all)(site, r);
 }
 
@@ -86,7 +86,7 @@ static const dvt_cholesky_qr_forms on_stream = {.level3 = dvt_level3_stream,
                                                 .correct = correct,
                                                 .eliminate = eliminate,
                                                 .narrow = narrow,
-                                                .finish = finish};
+                                                .finish = finish_reflectors};
 
 davit_status dvt_cholesky_qr_stream(const dvt_site *site, const void *cholesky_qr) {
   return dvt_cholesky_qr_steps(site, cholesky_qr, &on_stream);

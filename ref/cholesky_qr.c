@@ -83,8 +83,7 @@ davit_status dvt_reconstruct_steps(const dvt_site *site, const dvt_reconstruct *
   DVT_TRY(forms->level3(site, &top));
   DVT_TRY(eliminate(site, type, n, s, forms));
   DVT_TRY(forms->level3(site, &divide));
-  if (m > n)
-    DVT_TRY(forms->level3(site, &below));
+  DVT_TRY(forms->level3(site, &below));
   DVT_TRY(forms->finish(site, r));
   return forms->level3(site, &form_t);
 }

@@ -16,7 +16,7 @@ enum {
   DVT_DEPENDENT /* the columns are too near to dependent ones, or not finite: another method has to do it */
 };
 
-/* A pass: Q, m × n with m >= n > 0, dense, is multiplied by the inverse of the Cholesky factor of `gram` = Q' Q; R,
+/* A pass: Q, m × n with m > n > 0, dense, is multiplied by the inverse of the Cholesky factor of `gram` = Q' Q; R,
  * n × n, dense, is multiplied by that factor from the left. The first pass, with `a`, begins with Q = A and R = 1; A =
  * Q R. `gram`, n × n, dense, is Q' Q before and behind each pass. *found, which the host reads, is what the pass has
  * found. 4 m n² flops, the first one 6 m n². */

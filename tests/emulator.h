@@ -546,10 +546,9 @@ davit_status emulated_launch_team_bytes(dvt_stream *stream, size_t *bytes) {
 
 davit_status emulated_stream_copy(dvt_stream *stream, void *destination, size_t destination_pitch,
                                   const void *source, size_t source_pitch, size_t row_bytes, size_t cols) {
-  (void)stream, (void)destination_pitch, (void)source_pitch;
-  if (cols != 1)
-    abort();
-  memcpy(destination, source, row_bytes);
+  (void)stream;
+  for (size_t j = 0; j < cols; j++)
+    memcpy((char *)destination + j * destination_pitch, (const char *)source + j * source_pitch, row_bytes);
   emulator_busy = true;
   return DAVIT_SUCCESS;
 }

@@ -153,13 +153,14 @@ struct dvt_factor_rule {
   /* The host looks at a block when the next one is on its way to the devices (1), or at once, before others are updated
    * with it (0). */
   int settles_behind;
-  int64_t longest; /* columns (rows) of a block, */
-  int64_t count;   /* and blocks of a device, where they are not longer */
-  double
-      flops_at_home; /* from so many on blocks are faster than the device's own routine, where the matrix lies; 0: never */
+  int64_t longest;   /* columns (rows) of a block, */
+  int64_t count;     /* and blocks of a device, where they are not longer */
+  double flops_each; /* that a further device is worth */
+  /* From so many on blocks are faster than the device's own routine, where the matrix lies. */
+  double flops_at_home;
   bool urgent; /* its panels are many short kernels, which go before those of the updates */
   bool merges; /* the blocks that a panel updates on a device are one matrix, not one after the other */
-  /* Blocks that come to a device in the time that a panel takes; 0: a panel updates all blocks at once. */
+  /* Blocks that come in the time that a panel takes; 0: a panel updates all blocks at once. */
   int64_t arrivals;
   /* Bytes beside block k. */
   size_t (*extra)(const dvt_factoring *f, int64_t k);

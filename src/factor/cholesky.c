@@ -87,6 +87,7 @@ static davit_status solve(dvt_factoring *f) {
 const dvt_factor_rule dvt_cholesky_rule = {.name = "potrf",
                                            .longest = 2048,
                                            .count = 8,
+                                           .flops_each = 3e10,
                                            .flops_at_home = 1e12,
                                            .triangle = true,
                                            .settles_behind = 1,

@@ -265,10 +265,9 @@ static bool catches_up(const dvt_factoring *f) {
   return f->rule->arrivals > 0 && f->workers == 1 && f->whole;
 }
 
-/* The end of the blocks that will have come to all devices when panel k is there: by count, so that bits do not depend
- * on times. */
+/* The end of the blocks that will have come when panel k is there: by count, so that bits do not depend on times. */
 static int64_t come_with(const dvt_factoring *f, int64_t k, int64_t end) {
-  const int64_t come = k + 2 + (k + 1) * (f->rule->arrivals * f->workers - 1);
+  const int64_t come = k + 2 + (k + 1) * (f->rule->arrivals - 1);
   return k + 1 >= f->panels || come > end ? end : come;
 }
 

@@ -163,6 +163,15 @@ static davit_status run_at_home(dvt_plain *p, const dvt_at_home *form) {
   return status == DAVIT_SUCCESS ? back : status;
 }
 
+/* Where the caller leaves the choice: more devices would wait for each other's panels. */
+static void choose_count(dvt_plain *p) {
+  dvt_factor_call *c = &p->call;
+  const double flops = (c->type >= DAVIT_COMPLEX_FLOAT ? 4 : 1) * p->flops,
+               worth = flops / c->rule->flops_each;
+  if (p->any_device && c->work == DVT_FACTOR && worth < c->count)
+    c->count = worth < 1 ? 1 : (int)worth;
+}
+
 /* The host has the pivots of LU in hand meanwhile. */
 static davit_status run_blocks(dvt_plain *p, const dvt_at_home *form, int *info) {
   dvt_lent ipiv;
@@ -182,8 +191,7 @@ static davit_status run_blocks(dvt_plain *p, const dvt_at_home *form, int *info)
 /* By blocks on the one device where the matrix lies, in a copy: where the rule is faster so, and there is room. */
 static davit_status run_blocks_at_home(dvt_plain *p, const dvt_at_home *form, int *info, bool *done) {
   dvt_factor_call *c = &p->call;
-  *done = c->work == DVT_FACTOR && c->rule->flops_at_home > 0 && p->flops >= c->rule->flops_at_home &&
-          dvt_lane_has_stream(p->home);
+  *done = c->work == DVT_FACTOR && p->flops >= c->rule->flops_at_home && dvt_lane_has_stream(p->home);
   if (!*done)
     return DAVIT_SUCCESS;
   c->devices[0] = p->home;
@@ -198,6 +206,8 @@ static davit_status run_blocks_at_home(dvt_plain *p, const dvt_at_home *form, in
 
 davit_status dvt_plain_run(dvt_plain *p, bool is_at_home, const dvt_at_home *form, int *info) {
   bool done = !is_at_home;
+  if (!is_at_home)
+    choose_count(p);
   const davit_status status =
       is_at_home ? run_blocks_at_home(p, form, info, &done) : run_blocks(p, form, info);
   return !done || dvt_plain_goes_home(p, status) ? run_at_home(p, form) : status;

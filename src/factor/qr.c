@@ -241,6 +241,7 @@ static davit_status solve(dvt_factoring *f) {
 const dvt_factor_rule dvt_qr_rule = {.name = "geqrf",
                                      .longest = 512,
                                      .count = 12,
+                                     .flops_each = 7e10,
                                      .flops_at_home = 2e9,
                                      .urgent = true,
                                      .merges = true,
