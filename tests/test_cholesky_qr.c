@@ -188,7 +188,56 @@ static void expect_reflectors(problem *p, problem *expected, double condition) {
   expect_same(p, &p->t, &expected->t, "T", bound);
 }
 
+/* ‖A - Q R‖ / (m ‖A‖ eps) and ‖1 - Q' Q‖ / (m eps), with Q = 1 - V T V1'. */
+static void expect_accurate(const problem *p, const problem *before) {
+  const int64_t m = p->m, n = p->n;
+  number *const v = values_of(&p->a, m, n), *const t = values_of(&p->t, n, n),
+                *const r = values_of(&p->top, n, n), *const unit = numbers(m, n),
+                *const a = values_of(&before->a, m, n), *const v1 = numbers(n, n);
+  for (int64_t j = 0; j < n; j++) {
+    unit[j + j * m] = 1;
+    for (int64_t i = 0; i < n; i++) {
+      v1[i + j * n] = v[i + j * m];
+      if (i > j)
+        r[i + j * n] = 0;
+    }
+  }
+  const number *const tv = minus_product(NULL, n, n, n, t, adjoint_of(v1, n, n)), *const q = minus_product(
+                                                                                      unit, m, n, n, v, tv);
+  number *const plus = numbers(m, n);
+  for (int64_t i = 0; i < m * n; i++)
+    plus[i] = 2 * unit[i] - q[i]; /* tv was -T V1' */
+  const number *const rest = minus_product(a, m, n, n, plus, r);
+  expect_small(norm_of(rest, m, n), (double)m * norm_of(a, m, n), p->type, "A - Q R", m, n);
+  expect_orthogonal(p->type, m, n, plus, "Q");
+}
+
 /* ---- tests ---- */
+
+CASE(test_judgement) {
+  static const struct {
+    double value;
+    int found;
+  } cases[] = {{1e-30, DVT_ORTHONORMAL},     {0.3, DVT_NEARLY},
+               {-0.3, DVT_NEARLY},           {0.6, DVT_DEPENDENT},
+               {(double)NAN, DVT_DEPENDENT}, {(double)INFINITY, DVT_DEPENDENT}};
+  for (int t = 0; t < COUNT(types); t++)
+    for (int i = 0; i < COUNT(cases); i++)
+      for (int below = 0; below < 2; below++) {
+        SCOPE;
+        dense gram = dense_new(types[t], 90, 90, 0, 0, DAVIT_PAGEABLE, UNSET);
+        int found = 0;
+        for (int64_t e = 0; e < 90 * 90; e++)
+          put_number(&gram, e % 90, e / 90, e % 91 == 0);
+        put_number(&gram, below ? 80 : 7, below ? 7 : 80, cases[i].value);
+        dense_give(&gram);
+        CHECK(judge(&wheres[1].site, types[t], 90, dense_there(&gram), &found));
+        assert_int_equal(found, below ? DVT_ORTHONORMAL : cases[i].found);
+        found = 3; /* what potrf has found counts more */
+        CHECK(judge(&wheres[1].site, types[t], 90, dense_there(&gram), &found));
+        assert_int_equal(found, DVT_DEPENDENT);
+      }
+}
 
 CASE(test_random_columns) {
   static const int64_t shapes[][2] = {{2, 1},   {9, 2},    {65, 32},  {64, 31},  {130, 33},
@@ -223,9 +272,37 @@ CASE(test_near_columns) {
         once += passes == 1;
         again += passes == 2;
         reconstruct(&p, &wheres[w]);
+        expect_accurate(&p, &same);
         expect_reflectors(&p, &same, 20 / apart);
       }
   assert_true(once >= 8 && again >= 8);
+}
+
+/* Columns of Q that are a little too long: what is left is of the square of that. */
+CASE(test_correction) {
+  for (int t = 0; t < COUNT(types); t++)
+    for (int w = 0; w < COUNT(wheres); w++) {
+      SCOPE;
+      const double longer = epsilon_of(types[t]) < 0x1p-30 ? 3e-9 : 2e-4;
+      problem p = problem_new(types[t], 40, 9, 1, 4), before = problem_new(types[t], 40, 9, 1, 4);
+      int passes;
+      assert_int_equal(orthonormalise(&p, &wheres[w], &passes), DVT_ORTHONORMAL);
+      dense_take(&p.q);
+      dense_take(&p.r);
+      for (int64_t j = 0; j < 9; j++) {
+        for (int64_t i = 0; i < 40; i++)
+          put_number(&p.q, i, j, number_at(&p.q, i, j) * (1 + longer));
+        for (int64_t i = 0; i < 9; i++) {
+          put_number(&p.r, j, i, number_at(&p.r, j, i) / (1 + longer));
+          put_number(&p.gram, i, j, i == j ? (1 + longer) * (1 + longer) : 0);
+        }
+      }
+      dense_give(&p.q);
+      dense_give(&p.r);
+      dense_give(&p.gram);
+      reconstruct(&p, &wheres[w]);
+      expect_accurate(&p, &before);
+    }
 }
 
 static void expect_refused(davit_type type, number first, number second, bool same) {

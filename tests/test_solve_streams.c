@@ -211,6 +211,11 @@ static void try_qr(uint64_t *seed) {
   tau.a = kept_at(bytes, random_below(seed, 2) ? DAVIT_PAGEABLE : DAVIT_PINNED);
   tau.whole = kept(bytes);
   spread_randomly(&s, seed, m, beside_qr);
+  if (random_below(seed, 3) == 0) { /* columns that are not independent */
+    const size_t column = (size_t)(random_below(seed, (int)n) * p.ld), rows = (size_t)m * sizeof *p.a;
+    memset(p.a + column, 0, rows);
+    memset(p.whole + column, 0, rows);
+  }
   CHECK(dvt_geqrf_host(&host, &(dvt_geqrf){DAVIT_DOUBLE, m, n, p.whole, p.ld, tau.whole}));
   CHECK(davit_dgeqrf(m, n, p.a, p.ld, tau.a, &s.options));
   expect_as_whole("geqrf", &p, &s, 1e-8);
