@@ -17,6 +17,8 @@ scan dvt_[a-z0-9]*_[a-z]*_segmented_region shared load store
 scan dvt_[a-z0-9]*_[a-z]*_(segmented_)?sums_region shared load
 scan dvt_[a-z0-9]*_[a-z]*_carry_region shared
 reduce dvt_[a-z0-9]*_[a-z]*_reduce_region(_few|_many|_shares|_sections|_one)? shared load
+cholesky_qr cholesky_qr_[a-z_]*_(distance|eliminate)_region shared
+cholesky_qr (cholesky_qr_[a-z_]*_(upper|correct|finish)|dvt_judge)_region
 triangle double_solve_region shared
 triangle double_product_region shared
 stencil (float|double)_stencil_wide_[0-9]* store
