@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Factorisations of Cholesky, LU and QR, and systems or least squares with one right-hand side (doubles, of the largest
  * two orders): on GPUs over 1, 2 … devices with operands in pinned or pageable memory or on the first of them, else on
- * the CPU. Matrices are n × n, those of gels 2 n × n. Peers take turns with davit: cuSOLVER on the first GPU, for
+ * the CPU. Matrices are n × n, those of gels --tall times as high. Peers take turns with davit: cuSOLVER on the first GPU, for
  * operands on the host with copies of the whole matrix from and to pinned memory; on the CPU OpenBLAS and the system's
  * LAPACK. Each call gets a fresh copy of the same matrix, which is not timed.
  *
@@ -23,6 +23,7 @@
  *   --types LIST    d,s
  *   --place LIST    where operands of GPUs are (pinned,pageable,device)
  *   --blocks LIST   columns of a block; 0: davit's own choice
+ *   --tall N        rows of gels's matrices, in n (2)
  *   --repeats N     calls that count, after the first (5; 3 on the CPU)
  *   --peers 0       without peers, and without the floor of arithmetic
  *   --link GBS      10^9 bytes/s (55)
@@ -427,7 +428,7 @@ static void measure_matrix(problem *p, const bench_spread *spread, const routine
     p->routine = r->name;
     p->factor.kind = r->kind;
     p->factor.solves = r->solves;
-    p->factor.m = (r->tall ? 2 : 1) * p->factor.n;
+    p->factor.m = (r->tall ? bench_whole("tall", 2) : 1) * p->factor.n;
     p->factor.uplo = 'L';
     if (!open)
       usable = open_operands(p, peers);
@@ -483,7 +484,7 @@ static const char usage[] =
     "bench_solve [--routines potrf,getrf] [--sizes 8192,16384] [--device LIST] [--devices 1,2,4] [--types "
     "d,s]\n"
     "            [--place pinned,pageable,device] [--blocks 0,512] [--repeats 5] [--peers 0] [--link 55]\n"
-    "            [--seconds N]\n";
+    "            [--tall 2] [--seconds N]\n";
 
 int main(int argc, char **argv) {
   const bench_values devices = bench_open(usage, argc, argv);
