@@ -140,7 +140,9 @@ static davit_status factor(dvt_plain *p, const systems *s) {
   const double m = (double)s->m, n = (double)s->n, least = m < n ? m : n;
   dvt_factor_call *c = &p->call;
   int info = 0;
-  c->rule = s->cholesky ? &dvt_cholesky_rule : &dvt_lu_rule;
+  c->rule = !s->cholesky     ? &dvt_lu_rule
+            : s->uplo == 'L' ? &dvt_cholesky_lower_rule
+                             : &dvt_cholesky_upper_rule;
   c->work = DVT_FACTOR;
   c->type = s->type;
   c->uplo = s->uplo;

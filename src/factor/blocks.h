@@ -47,8 +47,9 @@ typedef struct dvt_factor_call {
 
 typedef struct dvt_blocks {
   dvt_dense matrix;
-  bool by_rows;  /* blocks are rows of the matrix, else columns */
-  bool triangle; /* a block begins on the diagonal */
+  bool by_rows; /* blocks are rows of the matrix, else columns */
+  bool lower;   /* a block begins on the diagonal, */
+  bool upper;   /* or ends there */
   int64_t width, count;
   char **at;       /* where each block is on its device, */
   char **beside;   /* and what its rule keeps beside it */
@@ -71,12 +72,15 @@ static inline int64_t dvt_block_width(const dvt_blocks *b, int64_t k) {
   return dvt_block_start(b, k + 1) - dvt_block_start(b, k);
 }
 
-/* The first element of each column (row) that belongs to the block, and how many do. */
+/* The first element of each column (row) that belongs to the block, the end of those that do, and how many do. */
 static inline int64_t dvt_block_top(const dvt_blocks *b, int64_t k) {
-  return b->triangle ? dvt_block_start(b, k) : 0;
+  return b->lower ? dvt_block_start(b, k) : 0;
+}
+static inline int64_t dvt_block_bottom(const dvt_blocks *b, int64_t k) {
+  return b->upper ? dvt_block_start(b, k + 1) : dvt_blocks_length(b);
 }
 static inline int64_t dvt_block_length(const dvt_blocks *b, int64_t k) {
-  return dvt_blocks_length(b) - dvt_block_top(b, k);
+  return dvt_block_bottom(b, k) - dvt_block_top(b, k);
 }
 
 /* On the device a block is dense. */
@@ -100,8 +104,8 @@ typedef struct dvt_group {
 enum { DVT_LOAD, DVT_LOAD_2, DVT_STORE, DVT_STORE_2, DVT_PEER, DVT_NEXT, DVT_UPDATE, DVT_FACTOR_ROLES };
 enum { DVT_SLOTS = 3, DVT_NOTHING = -1 };
 
-/* A block that others are updated with, as a device has it: `origin` is its first row ('U' of Cholesky: column),
- * `extra` what the rule keeps beside it. */
+/* A block that others are updated with, as a device has it: `origin` is its first row, `extra` what the rule keeps beside
+ * it. */
 typedef struct dvt_panel {
   char *pointer, *extra;
   int64_t ld, origin;
@@ -149,7 +153,8 @@ typedef struct dvt_factoring {
 /* How blocks are factored. Where a function is NULL there is nothing to be done. */
 struct dvt_factor_rule {
   const char *name;
-  bool triangle; /* of A one half is stored */
+  bool lower, upper; /* of A this half is stored */
+  bool ends;         /* where a block cannot be factored */
   /* The host looks at a block when the next one is on its way to the devices (1), or at once, before others are updated
    * with it (0). */
   int settles_behind;

@@ -111,7 +111,7 @@ static char *in_matrix(const dvt_factoring *f, const dvt_blocks *b, int64_t k, i
 }
 
 static part whole(const dvt_blocks *b, int64_t k) {
-  return (part){k, dvt_block_width(b, k), dvt_block_top(b, k), dvt_blocks_length(b)};
+  return (part){k, dvt_block_width(b, k), dvt_block_top(b, k), dvt_block_bottom(b, k)};
 }
 
 /* Which of two lanes. */
@@ -153,7 +153,7 @@ static davit_status store_rows(dvt_factoring *f, int64_t panel, int64_t first, i
 static davit_status store(dvt_factoring *f, dvt_blocks *b, int64_t k) {
   const int role = in_turn(f, b, k, DVT_STORE, DVT_STORE_2);
   const dvt_group g = dvt_group_of(f, b, dvt_owner(f, k), k, k + 1);
-  DVT_TRY(store_part(f, &g, role, dvt_block_top(b, k), dvt_blocks_length(b)));
+  DVT_TRY(store_part(f, &g, role, dvt_block_top(b, k), dvt_block_bottom(b, k)));
   return b == &f->a && k < f->panels && f->rule->store ? f->rule->store(f, k, role) : DAVIT_SUCCESS;
 }
 
@@ -183,7 +183,7 @@ void dvt_factor_reads(dvt_factoring *f, int64_t k, int w, int role, int32_t task
 
 static dvt_panel in_slot(dvt_factoring *f, int w, int64_t k, int64_t origin, dvt_follows *all) {
   char *slot = take_slot(f, w, k, all);
-  const int64_t ld = f->a.by_rows ? dvt_block_width(&f->a, k) : dvt_blocks_length(&f->a) - origin;
+  const int64_t ld = dvt_block_bottom(&f->a, k) - origin;
   return (dvt_panel){slot, slot + dvt_factor_dense_bytes(f, &f->a, 0), ld, origin, DVT_NOTHING, 0};
 }
 
@@ -204,7 +204,7 @@ static davit_status own_panel(dvt_factoring *f, int64_t k, int64_t origin, bool 
   owner->panel = in_slot(f, w, k, origin, &all);
   dvt_follow(&all, f->a.stored[k]);
   DVT_TRY(copy_part(f, &f->a, w, DVT_LOAD, &all,
-                    (part){k, dvt_block_width(&f->a, k), origin, dvt_blocks_length(&f->a)},
+                    (part){k, dvt_block_width(&f->a, k), origin, dvt_block_bottom(&f->a, k)},
                     owner->panel.pointer, owner->panel.ld, dvt_place_for(owner->device),
                     in_matrix(f, &f->a, k, origin), f->a.matrix.ld, f->a.matrix.place, &owner->panel.ready));
   if (f->rule->prepare)
@@ -227,7 +227,7 @@ static davit_status distribute(dvt_factoring *f, int64_t k, int64_t origin, int6
     e->panel = in_slot(f, i, k, origin, &all);
     dvt_follow(&all, owner->panel.ready);
     DVT_TRY(copy_part(
-        f, &f->a, i, DVT_PEER, &all, (part){k, dvt_block_width(&f->a, k), origin, dvt_blocks_length(&f->a)},
+        f, &f->a, i, DVT_PEER, &all, (part){k, dvt_block_width(&f->a, k), origin, dvt_block_bottom(&f->a, k)},
         e->panel.pointer, e->panel.ld, dvt_place_for(e->device),
         dvt_behind(f, &f->a, owner->panel.pointer, owner->panel.ld, origin - owner->panel.origin),
         owner->panel.ld, dvt_place_for(owner->device), &e->panel.ready));
@@ -335,19 +335,22 @@ static davit_status update_all(dvt_factoring *f, int64_t k, int64_t end) {
   return catch_up(f, k, reach, reach_of(f, k + 1, end));
 }
 
+/* The first row of panel k that blocks from `first` on are updated with. */
+static int64_t origin_of(const dvt_factoring *f, int64_t k, int64_t first) {
+  return f->rule->upper ? 0 : dvt_block_start(&f->a, f->rule->lower ? first : k);
+}
+
 /* The panels before the slab, which are finished. */
 static davit_status update_slab(dvt_factoring *f, int64_t first, int64_t end) {
   for (int64_t k = 0; k < first && k < f->panels; k++) {
-    const int64_t origin = f->rule->triangle ? dvt_block_start(&f->a, first) : dvt_block_start(&f->a, k);
-    DVT_TRY(distribute(f, k, origin, first, end, false));
+    DVT_TRY(distribute(f, k, origin_of(f, k, first), first, end, false));
     DVT_TRY(update(f, k, first, end, DVT_UPDATE));
   }
   return DAVIT_SUCCESS;
 }
 
-/* Cholesky's ends where a block could not be factored. */
 static bool ends(const dvt_factoring *f) {
-  return f->failed && f->rule->triangle;
+  return f->failed && f->rule->ends;
 }
 
 static davit_status settle(dvt_factoring *f, int64_t k) {
@@ -363,7 +366,7 @@ static davit_status factor_slab(dvt_factoring *f, int64_t first, int64_t end) {
     if (!behind)
       DVT_TRY(settle(f, k));
     if (k + 1 < end)
-      DVT_TRY(distribute(f, k, dvt_block_start(&f->a, f->rule->triangle ? k + 1 : k), k + 1, end, true));
+      DVT_TRY(distribute(f, k, origin_of(f, k, k + 1), k + 1, end, true));
     DVT_TRY(update_all(f, k, end));
     if (behind && k > first)
       DVT_TRY(settle(f, k - 1));

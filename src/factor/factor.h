@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Factorisations of dense matrices by blocks of columns (or rows), which go to the devices in turn, as tasks of a
+/* Factorisations of dense matrices by blocks of columns, which go to the devices in turn, as tasks of a
  * graph; and what is multiplied or solved with their factors.
  *
  * A block is loaded, factored, copied to the other devices, and stored; on every device it updates the blocks behind
@@ -17,7 +17,7 @@
 /* *info as LAPACK's routine has it. The report is filled but for seconds and `failed`. */
 davit_status dvt_factor_run(dvt_factor_call *call, int *info);
 
-extern const dvt_factor_rule dvt_cholesky_rule, dvt_lu_rule, dvt_qr_rule;
+extern const dvt_factor_rule dvt_cholesky_lower_rule, dvt_cholesky_upper_rule, dvt_lu_rule, dvt_qr_rule;
 
 /* ---- for the rules ---- */
 
@@ -57,9 +57,9 @@ davit_status dvt_factor_sweep(dvt_factoring *f, bool descending, dvt_factor_step
 
 /* ---- systems with a triangle ---- */
 
-/* One of the triangles in the panels: its square on the diagonal, and what lies beside it, above or below ('U' of
- * Cholesky: to the right). `pull`: a block of the right-hand sides gets what the others subtract and is solved, else it
- * is solved and subtracted from the others. */
+/* One of the triangles in the panels: its square on the diagonal, and what lies beside it, above or below. `pull`: a
+ * block of the right-hand sides gets what the others subtract and is solved, else it is solved and subtracted from the
+ * others. */
 typedef struct dvt_triangle {
   char uplo, trans, diag;
   bool above, pull;

@@ -29,9 +29,14 @@ static size_t bytes_of(const dvt_factoring *f, const dvt_blocks *b, int64_t k) {
   return dvt_factor_dense_bytes(f, b, k) + beside_bytes(f, b, k);
 }
 
-/* Any panel fits into as many bytes as the first one takes. */
+/* Into so many bytes any block fits. */
+static size_t most_bytes(const dvt_factoring *f, const dvt_blocks *b) {
+  return b->upper ? dvt_aligned_up((size_t)b->width * (size_t)dvt_blocks_length(b) * f->element)
+                  : bytes_of(f, b, 0);
+}
+
 static size_t slot_bytes(const dvt_factoring *f) {
-  return bytes_of(f, &f->a, 0);
+  return most_bytes(f, &f->a);
 }
 
 /* Blocks lie behind each other from the begin, what is beside them from the end. */
@@ -76,7 +81,7 @@ static bool divide_memory(dvt_factoring *f) {
     size_t slots = DVT_SLOTS * slot_bytes(f);
     if (f->workers == 1 && factors && wanted <= e->bytes)
       slots = 0;
-    else if (e->bytes < slots + bytes_of(f, f->resident, 0))
+    else if (e->bytes < slots + most_bytes(f, f->resident))
       return false;
     const size_t room = (e->bytes - slots) / DVT_ALIGNMENT * DVT_ALIGNMENT,
                  mine = wanted + side > 0 ? lists : 0;
@@ -297,7 +302,7 @@ dvt_factoring *dvt_factor_new(dvt_factor_call *call) {
   *f = (dvt_factoring){.call = call, .rule = call->rule, .workers = call->count};
   f->element = davit_type_bytes(call->type);
   f->adjoint = dvt_adjoint_of(call->type);
-  f->a = (dvt_blocks){.matrix = call->a, .by_rows = call->uplo == 'U', .triangle = call->rule->triangle};
+  f->a = (dvt_blocks){.matrix = call->a, .lower = call->rule->lower, .upper = call->rule->upper};
   f->b = (dvt_blocks){.matrix = call->b, .by_rows = call->side == 'R'};
   f->resident = call->work == DVT_FACTOR ? &f->a : &f->b;
   const int64_t end = dvt_blocks_end(&f->a),
