@@ -72,15 +72,17 @@ static inline int64_t dvt_block_width(const dvt_blocks *b, int64_t k) {
   return dvt_block_start(b, k + 1) - dvt_block_start(b, k);
 }
 
-/* The first element of each column (row) that belongs to the block, the end of those that do, and how many do. */
+/* The first element of each column (row) that belongs to the block, and the end of those that do. */
 static inline int64_t dvt_block_top(const dvt_blocks *b, int64_t k) {
   return b->lower ? dvt_block_start(b, k) : 0;
 }
 static inline int64_t dvt_block_bottom(const dvt_blocks *b, int64_t k) {
   return b->upper ? dvt_block_start(b, k + 1) : dvt_blocks_length(b);
 }
+
+/* How many elements of each have room on the device: to the end. */
 static inline int64_t dvt_block_length(const dvt_blocks *b, int64_t k) {
-  return dvt_block_bottom(b, k) - dvt_block_top(b, k);
+  return dvt_blocks_length(b) - dvt_block_top(b, k);
 }
 
 /* On the device a block is dense. */

@@ -119,27 +119,28 @@ static davit_status factor_upper(dvt_factoring *f, int64_t k) {
   return factor_square(f, k, &all);
 }
 
-/* The rows of panel k of the only block of a group. */
+/* The rows of panel k of a group. */
 static davit_status update_upper(dvt_factoring *f, int64_t k, const dvt_group *g, int role) {
   const int w = g->w;
-  const dvt_blocks *blocks = g->blocks;
-  const int64_t to = g->first, start = start_of(f, k), rows = dvt_block_width(&f->a, k),
-                n = dvt_block_width(blocks, to), ld = dvt_block_ld(blocks, to);
+  const int64_t start = start_of(f, k), rows = dvt_block_width(&f->a, k), n = g->width,
+                ld = dvt_block_ld(g->blocks, g->first);
   const dvt_panel *p = &f->worker[w].panel;
   const davit_type type = f->call->type;
   const size_t down = (size_t)start * f->element;
-  char *above = blocks->at[to], *target = above + down;
+  char *above = g->blocks->at[g->first], *target = above + down;
   const dvt_level3 subtract = dvt_subtract_product(type, f->adjoint, 'N', rows, n, start, p->pointer, p->ld,
                                                    above, ld, target, ld),
                    solve = dvt_solve_left(type, 'U', f->adjoint, 'N', rows, n, p->pointer + down, p->ld,
                                           target, ld);
+  int32_t updated;
   dvt_follows all = {.count = 0};
   dvt_follow(&all, p->ready);
-  dvt_follow(&all, blocks->last[to]);
+  dvt_follow_group(f, &all, g);
   if (start > 0)
     DVT_TRY(dvt_factor_level3(f, w, role, &all, &subtract, NULL));
-  DVT_TRY(dvt_factor_level3(f, w, role, &all, &solve, &blocks->last[to]));
-  dvt_factor_reads(f, k, w, role, blocks->last[to]);
+  DVT_TRY(dvt_factor_level3(f, w, role, &all, &solve, &updated));
+  dvt_group_written(f, g, updated);
+  dvt_factor_reads(f, k, w, role, updated);
   return DAVIT_SUCCESS;
 }
 
@@ -164,6 +165,8 @@ const dvt_factor_rule dvt_cholesky_upper_rule = {.name = "potrf",
                                                  .flops_each = 3e10,
                                                  .flops_at_home = 1e12,
                                                  .upper = true,
+                                                 .merges = true,
+                                                 .arrivals = 3,
                                                  .ends = true,
                                                  .settles_behind = 1,
                                                  .factor = factor_upper,

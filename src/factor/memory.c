@@ -29,14 +29,9 @@ static size_t bytes_of(const dvt_factoring *f, const dvt_blocks *b, int64_t k) {
   return dvt_factor_dense_bytes(f, b, k) + beside_bytes(f, b, k);
 }
 
-/* Into so many bytes any block fits. */
-static size_t most_bytes(const dvt_factoring *f, const dvt_blocks *b) {
-  return b->upper ? dvt_aligned_up((size_t)b->width * (size_t)dvt_blocks_length(b) * f->element)
-                  : bytes_of(f, b, 0);
-}
-
+/* Any panel fits into as many bytes as the first one takes. */
 static size_t slot_bytes(const dvt_factoring *f) {
-  return most_bytes(f, &f->a);
+  return bytes_of(f, &f->a, 0);
 }
 
 /* Blocks lie behind each other from the begin, what is beside them from the end. */
@@ -81,7 +76,7 @@ static bool divide_memory(dvt_factoring *f) {
     size_t slots = DVT_SLOTS * slot_bytes(f);
     if (f->workers == 1 && factors && wanted <= e->bytes)
       slots = 0;
-    else if (e->bytes < slots + most_bytes(f, f->resident))
+    else if (e->bytes < slots + bytes_of(f, f->resident, 0))
       return false;
     const size_t room = (e->bytes - slots) / DVT_ALIGNMENT * DVT_ALIGNMENT,
                  mine = wanted + side > 0 ? lists : 0;
