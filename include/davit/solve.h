@@ -32,7 +32,7 @@ typedef struct davit_solve_options {
   int device_count;   /* 0 with devices = NULL */
   bool mapped;        /* operands are mapped by OpenMP: docs/openmp.md */
   /* The queue form reads none of the members below; they must be 0 there. */
-  int64_t block;        /* columns of a block, rows with Cholesky's 'U'; at most all; 0: chosen */
+  int64_t block;        /* columns of a block; at most all; 0: chosen */
   size_t cache_bytes;   /* maximum memory to use on each device; 0: 80 % of what is free, 1 GiB where that is
                                  unknown, and less if the device refuses that much */
   bool separate_memory; /* treat host-offload devices as if they had memory of their own, as GPUs have */
@@ -62,7 +62,7 @@ struct davit_solve_report {
  * Hermitian, and positive definite; `uplo` names the half of it that is stored. The other half is neither read nor
  * changed, and the imaginary parts of the diagonal count as 0. n³ / 3 flops, four times that for complex types; the
  * stored half crosses the link once each way. If the leading minor of order k is not positive definite, or contains a
- * NaN, the call returns DAVIT_NOT_POSITIVE_DEFINITE with k in report->failed: the blocks of columns (rows) before that
+ * NaN, the call returns DAVIT_NOT_POSITIVE_DEFINITE with k in report->failed: the blocks of columns before that
  * of column k are those of the factor, the others may be unchanged. The same call on the same devices, with the same
  * block and number of threads, gives the same bits.
  *

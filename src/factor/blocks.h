@@ -160,7 +160,7 @@ struct dvt_factor_rule {
   /* The host looks at a block when the next one is on its way to the devices (1), or at once, before others are updated
    * with it (0). */
   int settles_behind;
-  int64_t longest;   /* columns (rows) of a block, */
+  int64_t longest;   /* columns of a block, */
   int64_t count;     /* and blocks of a device, where they are not longer */
   double flops_each; /* that a further device is worth */
   /* From so many on blocks are faster than the device's own routine, where the matrix lies. */
