@@ -170,6 +170,7 @@ KERNELS = [
     ("AᵀA x, 12000² doubles, row-major A", "atax",
      {"operation": "atax", "type": "f64", "variant": "T", "rows": 12000}, "two cuBLAS gemv"),
 ]
+SOLVERS = [("Cholesky", "potrf"), ("LU", "getrf"), ("QR", "geqrf")]
 OTHERS = [
     ("covariance, 3000² doubles", "covariance",
      {"operation": "covariance", "type": "f64", "variant": "N", "form": "queue", "rows": 3000}, "cuBLAS syrk alone"),
@@ -211,6 +212,10 @@ def gemm_row(who, devices):
     return find(newest("gemm", "4xh200"), {"who": who, "devices": devices, **GEMM})
 
 
+def solve_row(operation):
+    return find(newest("solve", "2xh200"), {"operation": operation, "place": "pinned", "devices": 1, "type": "f64", "n": 20000})
+
+
 def digits(value):
     return f"{value:#.3g}".rstrip(".") if value < 1000 else f"{value:.0f}"
 
@@ -224,7 +229,7 @@ def rate_text(row):
     if row.get("operation") == "closest":
         return "–"
     units = [("tflops", "TFLOP/s", 1), ("gcups", "TCUPS", 1e-3), ("gbs", "TB/s", 1e-3)]
-    if row.get("operation") == "covariance":
+    if row.get("operation") in ("covariance", *(operation for _, operation in SOLVERS)):
         units.insert(0, ("gflops", "TFLOP/s", 1e-3))
     return next(f"{digits(row[key] * factor)} {unit}" for key, unit, factor in units if key in row)
 
@@ -242,10 +247,14 @@ def table():
         row, peer = gemm_row("davit", devices), gemm_row("cublasxt", devices)
         line("C = A B, 16384² doubles in host memory", devices, row, 1000 * row["median_ms"],
              f"cuBLASXt {time_text(1000 * peer['median_ms'])}", "gemm")
+    for label, operation in SOLVERS:
+        row = solve_row(operation)
+        line(f"{label}, 20000² doubles in host memory", 1, row, 1000 * row["median_ms"],
+             f"cuSOLVER and copies {time_text(row['peer_us'])}", "solve")
     for label, benchmark, wanted, peer in KERNELS + OTHERS:
         row = kernel_row(benchmark, wanted)
         line(label, 1, row, row["median_us"], peer and f"{peer} {time_text(row['peer_us'])}", benchmark)
-    files = {newest(b, "h200").name for _, b, _, _ in KERNELS + OTHERS} | {newest("gemm", "4xh200").name}
+    files = {newest(b, "h200").name for _, b, _, _ in KERNELS + OTHERS} | {newest(*of).name for of in (("gemm", "4xh200"), ("solve", "2xh200"))}
     sources = "Files in `bench/results/`: " + ", ".join(f"`{name}`" for name in sorted(files)) + "."
     return "\n".join([*lines, "", textwrap.fill(sources, 118, break_long_words=False, break_on_hyphens=False)])
 
