@@ -80,6 +80,23 @@ def test_ranks():
     expect(result.returncode == 0, f"apart: {result}")
 
 
+def closed(which, *arguments):
+    """The tool, started with these standard descriptors closed."""
+    return subprocess.run(["bash", "-c", f'exec "$0" "$@" {which}', DAVIT, *arguments], capture_output=True, timeout=LIMIT_S)
+
+
+def test_closed_descriptors():
+    """No file takes the place of a standard descriptor that is closed: remarks are lost, and results are the same."""
+    put("d.fa", ">d\nACGTACGTTGCA\n")
+    davit("align", "d.fa", "d.fa", "-o", "wanted.tsv")
+    for which in ("<&-", ">&-", "2>&-", "<&- >&-", ">&- 2>&-", "<&- 2>&-", "<&- >&- 2>&-"):
+        result = closed(which, "align", "d.fa", "d.fa", "-o", "rows.tsv")
+        expect(result.returncode == 0 and open("rows.tsv").read() == open("wanted.tsv").read(), f"{which}: {result}")
+    for arguments, which, code in ((("reduce", "-"), "<&-", 3), (("version",), ">&-", 1)):
+        result = closed(which, *arguments)
+        expect(result.returncode == code and b"Bad file descriptor" in result.stderr, f"{arguments} {which}: {result}")
+
+
 def test_message():
     """A value cannot command a terminal."""
     result = run_with({"OMP_NUM_THREADS": "\x1b[31m2\n3"}, "version")
