@@ -18,12 +18,14 @@ WRONG = {
     "KMP_DEVICE_THREAD_LIMIT": ("", "0", "1", "2", "abc"),
     "KMP_ALL_THREADS": ("0", "1"),
     "KMP_MAX_THREADS": ("2",),
+    "OMP_DISPLAY_AFFINITY": ("TRUE", "1", "yes", " On", ".t.", "enabled"),
 }
 RIGHT = {
     "OMP_NUM_THREADS": ("1", "3", " 2 , 1 ", "1024"),
     "OMP_STACKSIZE": ("256", "256k", "8M", "8 m "),
     "KMP_STACKSIZE": ("1048576", "1m"),
     "KMP_DEVICE_THREAD_LIMIT": ("16", "64"),
+    "OMP_DISPLAY_AFFINITY": ("false", "0", "off", "no", ".f."),
 }
 
 
@@ -51,7 +53,8 @@ def test_right():
     for name, values in RIGHT.items():
         for value in values:
             result = run_with({name: value}, "reduce", "x.npy")
-            expect(result.returncode == 0 and "ignored" not in result.stderr, f"{name}={value}: {result}")
+            right = result.returncode == 0 and "ignored" not in result.stderr and result.stdout == "499500\n"
+            expect(right, f"{name}={value}: {result}")
     threads = json.loads(run_with({"OMP_NUM_THREADS": "3,1"}, "devices", "--json").stdout)["threads"]
     expect(threads == 3, f"OMP_NUM_THREADS=3,1 gives {threads} threads")
 
