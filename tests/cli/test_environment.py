@@ -79,6 +79,10 @@ def test_ranks():
     result = subprocess.run(["./davit", "version"], env=launched, capture_output=True, timeout=LIMIT_S, text=True)
     expect(result.returncode == 4 and result.stderr.count("\n") == 1 and "package libdavit-mpi0" in result.stderr and
            "cannot open shared object" not in result.stderr, f"{result}")
+    start = time.monotonic()
+    result = subprocess.run(["./davit", "version"], env={**launched, "OMPI_COMM_WORLD_RANK": "1"}, capture_output=True, timeout=LIMIT_S)
+    expect(result.returncode == 4 and not result.stderr, f"rank 1: {result}")
+    expect(time.monotonic() - start > 0.9, "rank 1 ends after rank 0, whose sentence would be lost otherwise")
     result = subprocess.run(["./davit", "version"], env={**launched, "DAVIT_RANKS": "apart"}, capture_output=True, timeout=LIMIT_S)
     expect(result.returncode == 0, f"apart: {result}")
 
