@@ -562,6 +562,45 @@ CASE(openmp_threads_sleep_after_a_loop) {
   try_probe("workers_sleep", "", "KMP_BLOCKTIME=5000 DAVIT_BACKEND=threads");
 }
 
+/* ---- stacks ---- */
+
+/* Those with the largest frames: products, factors, scans and alignments. Sanitizers make frames larger. */
+static void *call_on_little_stack(void *memory) {
+  enum { SIDE = 100, LENGTH = 500 };
+  double *a = memory, *b = a + SIDE * SIDE, *c = b + SIDE * SIDE, sum;
+  int *pivots = (int *)(c + SIDE * SIDE);
+  const int host = DAVIT_HOST;
+  const davit_level3_options exact = {
+      .devices = &host, .device_count = 1, .arithmetic = DAVIT_ARITHMETIC_EXACT};
+  static const uint8_t symbols[LENGTH];
+  davit_align_matrix m;
+  davit_align_result result;
+  CHECK(davit_random(DAVIT_DOUBLE, 2 * SIDE * SIDE, 1, a));
+  CHECK(davit_reduce(DAVIT_SUM, DAVIT_DOUBLE, SIDE * SIDE, a, &sum, NULL));
+  CHECK(davit_scan(DAVIT_SUM, DAVIT_DOUBLE, DAVIT_SCAN_INCLUSIVE, SIDE * SIDE, a, c, NULL));
+  CHECK(davit_dgemm('N', 'N', SIDE, SIDE, SIDE, 1, a, SIDE, b, SIDE, 0, c, SIDE, NULL));
+  CHECK(davit_dgemm('N', 'N', SIDE, SIDE, SIDE, 1, a, SIDE, b, SIDE, 0, c, SIDE, &exact));
+  CHECK(davit_dgesv(SIDE, 1, a, SIDE, pivots, b, SIDE, NULL));
+  CHECK(davit_align_matrix_find("blosum62", &m));
+  const davit_align_scoring scoring = {
+      .symbols = m.symbols, .matrix = m.scores, .gap_open = 12, .gap_extend = 1};
+  CHECK(davit_align_trace(&scoring, LENGTH, symbols, LENGTH, symbols, &result, NULL, NULL));
+  return NULL;
+}
+
+CASE(calls_need_little_stack) {
+  const size_t bytes =
+      (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ? 16 : 1) * (128 << 10);
+  double *memory = kept(40000 * sizeof *memory);
+  pthread_attr_t attributes;
+  pthread_t thread;
+  assert_int_equal(pthread_attr_init(&attributes), 0);
+  assert_int_equal(pthread_attr_setstacksize(&attributes, bytes), 0);
+  assert_int_equal(pthread_create(&thread, &attributes, call_on_little_stack, memory), 0);
+  assert_int_equal(pthread_join(thread, NULL), 0);
+  pthread_attr_destroy(&attributes);
+}
+
 int main(int argc, char **argv) {
   return run_case_or_probe(argc, argv, NULL, finalize);
 }

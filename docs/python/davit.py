@@ -13,6 +13,7 @@ Types are NumPy's: operands of several types, or in the other byte order, are co
 in, and results have the type that NumPy's have. What that type is not among a function's is a TypeError that names
 them. float16 is computed in float32 and rounded once. Masked elements are a TypeError: a mask is never dropped.
 """
+import array
 import collections
 import ctypes
 import math
@@ -94,12 +95,17 @@ _Result = _struct("davit_align_result", ("score", c_int32), ("banded", c_int32),
 STRUCTS = (*_OPTIONS.values(), _DeviceInfo, _Pair, _Scoring, _Matrix, _Result)
 
 
+def _ints(numbers):
+    """As C's int; an OverflowError of what does not fit, which ctypes would cut off."""
+    return array.array("i", numbers)
+
+
 def _options(name, devices, **members):
     """The options of a call, which keep the list of devices alive."""
     options = _OPTIONS[name](**members)
     if devices is not None:
         devices = [devices] if isinstance(devices, int) else list(devices)
-        options.devices, options.device_count = (c_int * len(devices))(*devices), len(devices)
+        options.devices, options.device_count = (c_int * len(devices))(*_ints(devices)), len(devices)
     return ctypes.byref(options)
 
 
@@ -328,7 +334,7 @@ def devices():
 
 def set_threads(threads):
     """How many host threads davit computes on; 0: its own choice."""
-    _set_threads(threads)
+    _set_threads(*_ints([threads]))
 
 
 def gemm(a, b, *, alpha=1, beta=0, c=None, transa="N", transb="N", devices=None):

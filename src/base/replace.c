@@ -107,6 +107,8 @@ static const char *begin(const char *path, dvt_replacement *r) {
   if (r->folder < 0)
     return strerror(errno);
   const bool exists = !fstatat(r->folder, name_of(r), &old, AT_SYMLINK_NOFOLLOW);
+  if (!exists && errno != ENOENT) /* such as a name that is too long */
+    return strerror(errno);
   if (exists && !S_ISREG(old.st_mode))
     return "it is no regular file";
   if ((exists && faccessat(r->folder, name_of(r), W_OK, 0)) || !open_file(r))

@@ -2,8 +2,10 @@
 /* davit: the command-line tool. Dispatches to one sub-command; docs/cli.md is the user's page. */
 #include <davit/tuning.h>
 #include <davit/version.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "src/cli/frame/help.h"
 #include "src/cli/frame/job.h"
@@ -87,7 +89,16 @@ static void print_warning(void) {
     fprintf(stderr, "davit: %s\n", text);
 }
 
+/* Occupies standard descriptors that are closed, so that no file gets their numbers and with them what is printed.
+ * They are opened for the other direction, so reading and writing them fails as before. */
+static void occupy_closed_descriptors(void) {
+  for (int file = STDIN_FILENO; file <= STDERR_FILENO; file++)
+    if (fcntl(file, F_GETFD) < 0)
+      (void)!open("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 int main(int argc, char **argv) {
+  occupy_closed_descriptors();
   int code = cli_ranks_open(argc > 1 ? argv[1] : NULL);
   if (cli_ranks_lead())
     cli_openmp_environment_report();

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "src/base/allocate.h"
@@ -62,11 +63,12 @@ static const char *load(void) {
   return cli_ranks ? NULL : CLI_RANKS_LIBRARY " is of another version of davit";
 }
 
-/* The ranks of a machine fail alike; one says it. */
+/* The ranks of a machine fail alike; one says it. The others end later, because a launcher kills all when one has failed. */
 static int cannot_join(bool first, int count, const char *why) {
-  return first ? cli_fail(CLI_DEVICE, "%d processes were launched together, but cannot be joined: %s", count,
-                          why)
-               : CLI_DEVICE;
+  if (first)
+    return cli_fail(CLI_DEVICE, "%d processes were launched together, but cannot be joined: %s", count, why);
+  nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
+  return CLI_DEVICE;
 }
 
 /* The version belongs to the command. */

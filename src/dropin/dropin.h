@@ -97,6 +97,10 @@ void dvt_dropin_bind(void);
  * `caller`: an address in who calls; NULL: not known. */
 void *dvt_next(void **next, const char *name, const void *caller);
 
+/* Who is to be told of a wrong argument: the next xerbla_ behind this library, or that of a library which is no BLAS,
+ * wherever in the process, as NumPy's modules have one that raises an exception. NULL: there is none. */
+void *dvt_next_xerbla(void);
+
 /* A name as it is exported, the host's routine of that name, and how a call of level 3 comes to devices or there. */
 #define DVT_STRING(name) DVT_STRING_OF(name)
 #define DVT_STRING_OF(name) #name

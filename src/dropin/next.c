@@ -18,16 +18,30 @@
 
 enum { NAMES_BYTES = 64 << 10 };
 
-static bool is_own(const void *symbol) {
-  Dl_info found, self;
-  return dladdr(symbol, &found) && dladdr(&dvt_dropin_least, &self) && found.dli_fbase == self.dli_fbase;
+static bool is_beside(const void *symbol, const void *other) {
+  Dl_info one, two;
+  return dladdr(symbol, &one) && dladdr(other, &two) && one.dli_fbase == two.dli_fbase;
 }
 
-/* In a library, and what it was loaded with; NULL: there is none but this library's. Afterwards it stays. */
-static void *find_in(const char *library, int flags, const char *name) {
+static bool is_own(const void *symbol) {
+  return is_beside(symbol, &dvt_dropin_least);
+}
+
+/* Whether the library of the symbol is a BLAS, as this one is. */
+static bool is_of_blas(const void *symbol) {
+  Dl_info where;
+  void *handle = dladdr(symbol, &where) ? dlopen(where.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+  const void *gemm = handle ? dlsym(handle, "dgemm_") : NULL;
+  if (handle)
+    dlclose(handle);
+  return gemm && is_beside(symbol, gemm);
+}
+
+/* In a library, and what it was loaded with; NULL: there is none, or it is refused. Afterwards it stays. */
+static void *find_in(const char *library, int flags, const char *name, bool (*refused)(const void *symbol)) {
   void *handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL | flags);
   void *symbol = handle ? dlsym(handle, name) : NULL;
-  if (!symbol || is_own(symbol)) {
+  if (!symbol || refused(symbol)) {
     if (handle)
       dlclose(handle);
     return NULL;
@@ -54,14 +68,14 @@ static int note(struct dl_phdr_info *object, size_t size, void *list) {
 }
 
 /* In all libraries, after a list of them was made: while it is, nothing can be loaded. */
-static void *find_anywhere(const char *name) {
+static void *find_anywhere(const char *name, bool (*refused)(const void *symbol)) {
   loaded all;
   void *symbol = NULL;
   all.used = 0;
   dl_iterate_phdr(note, &all);
   all.names[all.used] = '\0';
   for (const char *library = all.names; !symbol && *library; library += strlen(library) + 1)
-    symbol = find_in(library, RTLD_NOLOAD, name);
+    symbol = find_in(library, RTLD_NOLOAD, name, refused);
   return symbol;
 }
 
@@ -69,13 +83,13 @@ static void *find(const char *name, const void *caller) {
   Dl_info where;
   void *symbol = dlsym(RTLD_NEXT, name);
   if (symbol && !is_own(symbol) && dladdr(symbol, &where))
-    symbol = find_in(where.dli_fname, RTLD_NOLOAD, name);
+    symbol = find_in(where.dli_fname, RTLD_NOLOAD, name, is_own);
   if (!symbol && dladdr(caller, &where))
-    symbol = find_in(where.dli_fname, RTLD_NOLOAD, name);
+    symbol = find_in(where.dli_fname, RTLD_NOLOAD, name, is_own);
   if (!symbol)
-    symbol = find_anywhere(name);
+    symbol = find_anywhere(name, is_own);
   if (!symbol)
-    symbol = find_in(DVT_DROPIN_LAPACK, 0, name);
+    symbol = find_in(DVT_DROPIN_LAPACK, 0, name, is_own);
   if (!symbol) {
     fprintf(stderr, DVT_DROPIN_LIBRARY ": no library of the process has %s, nor has " DVT_DROPIN_LAPACK "\n",
             name);
@@ -91,4 +105,14 @@ void *dvt_next(void **next, const char *name, const void *caller) {
     dvt_starting_unlock();
   }
   return *next;
+}
+
+void *dvt_next_xerbla(void) {
+  void *symbol = dlsym(RTLD_NEXT, "xerbla_");
+  if (symbol)
+    return symbol;
+  dvt_starting_lock();
+  symbol = find_anywhere("xerbla_", is_of_blas);
+  dvt_starting_unlock();
+  return symbol;
 }

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the reference library exports and BLIS lacks, and xerbla_. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -66,12 +62,12 @@ void dcabs1sub_(const void *z, double *result) {
 
 /* Reports the first wrong argument of a routine by its number, and stops the program, as the BLAS standard
  * has it. The program's own xerbla_ comes first: in an executable because its names are found before those
- * of libraries, in a library that this one was preloaded before (Octave's, LAPACK's) because it is asked
- * for here. `length` is the hidden length of the Fortran string `name`, which ends in blanks and in no
+ * of libraries, in a library that this one was preloaded before (Octave's, LAPACK's, NumPy's) because it is
+ * asked for here. `length` is the hidden length of the Fortran string `name`, which ends in blanks and in no
  * NUL; callers from C may have passed none. */
 void xerbla_(const char *name, const dvt_int *argument, size_t length) {
   void (*next)(const char *, const dvt_int *, size_t) =
-      (void (*)(const char *, const dvt_int *, size_t))(uintptr_t)dlsym(RTLD_NEXT, "xerbla_");
+      (void (*)(const char *, const dvt_int *, size_t))(uintptr_t)dvt_next_xerbla();
   if (next) {
     next(name, argument, length);
     return;

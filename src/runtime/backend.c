@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include "src/runtime/backend.h"
 
+#include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -107,6 +112,15 @@ static void no_more_starts(void) {
 
 __attribute__((constructor)) static void watch_exit(void) {
   (void)atexit(no_more_starts);
+}
+
+/* Threads run the library's code to the end of the process. The shared library is linked so that dlclose() does not unmap
+ * it; this is for libraries that contain the static one. The program itself has no name. */
+__attribute__((constructor)) static void stay_mapped(void) {
+  Dl_info unused;
+  struct link_map *self = NULL;
+  if (dladdr1(&start_lock, &unused, (void **)&self, RTLD_DL_LINKMAP) && self && *self->l_name)
+    (void)dlopen(self->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
 /* The runtimes of GPUs have started. */

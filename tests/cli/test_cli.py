@@ -567,7 +567,8 @@ def test_outputs():
     expect(os.path.exists("/dev/full") and davit("gemm", a, a, "-o", "/dev/full", code=1), "/dev/full")
     davit("gemm", a, "missing.npy", "-o", "c.npy", code=3)
     davit("gemm", a, "missing.npy", "-o", "old.npy", code=3)
-    davit("gemm", a, "missing.npy", "-o", "missing/c.npy", code=1)
+    for path in ("missing/c.npy", "x" * 300 + ".npy"):
+        davit("gemm", a, "missing.npy", "-o", path, code=1)
     nan = save("nan.npy", np.full((2, 2), np.nan))
     davit("gemm", a, nan, "-o", "old.npy", "--check", code=1)
     os.remove(nan)

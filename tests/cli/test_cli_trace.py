@@ -87,7 +87,7 @@ def test_option():
     found = len(operations(events, "gemm"))
     expect(found == 3 * len(once), f"three runs: {found} products, {len(once)} in one")
     for path in ("/no/such/folder/t.json", "/dev/full"):
-        refuse((*gemm, "--trace", path), f'path is "{path}"', code=2)
+        refuse((*gemm, "--trace", path), f'--trace: path is "{path}"', code=1)
     os.environ["DAVIT_TRACE"] = "both.json"
     try:
         result = davit(*gemm, "--trace", "option.json", code=1)

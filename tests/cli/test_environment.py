@@ -18,12 +18,14 @@ WRONG = {
     "KMP_DEVICE_THREAD_LIMIT": ("", "0", "1", "2", "abc"),
     "KMP_ALL_THREADS": ("0", "1"),
     "KMP_MAX_THREADS": ("2",),
+    "OMP_DISPLAY_AFFINITY": ("TRUE", "1", "yes", " On", ".t.", "enabled"),
 }
 RIGHT = {
     "OMP_NUM_THREADS": ("1", "3", " 2 , 1 ", "1024"),
     "OMP_STACKSIZE": ("256", "256k", "8M", "8 m "),
     "KMP_STACKSIZE": ("1048576", "1m"),
     "KMP_DEVICE_THREAD_LIMIT": ("16", "64"),
+    "OMP_DISPLAY_AFFINITY": ("false", "0", "off", "no", ".f."),
 }
 
 
@@ -51,7 +53,8 @@ def test_right():
     for name, values in RIGHT.items():
         for value in values:
             result = run_with({name: value}, "reduce", "x.npy")
-            expect(result.returncode == 0 and "ignored" not in result.stderr, f"{name}={value}: {result}")
+            right = result.returncode == 0 and "ignored" not in result.stderr and result.stdout == "499500\n"
+            expect(right, f"{name}={value}: {result}")
     threads = json.loads(run_with({"OMP_NUM_THREADS": "3,1"}, "devices", "--json").stdout)["threads"]
     expect(threads == 3, f"OMP_NUM_THREADS=3,1 gives {threads} threads")
 
@@ -76,8 +79,29 @@ def test_ranks():
     result = subprocess.run(["./davit", "version"], env=launched, capture_output=True, timeout=LIMIT_S, text=True)
     expect(result.returncode == 4 and result.stderr.count("\n") == 1 and "package libdavit-mpi0" in result.stderr and
            "cannot open shared object" not in result.stderr, f"{result}")
+    start = time.monotonic()
+    result = subprocess.run(["./davit", "version"], env={**launched, "OMPI_COMM_WORLD_RANK": "1"}, capture_output=True, timeout=LIMIT_S)
+    expect(result.returncode == 4 and not result.stderr, f"rank 1: {result}")
+    expect(time.monotonic() - start > 0.9, "rank 1 ends after rank 0, whose sentence would be lost otherwise")
     result = subprocess.run(["./davit", "version"], env={**launched, "DAVIT_RANKS": "apart"}, capture_output=True, timeout=LIMIT_S)
     expect(result.returncode == 0, f"apart: {result}")
+
+
+def closed(which, *arguments):
+    """The tool, started with these standard descriptors closed."""
+    return subprocess.run(["bash", "-c", f'exec "$0" "$@" {which}', DAVIT, *arguments], capture_output=True, timeout=LIMIT_S)
+
+
+def test_closed_descriptors():
+    """No file takes the place of a standard descriptor that is closed: remarks are lost, and results are the same."""
+    put("d.fa", ">d\nACGTACGTTGCA\n")
+    davit("align", "d.fa", "d.fa", "-o", "wanted.tsv")
+    for which in ("<&-", ">&-", "2>&-", "<&- >&-", ">&- 2>&-", "<&- 2>&-", "<&- >&- 2>&-"):
+        result = closed(which, "align", "d.fa", "d.fa", "-o", "rows.tsv")
+        expect(result.returncode == 0 and open("rows.tsv").read() == open("wanted.tsv").read(), f"{which}: {result}")
+    for arguments, which, code in ((("reduce", "-"), "<&-", 3), (("version",), ">&-", 1)):
+        result = closed(which, *arguments)
+        expect(result.returncode == code and b"Bad file descriptor" in result.stderr, f"{arguments} {which}: {result}")
 
 
 def test_message():

@@ -190,6 +190,8 @@ def refusals():
 
     x = np.ones(3)
     refused(davit.Error, "99", lambda: davit.reduce(x, devices=[99]))
+    refused(OverflowError, "greater", lambda: davit.reduce(x, devices=[1 << 32]))
+    refused(OverflowError, "greater", lambda: davit.set_threads((1 << 32) + 1))
     refused(davit.Error, "NOMATRIX", lambda: davit.align("A", "A", matrix="NOMATRIX"))
     refused(davit.Error, "not finite", lambda: davit.closest_pair(np.array([[0, 0], [np.nan, 1]])))
     refused(ValueError, "op is 'mean'", lambda: davit.reduce(x, "mean"))

@@ -117,6 +117,25 @@ class Programs:
         if "libdavit_blas" not in output or "libblis" in output or "libdavit.so" in output:
             raise Failed("a program without BLAS has loaded more than the drop-in")
 
+    def wrong_argument(self):
+        """NumPy's modules have an xerbla_ that raises an exception; a BLAS in place of BLIS must not end the interpreter."""
+        program = """
+            import ctypes
+            two, one, found, room = *(ctypes.byref(ctypes.c_int(n)) for n in (2, 1, 0)), (ctypes.c_double * 4)()
+            library = ctypes.PyDLL(None)
+            for wrong in (lambda: library.dgetrf_(two, two, room, one, room, found),
+                          lambda: library.dgemm_(b"N", b"N", two, two, two, room, room, one, room, two, room, room, two)):
+                try:
+                    wrong()
+                except ValueError as error:
+                    print(error)
+            """
+        for devices in ({"DAVIT_BLAS_DEVICES": ""}, DEVICES):
+            output, _ = self.python(program, self.preload, devices)
+            if output.splitlines() != [f"On entry to {name} parameter number {argument} had an illegal value"
+                                       for name, argument in (("DGETRF", 4), ("DGEMM", 8))]:
+                raise Failed(output)
+
     def prediction(self):
         """Devices are started when BLIS has had as much to do as takes it that long; those that are the CPU are not used."""
         program = """
@@ -773,8 +792,8 @@ class Programs:
         self.expect(log, "dpotrf [LU] 80: devices 0,1")
 
 
-CASES = ["numpy", "small", "exact", "prediction", "wrong_environment", "predicted", "failures", "threads", "cores", "alone",
-         "not_a_number", "added", "fork", "processes", "log_files", "at_exit", "c", "gomp", "fortran", "ilp64", "lapack"]
+CASES = ["numpy", "small", "wrong_argument", "exact", "prediction", "wrong_environment", "predicted", "failures", "threads",
+         "cores", "alone", "not_a_number", "added", "fork", "processes", "log_files", "at_exit", "c", "gomp", "fortran", "ilp64", "lapack"]
 
 
 def main(kind, cases):

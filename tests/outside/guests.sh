@@ -21,6 +21,13 @@ run() { # WHAT COMMAND...
 "$cc" -I"$source/../../include" "$source/load.c" -o "$work/load" -ldl
 run "loaded and unloaded" "$work/load" "$library"
 runtime=$(ldd "$library" | awk '/libomptarget/ {print $3}')
+if [ -e "$folder/libdavit.a" ]; then
+  mapfile -t needed < <(ldd "$library" | awk '/libomptarget|libomp\.so|libblis/ {print $3}')
+  folders=("${needed[@]%/*}")
+  "$cc" -shared -o "$work/plugin.so" -Wl,--whole-archive "$folder/libdavit.a" -Wl,--no-whole-archive "${needed[@]}" \
+    "${folders[@]/#/-Wl,-rpath,}" -ldl -lpthread -lrt -lm
+  run "a plugin that contains it, loaded and unloaded" "$work/load" "$work/plugin.so"
+fi
 "$cc" -I"$source/../../include" "$source/lazy.c" -o "$work/lazy" "$library" -ldl "-Wl,-rpath,$1/lib"
 "$cc" -I"$source/../../include" "$source/lazy.c" -o "$work/eager" "$library" -ldl -Wl,--no-as-needed "$runtime" "-Wl,-rpath,$1/lib"
 run "devices are registered when asked for" "$work/lazy" when-asked

@@ -206,9 +206,12 @@ static bool is_traced(const cli_job *job) {
   return job->common.trace && cli_ranks_lead();
 }
 
-/* A step of its own, so that the other ranks do not wait in `run` for rank 0. */
+/* A step of its own, so that the other ranks do not wait in `run` for rank 0. The argument that may be refused is the
+ * file's path: an output that cannot be written. */
 static int start_trace(cli_job *job) {
-  return is_traced(job) ? cli_status(davit_trace_start(job->common.trace)) : CLI_OK;
+  const davit_status status = is_traced(job) ? davit_trace_start(job->common.trace) : DAVIT_SUCCESS;
+  return status == DAVIT_INVALID_ARGUMENT ? cli_fail(CLI_FAILED, "--trace: %s", davit_last_error())
+                                          : cli_status(status);
 }
 
 static int run(cli_job *job) {

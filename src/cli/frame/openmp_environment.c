@@ -23,7 +23,8 @@
  * needs 3 in all, and 8 more where nowait regions use all threads that they may have. */
 enum { SMALLEST_STACK = 256 << 10, LEAST_THREADS = 16 };
 
-/* A number, in bytes if `unit` is not 0: what a number without a letter counts. Or several with commas between them. */
+/* A number, in bytes if `unit` is not 0: what a number without a letter counts. Or several with commas between them. If
+ * `maximum` is 0, a word that switches nothing on. */
 typedef struct variable {
   const char *name;
   uint64_t minimum, maximum, unit;
@@ -44,6 +45,7 @@ static const variable variables[] = {
     {"OMP_STACKSIZE", STACK(1 << 10)},
     {"GOMP_STACKSIZE", STACK(1 << 10)},
     {"KMP_STACKSIZE", STACK(1)},
+    {"OMP_DISPLAY_AFFINITY", 0, 0, 0, false, "false (LLVM's runtime prints to standard output)"},
 };
 enum { VARIABLES = sizeof variables / sizeof *variables };
 
@@ -90,8 +92,17 @@ EARLY static const char *read_unit(const char *text, uint64_t unit, uint64_t *va
   return __builtin_mul_overflow(*value, unit, value) ? NULL : text;
 }
 
+/* Whether LLVM's runtime takes the text for true: it knows several words, in capitals or not, and shortens them. */
+EARLY static bool switches_on(const char *text) {
+  text = skip_blanks(text);
+  const int first = *text | 0x20, second = first == 'o' || first == '.' ? text[1] | 0x20 : 0;
+  return first == 't' || first == 'y' || first == 'e' || first == '1' || second == 'n' || second == 't';
+}
+
 EARLY static bool is_good(const variable *v, const char *text) {
   uint64_t value;
+  if (!v->maximum)
+    return !switches_on(text);
   for (;; text++) {
     text = read_whole(text, &value);
     if (text && v->unit)
