@@ -57,6 +57,14 @@ def test_names_say_what_is_taken():
         expect(davit("closest", put("l.csv", header + "\n1,2,3\n3,4,1\n")).err == "", f"{header} need no word")
 
 
+def test_names_that_look_like_numbers():
+    for line, said in (("$5,$6", "$5"), ("50%", "50%"), ("x,1_000", "1_000"), ("\u22125,y", "\u22125")):
+        text = put("h.csv", f"{line}\n" + ",".join("1" for _ in line.split(",")) + "\n")
+        expect(f'h.csv: the first line counts as names: "{said}" is no number' in davit("reduce", text).err, line)
+    for line in ("x1,y2", "a,b", ",y", "±,-"):
+        expect("counts as names" not in davit("reduce", put("h.csv", f"{line}\n1,2\n")).err, line)
+
+
 def test_apostrophes():
     """A quote inside a field, or one that nothing closes, is a character like others."""
     rows = ",0,0\nSmith,0,1\nd'Or,9,9\n"

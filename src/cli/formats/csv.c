@@ -335,8 +335,32 @@ static bool take_header(table *t) {
   return true;
 }
 
+/* Digits and no letters, as in 1_000, $5 or 50%. */
+static bool is_almost_number(const char *field, size_t length) {
+  bool digit = false;
+  for (size_t i = 0; i < length; i++) {
+    if (isalpha((unsigned char)field[i]))
+      return false;
+    digit = digit || isdigit((unsigned char)field[i]);
+  }
+  return digit;
+}
+
+static void say_what_names_are(const table *t) {
+  cli_fields fields = {t->form.separator, t->header};
+  const char *field;
+  size_t length;
+  while (t->header && cli_fields_next(&fields, &field, &length))
+    if (is_almost_number(field, length)) {
+      cli_remark("%s: the first line counts as names: \"%.*s\" is no number", t->lines.name,
+                 length < 40 ? (int)length : 40, field);
+      return;
+    }
+}
+
 static void say_what_was_left_out(const table *t) {
   const char *name = t->lines.name;
+  say_what_names_are(t);
   if (t->skipped)
     cli_remark("%s: %" PRId64 " line%s with missing values left out", name, t->skipped,
                CLI_PLURAL(t->skipped));
