@@ -282,6 +282,11 @@ static void read_file(FILE *file, complaints *c) {
   }
 }
 
+/* What fill_from() has returned, in words. */
+static const char *reason_of(int error) {
+  return error == EINVAL ? "it is no regular file" : strerror(error);
+}
+
 /* With the lock held. 0, or why the file cannot be read. */
 static int fill_from(const char *path) {
   complaints c = {.malformed = 0};
@@ -332,7 +337,7 @@ static void fill(void) {
   origin where = find_path(path);
   int error = where == NOWHERE ? 0 : fill_from(path);
   if (error && !(where == USUAL && (error == ENOENT || error == ENOTDIR)))
-    complain(warning, &(size_t){0}, "%s: cannot be read: %s", path, strerror(error));
+    complain(warning, &(size_t){0}, "%s: cannot be read: %s", path, reason_of(error));
   publish();
 }
 
@@ -390,7 +395,7 @@ davit_status davit_tuning_load(const char *path) {
   if (!error)
     publish();
   pthread_mutex_unlock(&lock);
-  return error ? davit_fail(DAVIT_INVALID_ARGUMENT, "%s: cannot be read: %s", path, strerror(error))
+  return error ? davit_fail(DAVIT_INVALID_ARGUMENT, "%s: cannot be read: %s", path, reason_of(error))
                : DAVIT_SUCCESS;
 }
 
