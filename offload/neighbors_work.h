@@ -244,7 +244,14 @@ INLINE double bound_of(const forest *f, uint32_t component) {
   return distance_of(__scoped_atomic_load_n(&f->bound[component], __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE));
 }
 
-/* ---- sets of core points ---- */
+/* ---- sets of core points ----
+ * Other threads join sets meanwhile. All accesses are atomic and relaxed, which is enough, as nothing but parents is
+ * read:
+ *   - only a root gets a parent that is not itself, by compare-and-swap, and once: it is no root again;
+ *   - a parent is in the same set and lower, so every way ends at a root, however old the values on it are;
+ *   - a store that halves a way may be late and undo another, but what it stores is still on the way to the root;
+ *   - equal roots, however old, are one set. Roots that differ are compared again where the swap fails, and it fails
+ *     only where another thread's has not. */
 
 /* The root of a core point. What is passed on the way gets a parent nearer to it. */
 INLINE uint32_t set_of(const clusters *s, uint32_t p) {
@@ -276,17 +283,18 @@ INLINE uint32_t join_sets(const clusters *s, uint32_t a, uint32_t b) {
 
 /* ---- what a query has found ---- */
 
-/* How it is kept: the few nearest in order, more as a heap in their row, a number, all in a row, to see whether the
- * row is long enough, the nearest that is in another component, whether one is near a box, whether enough are near to
- * make a core point, sets of core points that are joined, or the first cluster that is near. */
+/* How it is kept: the few nearest in order, more as a heap in their row, all in a row, the nearest that is in another
+ * component, whether one is near a box, a number, to see whether the row is long enough, whether enough are near to
+ * make a core point, sets of core points that are joined, or the first cluster that is near. From KEEP_COUNT on a box
+ * may be dealt with as a whole. */
 typedef enum keeping {
   KEEP_LIST,
   KEEP_HEAP,
-  KEEP_COUNT,
   KEEP_ROW,
-  KEEP_CHECK,
   KEEP_FOREIGN,
   KEEP_ANY_FOREIGN,
+  KEEP_COUNT,
+  KEEP_CHECK,
   KEEP_CORE,
   KEEP_JOIN,
   KEEP_BORDER

@@ -335,6 +335,25 @@ CASE(test_crowds) {
   }
 }
 
+/* Radii that hold a large part of the points: boxes count as a whole, and counting costs what their surface does. */
+CASE(test_wide_radii) {
+  const int64_t n = scaled(100000) + 2000;
+  for (int v = 0; v < 8; v++) {
+    SCOPE;
+    const double radius = v % 2 ? 0.31 : 1.5;
+    cloud c = any_cloud_of(0, v / 2, n), other = any_cloud_of(0, v / 2, 300);
+    const question themselves = {.c = &c, .device = DAVIT_HOST}, others = {.c = &c, .queries = &other};
+    int64_t *offsets = kept((size_t)(n + 1) * sizeof *offsets);
+    neighbor *all = kept((size_t)n * sizeof *all);
+    count_within(&themselves, radius, offsets);
+    for (int64_t i = 0; i < n; i += n / 20)
+      assert_int_equal(offsets[i + 1] - offsets[i], up_to(all, all_from(&themselves, i, all), radius));
+    count_within(&others, radius, offsets);
+    for (int64_t i = 0; i < 300; i += 50)
+      assert_int_equal(offsets[i + 1] - offsets[i], up_to(all, all_from(&others, i, all), radius));
+  }
+}
+
 /* ---- bad input ---- */
 
 CASE(test_not_finite) {
