@@ -32,6 +32,7 @@
 #include "offload/kernel/instance.h"
 #include "offload/neighbors_cluster.h"
 #include "offload/neighbors_forest.h"
+#include "offload/neighbors_pool.h"
 #include "offload/neighbors_sort.h"
 #include "offload/neighbors_work.h"
 #include "offload/runtime/space.h"
@@ -64,6 +65,7 @@
   X(TIGHT, tight)                                                                                            \
   X(JOIN, join)                                                                                              \
   X(BORDER, border)                                                                                          \
+  X(POOLED, pooled)                                                                                          \
   SEARCHES(X)
 #define ENUMERATOR(STEP, ...) STEP,
 typedef enum step { STEPS_OF_KINDS(ENUMERATOR) STEPS } step;
@@ -331,12 +333,18 @@ static davit_status build(const run *r, const dvt_closest_state *box) {
   return DAVIT_SUCCESS;
 }
 
-static step search_of(const dvt_neighbors *a) {
-  if (a->task == DVT_NEIGHBORS_COUNT)
-    return COUNT;
-  if (a->task == DVT_NEIGHBORS_WITHIN)
-    return ROWS;
-  return a->k <= 8 ? LIST_8 : a->k <= 12 ? LIST_12 : a->k <= 16 ? LIST_16 : a->k <= LIST ? LIST_32 : HEAP;
+static davit_status find_nearest(const run *r) {
+  const dvt_neighbors *a = &r->w->a;
+  const int64_t k = a->k, warps = r->site->gpu ? pool_warps(k) : 0;
+  if (k > LIST && warps > 0)
+    return run_step(r, POOLED, dvt_divide_up(a->m, warps) * THREADS, warps, 0);
+  return run_step(r,
+                  k <= 8      ? LIST_8
+                  : k <= 12   ? LIST_12
+                  : k <= 16   ? LIST_16
+                  : k <= LIST ? LIST_32
+                              : HEAP,
+                  a->m, 0, 0);
 }
 
 /* Numbers of neighbours become offsets. */
@@ -367,11 +375,16 @@ static davit_status search(const run *r) {
   if (!w->own_order)
     DVT_TRY(sort(r, queries, a->m, w->word >= 0));
   DVT_TRY(copy_work(r, true));
-  if (a->task == DVT_NEIGHBORS_WITHIN)
-    DVT_TRY(check_rows(r));
-  DVT_TRY(run_step(r, search_of(a), a->m, 0, 0));
-  if (a->task == DVT_NEIGHBORS_COUNT)
+  if (a->task == DVT_NEIGHBORS_NEAREST)
+    DVT_TRY(find_nearest(r));
+  if (a->task == DVT_NEIGHBORS_COUNT) {
+    DVT_TRY(run_step(r, COUNT, a->m, 0, 0));
     DVT_TRY(add_up(r));
+  }
+  if (a->task == DVT_NEIGHBORS_WITHIN) {
+    DVT_TRY(check_rows(r));
+    DVT_TRY(run_step(r, ROWS, a->m, 0, 0));
+  }
   return copy_work(r, false);
 }
 

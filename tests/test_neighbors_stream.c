@@ -241,6 +241,25 @@ CASE(test_all_data) {
   }
 }
 
+/* Lists that the lanes of a warp keep: of one query or of several for each, in pools that never fill, that are full in
+ * between, and that are sorted in several chunks; and those that are too long for a pool. */
+CASE(test_pools) {
+  static const struct {
+    int64_t n, m, k; /* m: queries, 0: the points */
+  } sizes[] = {{34, 0, 33},     {90, 0, 40},     {400, 30, 100}, {700, 5, 250},
+               {1300, 4, 256},  {1500, 3, 257},  {2500, 2, 554}, {2500, 2, 555},
+               {3000, 2, 1152}, {5000, 2, 2300}, {2600, 2, 2500}};
+  for (int s = 0; s < COUNT(sizes); s++)
+    for (int turn = 0; turn < (scaled(10) > 1 ? 8 : 2); turn++) {
+      SCOPE;
+      const int g = (turn * 11 + s) % GENERATORS;
+      cloud c = any_cloud_of(g, s + turn, sizes[s].n),
+            other = any_cloud_of((g + turn) % GENERATORS, s + turn, sizes[s].m ? sizes[s].m : 2);
+      emulator_descending = turn % 2;
+      expect_nearest(&c, sizes[s].m ? &other : NULL, sizes[s].k);
+    }
+}
+
 /* Several tiles of the sort, in several teams and, of one, one after the other. */
 CASE(test_tiles) {
   for (int v = 0; v < 2; v++) {
