@@ -49,7 +49,6 @@
   X(LIST_8, list_8, KEEP_LIST, 8)                                                                            \
   X(LIST_12, list_12, KEEP_LIST, 12)                                                                         \
   X(LIST_16, list_16, KEEP_LIST, 16)                                                                         \
-  X(LIST_32, list_32, KEEP_LIST, LIST)                                                                       \
   X(HEAP, heap, KEEP_HEAP, 0)                                                                                \
   X(COUNT, count, KEEP_COUNT, 0)                                                                             \
   X(ROWS, rows, KEEP_ROW, 0)                                                                                 \
@@ -65,7 +64,6 @@
   X(TIGHT, tight)                                                                                            \
   X(JOIN, join)                                                                                              \
   X(BORDER, border)                                                                                          \
-  X(POOLED, pooled)                                                                                          \
   SEARCHES(X)
 #define ENUMERATOR(STEP, ...) STEP,
 typedef enum step { STEPS_OF_KINDS(ENUMERATOR) STEPS } step;
@@ -86,7 +84,7 @@ typedef struct action {
 
 typedef struct kind {
   size_t point_bytes, leaf_bytes, node_bytes;
-  action step[STEPS];
+  action step[STEPS], pooled; /* pooled: of a GPU alone */
 } kind;
 
 #define PLAIN_REGION(STEP, name)                                                                             \
@@ -220,17 +218,22 @@ typedef struct run {
   char *slots;
 } run;
 
+static davit_status run_teams(const run *r, const action *action, int64_t teams, int threads, int64_t a,
+                              int64_t b) {
+  const dvt_neighbors_site *site = r->site;
+  const int some = (int)dvt_at_most(teams, site->teams);
+  if (site->stream)
+    return dvt_launch(action->kernel, site->stream, some, threads, 0, DVT_ARGUMENTS(r->used, a, b));
+  action->region(site->device, some, r->used, a, b);
+  return DAVIT_SUCCESS;
+}
+
 static davit_status run_action(const run *r, const action *action, int64_t count, int64_t a, int64_t b) {
   const dvt_neighbors_site *site = r->site;
-  if (!site->gpu) {
+  if (site->gpu)
+    return run_teams(r, action, dvt_divide_up(count, THREADS), THREADS, a, b);
 #pragma omp parallel num_threads(site->threads)
-    action->host(r->used, a, b);
-    return DAVIT_SUCCESS;
-  }
-  const int teams = (int)dvt_at_most(dvt_divide_up(count, THREADS), site->teams);
-  if (site->stream)
-    return dvt_launch(action->kernel, site->stream, teams, THREADS, 0, DVT_ARGUMENTS(r->used, a, b));
-  action->region(site->device, teams, r->used, a, b);
+  action->host(r->used, a, b);
   return DAVIT_SUCCESS;
 }
 
@@ -333,18 +336,17 @@ static davit_status build(const run *r, const dvt_closest_state *box) {
   return DAVIT_SUCCESS;
 }
 
+static step list_of(int64_t k) {
+  return k <= 8 ? LIST_8 : k <= 12 ? LIST_12 : LIST_16;
+}
+
 static davit_status find_nearest(const run *r) {
   const dvt_neighbors *a = &r->w->a;
-  const int64_t k = a->k, warps = r->site->gpu ? pool_warps(k) : 0;
-  if (k > LIST && warps > 0)
-    return run_step(r, POOLED, dvt_divide_up(a->m, warps) * THREADS, warps, 0);
-  return run_step(r,
-                  k <= 8      ? LIST_8
-                  : k <= 12   ? LIST_12
-                  : k <= 16   ? LIST_16
-                  : k <= LIST ? LIST_32
-                              : HEAP,
-                  a->m, 0, 0);
+  const bool lists = a->k <= (r->site->gpu ? LIST_GPU : LIST);
+  const int64_t warps = r->site->gpu ? pool_warps(a->k) : 0;
+  if (!lists && warps > 0)
+    return run_teams(r, &r->kind->pooled, dvt_divide_up(a->m, warps), 32 * (int)warps, warps, 0);
+  return run_step(r, lists ? list_of(a->k) : HEAP, a->m, 0, 0);
 }
 
 /* Numbers of neighbours become offsets. */

@@ -4,7 +4,7 @@
  * limit from then on. So a point costs a comparison, and a sort is shared by as many points as the pool has room for.
  *
  * Sorts are bitonic, with all comparisons in one direction: the first step of a stage compares mirrored places. What
- * lies behind the last point counts as infinite and is never moved. CHUNK points are sorted in registers, eight in a
+ * lies behind the last point counts as infinite and is never moved. CHUNK points are sorted in registers, row in a
  * lane, and only steps between places that are farther apart than that go through memory.
  *
  * The text for one kind of points is neighbors_pool.inc. Source: Batcher, Sorting Networks and Their Applications
@@ -16,9 +16,9 @@
 #include "offload/neighbors_work.h"
 
 enum {
-  POOL = 3584, /* points in the team's memory, which its working warps share evenly */
-  POOL_WARPS = THREADS / 32,
-  IN_LANE = 8,
+  POOL_WARPS = 4,
+  POOL = POOL_WARPS * 448, /* points in the team's memory, which the warps that work share evenly */
+  IN_LANE = 4,
   POOL_CHUNK = 32 * IN_LANE
 };
 
@@ -38,20 +38,26 @@ typedef struct pool {
   int capacity, count, wanted;
 } pool;
 
+/* Of a query that has been answered. */
+typedef struct place {
+  double x, y, z, farthest;
+  uint32_t last;
+} place;
+
 /* Where point e is: so that lanes l that access points IN_LANE l + r meet no other in a bank. */
 INLINE int pool_place(int e) {
   return e ^ (e >> 4 & (IN_LANE - 1));
 }
 
-/* Points 8 l to 8 l + 7 of a chunk are those of lane l. */
-typedef struct eight {
+/* Points IN_LANE l and on of a chunk are those of lane l. */
+typedef struct row {
   double distance[IN_LANE];
   uint32_t index[IN_LANE];
-} eight;
+} row;
 
 DVT_DEFINE_SHUFFLE(double, shuffle_distance)
 
-INLINE void order_inside(eight *x, int a, int b) {
+INLINE void order_inside(row *x, int a, int b) {
   const bool swaps = comes_before(x->distance[b], x->index[b], x->distance[a], x->index[a]);
   const double distance = swaps ? x->distance[a] : x->distance[b];
   const uint32_t index = swaps ? x->index[a] : x->index[b];
@@ -62,14 +68,14 @@ INLINE void order_inside(eight *x, int a, int b) {
 }
 
 /* The lower lane of two gets the point of both that comes first. */
-INLINE void take_first(eight *x, int r, double distance, uint32_t index, bool lower) {
+INLINE void take_first(row *x, int r, double distance, uint32_t index, bool lower) {
   const bool takes = comes_before(distance, index, x->distance[r], x->index[r]) == lower;
   x->distance[r] = takes ? distance : x->distance[r];
   x->index[r] = takes ? index : x->index[r];
 }
 
 /* With the lane whose number differs in the bits of `lanes`. */
-INLINE void order_lanes(eight *x, int lanes, bool mirrored) {
+INLINE void order_lanes(row *x, int lanes, bool mirrored) {
   const int other = dvt_lane_number() ^ lanes;
   const bool lower = dvt_lane_number() < other;
 #pragma unroll
@@ -84,7 +90,7 @@ INLINE void order_lanes(eight *x, int lanes, bool mirrored) {
 }
 
 /* The steps of a stage after the mirrored one: between lanes that are `lanes` apart and less, then in each lane. */
-INLINE void finish_stage(eight *x, int lanes) {
+INLINE void finish_stage(row *x, int lanes) {
 #pragma unroll 1
   for (; lanes > 0; lanes /= 2)
     order_lanes(x, lanes, false);
@@ -96,7 +102,7 @@ INLINE void finish_stage(eight *x, int lanes) {
         order_inside(x, r, r | apart);
 }
 
-INLINE void sort_eight(eight *x) {
+INLINE void sort_inside(row *x) {
 #pragma unroll
   for (int size = 2; size <= IN_LANE; size *= 2) {
 #pragma unroll
@@ -117,7 +123,7 @@ INLINE void order_chunks(const pool *p, bool sorts) {
 #pragma unroll 1
   for (int chunk = 0; chunk < p->count; chunk += POOL_CHUNK) {
     const int first = chunk + IN_LANE * dvt_lane_number();
-    eight x;
+    row x;
 #pragma unroll
     for (int r = 0; r < IN_LANE; r++) {
       const int at = pool_place(first + r);
@@ -125,7 +131,7 @@ INLINE void order_chunks(const pool *p, bool sorts) {
       x.index[r] = first + r < p->count ? p->index[at] : nobody;
     }
     if (sorts) {
-      sort_eight(&x);
+      sort_inside(&x);
 #pragma unroll 1
       for (int lanes = 1; lanes < 32; lanes *= 2) {
         order_lanes(&x, 2 * lanes - 1, true);
@@ -202,10 +208,16 @@ INLINE void put_in_pool(pool *p, uint32_t who, double distance, uint32_t index) 
   p->count += __builtin_popcount(who);
 }
 
-/* As many points as were wanted of another place are no farther from this one: the farthest of them is `farthest` away
- * from there. The margins are for the roundings of distances, and for those of the smallest numbers. */
-INLINE double limit_from(double farthest, double dx, double dy, double dz) {
-  return (farthest + dvt_pair_distance(dx, dy, dz)) * (1 + 0x1p-40) + 0x1p-1060;
+/* The k nearest of the query `before` bound those of this one. From another place as many are no farther than both are
+ * apart more. The margins are for the roundings of distances, and for those of the smallest numbers. At the same place
+ * points are queries in the order of their numbers, so where this point is among the nearest of the one before, that one
+ * is in its stead among those of this one, and not behind the last. */
+INLINE void limit_by(query *q, const place *before) {
+  const double apart = dvt_pair_distance(q->x - before->x, q->y - before->y, q->z - before->z);
+  if (apart > 0 || before->farthest == __builtin_inf())
+    set_limit(q, (before->farthest + apart) * (1 + 0x1p-40) + 0x1p-1060, nobody);
+  else
+    set_limit(q, before->farthest, before->last + 1);
 }
 #endif
 
