@@ -338,12 +338,12 @@ CASE(test_crowds) {
 /* Long lists, of so many queries that each warp of a GPU has some: every device against the CPU. */
 CASE(test_long_lists) {
   static const int64_t ks[] = {33, 100, 257, 700, 1152, 2400};
-  for (int v = 0; v < 4; v++)
-    for (int i = 0; i < COUNT(ks); i++) {
+  for (int i = 0; i < COUNT(ks); i++)
+    for (int v = i % 2; v < 4; v += 2) {
       SCOPE;
       const int g = (5 * v + 2 * i) % GENERATORS;
-      const int64_t k = ks[i], n = k <= 100 ? scaled(100000) + 2500 : 2500 + k;
-      cloud c = any_cloud_of(g, v, n), other = any_cloud_of(g, v, 200 + scaled(1000));
+      const int64_t k = ks[i], n = k <= 100 ? scaled(60000) + 2500 : 2500 + k;
+      cloud c = any_cloud_of(g, v, n), other = any_cloud_of(g, v, 100 + scaled(400));
       const cloud *queries = k <= 100 ? NULL : &other;
       const int64_t m = queries ? other.n : n;
       int64_t *right = kept((size_t)(m * k) * sizeof *right), *is = kept((size_t)(m * k) * sizeof *is);
@@ -364,7 +364,7 @@ CASE(test_long_lists) {
 
 /* Radii that hold a large part of the points: boxes count as a whole, and counting costs what their surface does. */
 CASE(test_wide_radii) {
-  const int64_t n = scaled(100000) + 2000;
+  const int64_t n = scaled(60000) + 2000;
   for (int v = 0; v < 8; v++) {
     SCOPE;
     const double radius = v % 2 ? 0.31 : 1.5;
