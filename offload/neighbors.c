@@ -49,6 +49,7 @@
   X(LIST_8, list_8, KEEP_LIST, 8)                                                                            \
   X(LIST_12, list_12, KEEP_LIST, 12)                                                                         \
   X(LIST_16, list_16, KEEP_LIST, 16)                                                                         \
+  X(LIST_32, list_32, KEEP_LIST, LIST)                                                                       \
   X(HEAP, heap, KEEP_HEAP, 0)                                                                                \
   X(COUNT, count, KEEP_COUNT, 0)                                                                             \
   X(ROWS, rows, KEEP_ROW, 0)                                                                                 \
@@ -337,12 +338,12 @@ static davit_status build(const run *r, const dvt_closest_state *box) {
 }
 
 static step list_of(int64_t k) {
-  return k <= 8 ? LIST_8 : k <= 12 ? LIST_12 : LIST_16;
+  return k <= 8 ? LIST_8 : k <= 12 ? LIST_12 : k <= 16 ? LIST_16 : LIST_32;
 }
 
 static davit_status find_nearest(const run *r) {
   const dvt_neighbors *a = &r->w->a;
-  const bool lists = a->k <= (r->site->gpu ? LIST_GPU : LIST);
+  const bool lists = a->k <= (r->site->gpu && a->dim == 2 ? LIST_IN_PLANE : LIST);
   const int64_t warps = r->site->gpu ? pool_warps(a->k) : 0;
   if (!lists && warps > 0)
     return run_teams(r, &r->kind->pooled, dvt_divide_up(a->m, warps), 32 * (int)warps, warps, 0);

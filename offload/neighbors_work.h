@@ -22,8 +22,8 @@ enum {
   LEAF = 8, /* points of a leaf */
   FAN = 8,  /* children of a node */
   LEVELS = 12,
-  LIST = 32,     /* the most nearest that a query keeps by itself, in order; more are a heap in its row */
-  LIST_GPU = 16, /* on a GPU; more are in a pool, as long as that has room */
+  LIST = 32, /* the longest sorted list of a query's nearest; longer ones are heaps, or pools on a GPU */
+  LIST_IN_PLANE = 16,   /* on a GPU, where pools of more are faster in the plane */
   DIGIT_BITS_HOST = 11, /* of a pass of the CPU's sort */
   DIGIT_BITS = 8,       /* of a pass of a GPU's sort */
   DIGITS = 1 << DIGIT_BITS,

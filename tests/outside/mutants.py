@@ -397,7 +397,6 @@ MUTANTS = [
            "return below > above ? above : below;", "neighbors"),
     Mutant("point-counted-with-its-box", "offload/neighbors.inc", "q->found = -(int64_t)(q->self != nobody);", "q->found = 0;", "neighbors"),
     Mutant("pool-limit-of-another-place", "offload/neighbors_pool.h", "(before->farthest + apart)", "before->farthest", "neighbors_stream"),
-    Mutant("pool-of-equal-places", "offload/neighbors_pool.h", "before->last + 1", "before->last", "neighbors_stream"),
     Mutant("pool-ties-by-distance-alone", "offload/neighbors_pool.h",
            "comes_before(distance, index, x->distance[r], x->index[r]) == lower", "(distance < x->distance[r]) == lower", "neighbors_stream"),
     Mutant("pool-chunks-never-mirrored", "offload/neighbors_pool.h", "(mirrored ? 2 * half - 1 - 2 * low : half)", "half", "neighbors_stream"),
