@@ -53,8 +53,8 @@ size_t emulated_closest_bytes(const dvt_closest_site *site, dvt_closest_stage la
 #define OF_ALL                                                                                               \
   STEPS_OF_KINDS(OF_FLOAT2)                                                                                  \
   STEPS_OF_KINDS(OF_FLOAT3)                                                                                  \
-  STEPS_OF_KINDS(OF_DOUBLE2) STEPS_OF_KINDS(OF_DOUBLE3) OF(float2, pooled) OF(float3, pooled)                \
-      OF(double2, pooled) OF(double3, pooled)
+  STEPS_OF_KINDS(OF_DOUBLE2)                                                                                 \
+  STEPS_OF_KINDS(OF_DOUBLE3) OF(float2, pooled) OF(float3, pooled) OF(double2, pooled) OF(double3, pooled)
 #define OF BODY_OF
 OF_ALL
 #undef OF
