@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clusters of points on one device: the Euclidean minimum spanning tree, and DBSCAN with the eps that has min_points
- * points within it in the mean, of points that are spread evenly and of those that are not. Clocks, ceilings and the
+/* Clusters of points on one device: the Euclidean minimum spanning tree, and DBSCAN with the eps within which half of
+ * the points have min_points, of points that are spread evenly and of those that are not. Clocks, ceilings and the
  * options of all programs: bench/measure.h.
  *
  * Times are those of a call, by the host's clock; points and results lie where the device reaches them. `bytes` are
  * those of the operands, each read or written once: the floor. `ns_a_point` is the time by n. */
 #include <davit/cluster.h>
-#include <math.h>
+#include <davit/neighbors.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "bench/points.h"
 #include "bench/series.h"
@@ -59,20 +60,40 @@ static void row(problem *p, const char *form, int which, bench_work work, size_t
   davit_free(p->result);
 }
 
-/* The radius of a ball that has `least` of n points in the unit cube. */
-static double radius_of(const problem *p) {
-  const double share = (double)p->least / (double)p->n;
-  return p->dim == 2 ? sqrt(share / 3.14159265358979) : cbrt(share / 4.18879020478639);
+static int by_length(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* The median, over a sample, of the distance within which a point has `least`, itself among them. */
+static bool choose_eps(problem *p) {
+  const davit_neighbors_options o = {.devices = &p->site->device, .device_count = 1};
+  const int64_t sample = p->n < 1000 ? p->n : 1000, k = p->least < p->n ? p->least : p->n;
+  const size_t row_bytes = (size_t)(sample * k) * sizeof(int64_t);
+  int64_t *indices = bench_memory(DAVIT_PINNED, row_bytes);
+  double *distances = bench_memory(DAVIT_PINNED, row_bytes);
+  if (indices && distances) {
+    bench_check(
+        davit_neighbors(p->type, p->dim, p->n, p->points, sample, p->points, k, indices, distances, &o),
+        "neighbors");
+    for (int64_t i = 0; i < sample; i++)
+      distances[i] = distances[i * k + k - 1];
+    qsort(distances, (size_t)sample, sizeof *distances, by_length);
+    p->eps = distances[sample / 2];
+  }
+  const bool chosen = indices && distances;
+  davit_free(indices);
+  davit_free(distances);
+  return chosen;
 }
 
 static void measure(problem *p, const bench_values *data, bool joins, bool spans) {
-  p->eps = radius_of(p);
   for (int d = 0; d < data->count; d++) {
     const int which = (int)data->at[d];
     p->points = bench_points(p->site, which, p->type, p->dim, p->n);
     if (p->points && spans)
       row(p, "tree", which, span, sizeof(davit_closest_pair_result));
-    if (p->points && joins && which == 0) /* elsewhere eps has too many pairs */
+    if (p->points && joins && choose_eps(p))
       row(p, "dbscan", which, cluster, sizeof(int64_t));
     davit_free(p->points);
   }

@@ -32,6 +32,7 @@
 #include "offload/kernel/instance.h"
 #include "offload/neighbors_cluster.h"
 #include "offload/neighbors_forest.h"
+#include "offload/neighbors_pool.h"
 #include "offload/neighbors_sort.h"
 #include "offload/neighbors_work.h"
 #include "offload/runtime/space.h"
@@ -84,7 +85,7 @@ typedef struct action {
 
 typedef struct kind {
   size_t point_bytes, leaf_bytes, node_bytes;
-  action step[STEPS];
+  action step[STEPS], pooled; /* pooled: of a GPU alone */
 } kind;
 
 #define PLAIN_REGION(STEP, name)                                                                             \
@@ -218,17 +219,22 @@ typedef struct run {
   char *slots;
 } run;
 
+static davit_status run_teams(const run *r, const action *action, int64_t teams, int threads, int64_t a,
+                              int64_t b) {
+  const dvt_neighbors_site *site = r->site;
+  const int some = (int)dvt_at_most(teams, site->teams);
+  if (site->stream)
+    return dvt_launch(action->kernel, site->stream, some, threads, 0, DVT_ARGUMENTS(r->used, a, b));
+  action->region(site->device, some, r->used, a, b);
+  return DAVIT_SUCCESS;
+}
+
 static davit_status run_action(const run *r, const action *action, int64_t count, int64_t a, int64_t b) {
   const dvt_neighbors_site *site = r->site;
-  if (!site->gpu) {
+  if (site->gpu)
+    return run_teams(r, action, dvt_divide_up(count, THREADS), THREADS, a, b);
 #pragma omp parallel num_threads(site->threads)
-    action->host(r->used, a, b);
-    return DAVIT_SUCCESS;
-  }
-  const int teams = (int)dvt_at_most(dvt_divide_up(count, THREADS), site->teams);
-  if (site->stream)
-    return dvt_launch(action->kernel, site->stream, teams, THREADS, 0, DVT_ARGUMENTS(r->used, a, b));
-  action->region(site->device, teams, r->used, a, b);
+  action->host(r->used, a, b);
   return DAVIT_SUCCESS;
 }
 
@@ -331,12 +337,17 @@ static davit_status build(const run *r, const dvt_closest_state *box) {
   return DAVIT_SUCCESS;
 }
 
-static step search_of(const dvt_neighbors *a) {
-  if (a->task == DVT_NEIGHBORS_COUNT)
-    return COUNT;
-  if (a->task == DVT_NEIGHBORS_WITHIN)
-    return ROWS;
-  return a->k <= 8 ? LIST_8 : a->k <= 12 ? LIST_12 : a->k <= 16 ? LIST_16 : a->k <= LIST ? LIST_32 : HEAP;
+static step list_of(int64_t k) {
+  return k <= 8 ? LIST_8 : k <= 12 ? LIST_12 : k <= 16 ? LIST_16 : LIST_32;
+}
+
+static davit_status find_nearest(const run *r) {
+  const dvt_neighbors *a = &r->w->a;
+  const bool lists = a->k <= (r->site->gpu && a->dim == 2 ? LIST_IN_PLANE : LIST);
+  const int64_t warps = r->site->gpu ? pool_warps(a->k) : 0;
+  if (!lists && warps > 0)
+    return run_teams(r, &r->kind->pooled, dvt_divide_up(a->m, warps), 32 * (int)warps, warps, 0);
+  return run_step(r, lists ? list_of(a->k) : HEAP, a->m, 0, 0);
 }
 
 /* Numbers of neighbours become offsets. */
@@ -367,11 +378,16 @@ static davit_status search(const run *r) {
   if (!w->own_order)
     DVT_TRY(sort(r, queries, a->m, w->word >= 0));
   DVT_TRY(copy_work(r, true));
-  if (a->task == DVT_NEIGHBORS_WITHIN)
-    DVT_TRY(check_rows(r));
-  DVT_TRY(run_step(r, search_of(a), a->m, 0, 0));
-  if (a->task == DVT_NEIGHBORS_COUNT)
+  if (a->task == DVT_NEIGHBORS_NEAREST)
+    DVT_TRY(find_nearest(r));
+  if (a->task == DVT_NEIGHBORS_COUNT) {
+    DVT_TRY(run_step(r, COUNT, a->m, 0, 0));
     DVT_TRY(add_up(r));
+  }
+  if (a->task == DVT_NEIGHBORS_WITHIN) {
+    DVT_TRY(check_rows(r));
+    DVT_TRY(run_step(r, ROWS, a->m, 0, 0));
+  }
   return copy_work(r, false);
 }
 

@@ -22,7 +22,8 @@ enum {
   LEAF = 8, /* points of a leaf */
   FAN = 8,  /* children of a node */
   LEVELS = 12,
-  LIST = 32, /* the most nearest that a query keeps by itself, in order; more are a heap in its row */
+  LIST = 32, /* the longest sorted list of a query's nearest; longer ones are heaps, or pools on a GPU */
+  LIST_IN_PLANE = 16,   /* on a GPU, where pools of more are faster in the plane */
   DIGIT_BITS_HOST = 11, /* of a pass of the CPU's sort */
   DIGIT_BITS = 8,       /* of a pass of a GPU's sort */
   DIGITS = 1 << DIGIT_BITS,
@@ -244,7 +245,14 @@ INLINE double bound_of(const forest *f, uint32_t component) {
   return distance_of(__scoped_atomic_load_n(&f->bound[component], __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE));
 }
 
-/* ---- sets of core points ---- */
+/* ---- sets of core points ----
+ * Other threads join sets meanwhile. All accesses are atomic and relaxed, which is enough, as nothing but parents is
+ * read:
+ *   - only a root gets a parent that is not itself, by compare-and-swap, and once: it is no root again;
+ *   - a parent is in the same set and lower, so every way ends at a root, however old the values on it are;
+ *   - a store that halves a way may be late and undo another, but what it stores is still on the way to the root;
+ *   - equal roots, however old, are one set. Roots that differ are compared again where the swap fails, and it fails
+ *     only where another thread's has not. */
 
 /* The root of a core point. What is passed on the way gets a parent nearer to it. */
 INLINE uint32_t set_of(const clusters *s, uint32_t p) {
@@ -276,17 +284,18 @@ INLINE uint32_t join_sets(const clusters *s, uint32_t a, uint32_t b) {
 
 /* ---- what a query has found ---- */
 
-/* How it is kept: the few nearest in order, more as a heap in their row, a number, all in a row, to see whether the
- * row is long enough, the nearest that is in another component, whether one is near a box, whether enough are near to
- * make a core point, sets of core points that are joined, or the first cluster that is near. */
+/* How it is kept: the few nearest in order, more as a heap in their row, all in a row, the nearest that is in another
+ * component, whether one is near a box, a number, to see whether the row is long enough, whether enough are near to
+ * make a core point, sets of core points that are joined, or the first cluster that is near. From KEEP_COUNT on a box
+ * may be dealt with as a whole. */
 typedef enum keeping {
   KEEP_LIST,
   KEEP_HEAP,
-  KEEP_COUNT,
   KEEP_ROW,
-  KEEP_CHECK,
   KEEP_FOREIGN,
   KEEP_ANY_FOREIGN,
+  KEEP_COUNT,
+  KEEP_CHECK,
   KEEP_CORE,
   KEEP_JOIN,
   KEEP_BORDER

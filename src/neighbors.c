@@ -284,9 +284,6 @@ davit_status dvt_neighbors_whole(dvt_neighbors *a, dvt_where where) {
     a->threads = 0;
     device = devices[0];
   }
-  /* Sets of core points are joined by threads that meet each other's stores; no GPU has shown yet that it does so. */
-  if (a->task == DVT_NEIGHBORS_CLUSTER && dvt_place_any_gpu(&device, 1))
-    device = DAVIT_HOST;
   DVT_TRY(dvt_lane_open(device, &p.lane));
   dvt_error_keep(&first, submit_whole(&p, a));
   dvt_error_keep(&first, dvt_lane_close(p.lane));

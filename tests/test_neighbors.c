@@ -185,7 +185,7 @@ static void expect_within(const question *q, const neighbor *rows, double radius
 
 /* Some of the ways to keep what is found, and a radius that is a distance or just below one. */
 static void expect_all(const question *q, int turn) {
-  static const int64_t ks[] = {1, 2, 8, 9, 16, 17, 32, 33, INT64_MAX};
+  static const int64_t ks[] = {1, 2, 8, 9, 16, 17, 32, 33, 60, 100, INT64_MAX};
   SCOPE;
   const neighbor *rows = rows_of(q);
   const int64_t most = q->queries ? q->c->n : q->c->n - 1;
@@ -332,6 +332,52 @@ CASE(test_crowds) {
       all_from(&q, i, all);
       expect_row(&q, "crowd", i, all, 4, indices + 4 * i, distances + 4 * i);
     }
+  }
+}
+
+/* Long lists, of so many queries that each warp of a GPU has some: every device against the CPU. */
+CASE(test_long_lists) {
+  static const int64_t ks[] = {33, 100, 257, 700, 1152, 2400};
+  for (int i = 0; i < COUNT(ks); i++)
+    for (int v = i % 2; v < 4; v += 2) {
+      SCOPE;
+      const int g = (5 * v + 2 * i) % GENERATORS;
+      const int64_t k = ks[i], n = k <= 100 ? scaled(60000) + 2500 : 2500 + k;
+      cloud c = any_cloud_of(g, v, n), other = any_cloud_of(g, v, 100 + scaled(400));
+      const cloud *queries = k <= 100 ? NULL : &other;
+      const int64_t m = queries ? other.n : n;
+      int64_t *right = kept((size_t)(m * k) * sizeof *right), *is = kept((size_t)(m * k) * sizeof *is);
+      double *far = kept((size_t)(m * k) * sizeof *far), *is_far = kept((size_t)(m * k) * sizeof *is_far);
+      nearest(&(question){.c = &c, .queries = queries, .device = DAVIT_HOST}, k, right, far);
+      EACH_DEVICE(device) {
+        nearest(&(question){.c = &c, .queries = queries, .device = device}, k, is, is_far);
+        for (int64_t at = 0; at < m * k; at++)
+          if (is[at] != right[at] || memcmp(&is_far[at], &far[at], sizeof *far) != 0)
+            fail_msg("%s, %s, dim %d, n %lld, k %lld, query %lld: neighbour %lld is %lld at %.17g, not %lld "
+                     "at %.17g",
+                     c.name, davit_type_string(c.type), c.dim, (long long)n, (long long)k,
+                     (long long)(at / k), (long long)(at % k), (long long)is[at], is_far[at],
+                     (long long)right[at], far[at]);
+      }
+    }
+}
+
+/* Radii that hold a large part of the points: boxes count as a whole, and counting costs what their surface does. */
+CASE(test_wide_radii) {
+  const int64_t n = scaled(60000) + 2000;
+  for (int v = 0; v < 8; v++) {
+    SCOPE;
+    const double radius = v % 2 ? 0.31 : 1.5;
+    cloud c = any_cloud_of(0, v / 2, n), other = any_cloud_of(0, v / 2, 300);
+    const question themselves = {.c = &c, .device = DAVIT_HOST}, others = {.c = &c, .queries = &other};
+    int64_t *offsets = kept((size_t)(n + 1) * sizeof *offsets);
+    neighbor *all = kept((size_t)n * sizeof *all);
+    count_within(&themselves, radius, offsets);
+    for (int64_t i = 0; i < n; i += n / 20)
+      assert_int_equal(offsets[i + 1] - offsets[i], up_to(all, all_from(&themselves, i, all), radius));
+    count_within(&others, radius, offsets);
+    for (int64_t i = 0; i < 300; i += 50)
+      assert_int_equal(offsets[i + 1] - offsets[i], up_to(all, all_from(&others, i, all), radius));
   }
 }
 

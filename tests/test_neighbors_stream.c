@@ -51,7 +51,10 @@ size_t emulated_closest_bytes(const dvt_closest_site *site, dvt_closest_stage la
 #define OF_DOUBLE2(STEP, name, ...) OF(double2, name)
 #define OF_DOUBLE3(STEP, name, ...) OF(double3, name)
 #define OF_ALL                                                                                               \
-  STEPS_OF_KINDS(OF_FLOAT2) STEPS_OF_KINDS(OF_FLOAT3) STEPS_OF_KINDS(OF_DOUBLE2) STEPS_OF_KINDS(OF_DOUBLE3)
+  STEPS_OF_KINDS(OF_FLOAT2)                                                                                  \
+  STEPS_OF_KINDS(OF_FLOAT3)                                                                                  \
+  STEPS_OF_KINDS(OF_DOUBLE2)                                                                                 \
+  STEPS_OF_KINDS(OF_DOUBLE3) OF(float2, pooled) OF(float3, pooled) OF(double2, pooled) OF(double3, pooled)
 #define OF BODY_OF
 OF_ALL
 #undef OF
@@ -239,6 +242,25 @@ CASE(test_all_data) {
     else
       expect_nearest(&c, g % 4 ? NULL : &other, ks[g / 2 % COUNT(ks)]);
   }
+}
+
+/* Lists that the lanes of a warp keep: of one query or of several for each, in pools that never fill, that are full in
+ * between, and that are sorted in several chunks; and those that are too long for a pool. */
+CASE(test_pools) {
+  static const struct {
+    int64_t n, m, k; /* m: queries, 0: the points */
+  } sizes[] = {{18, 0, 17},    {34, 0, 33},     {90, 0, 40},    {400, 30, 100},
+               {700, 5, 250},  {1300, 4, 256},  {1500, 3, 257}, {2500, 2, 554},
+               {2500, 2, 555}, {3000, 2, 1152}, {2600, 2, 1153}};
+  for (int s = 0; s < COUNT(sizes); s++)
+    for (int turn = 0; turn < (scaled(10) > 1 ? 8 : 2); turn++) {
+      SCOPE;
+      const int g = (turn * 11 + s) % GENERATORS;
+      cloud c = any_cloud_of(g, s + turn, sizes[s].n),
+            other = any_cloud_of((g + turn) % GENERATORS, s + turn, sizes[s].m ? sizes[s].m : 2);
+      emulator_descending = turn % 2;
+      expect_nearest(&c, sizes[s].m ? &other : NULL, sizes[s].k);
+    }
 }
 
 /* Several tiles of the sort, in several teams and, of one, one after the other. */

@@ -13,10 +13,9 @@
  * labels, which has room for n, may lie anywhere; clusters, which gets the number of clusters, is host memory. Where a
  * call fails, clusters keeps its value.
  *
- * One device computes: that where the points lie, or else the first of the options, and the CPU in place of a GPU. It
- * gets what it does not reach. Memory there: about 80 bytes a point, whatever eps is. Cost: that of a search for each
- * point that ends at min_points points, one that leaves out what is in the point's cluster already, and one for points
- * that are no core points.
+ * One device computes: that where the points lie, or else the first of the options. It gets what it does not reach.
+ * Memory there: about 80 bytes a point, whatever eps is. Cost: that of a search for each point that ends at min_points
+ * points, one that leaves out what is in the point's cluster already, and one for points that are no core points.
  * Source: Ester, Kriegel, Sander, Xu, A Density-based Algorithm for Discovering Clusters (1996); sets that any thread
  * joins after Prokopenko, Lebrun-Grandie, Arndt, Fast Tree-Based Algorithms for DBSCAN on GPUs (2021). Thread safety:
  * any thread. */

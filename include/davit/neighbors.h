@@ -56,7 +56,8 @@ DAVIT_API davit_status davit_queue_neighbors(davit_queue *queue, davit_type type
  *     davit_radius(DAVIT_FLOAT, 2, n, points, n, NULL, 0.5, offsets, indices, NULL, NULL);
  *
  * offsets of other points or of another radius are DAVIT_INVALID_ARGUMENT, and nothing is written but rows of other
- * devices: each device counts its rows once more. Cost: O(log n) a query, and what is found. */
+ * devices: each device counts its rows once more. Cost: counting takes O(log n) a query and the points near the border
+ * of the radius, as boxes of points inside it count as a whole; rows take what is found. */
 DAVIT_API davit_status davit_radius_count(davit_type type, int dim, int64_t n, const void *points, int64_t m,
                                           const void *queries, double radius, int64_t *offsets,
                                           const davit_neighbors_options *options);

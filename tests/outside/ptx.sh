@@ -42,6 +42,7 @@ closest_pair closest_[a-z]*[23]_search_[a-z]* shared load
 closest_pair closest_[a-z]*[23]_collect shared load
 closest_pair closest_[a-z]*[23]_(gather|insert|equal)
 neighbors neighbors_(count|move)_digits shared
+neighbors neighbors_[a-z]*[23]_pooled shared
 neighbors neighbors_[a-z]*[23]_(keys|leaves|level|list_[0-9]*|heap|count|rows|check)
 detect_stream detect_profiles_region
 detect_stream detect_region_[a-z]*_[0-9]* shared load
