@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Q R of tall matrices on an NVIDIA stream: products, triangles and Cholesky's factorisation by cuBLAS and cuSOLVER,
- * the steps between as kernels. */
+/* The steps between products of a tall matrix's Q R, as kernels. */
 #include "offload/cholesky_qr.h"
 
 #include <float.h>
 
-#include "offload/blas.h"
 #include "offload/kernel/gpu.h"
 #include "offload/kernel/instance.h"
 #include "offload/runtime/launch.h"
-#include "offload/solve.h"
 #include "src/base/arithmetic.h"
 
 enum { TEAM = 256, MOST_TEAMS = 512, JUDGES = 64 };
@@ -40,12 +37,6 @@ DVT_INLINE void judge_all(const float *most, int64_t count, int64_t n, double ep
 DVT_REGION(dvt_judge_region, judge_all, 32, (most, found),
            (const float *most, int64_t count, int64_t n, double epsilon, int *found), most, count, n, epsilon,
            found)
-
-static davit_status copy(const dvt_site *site, davit_type type, int64_t m, int64_t n, const void *from,
-                         int64_t ldf, void *to) {
-  const size_t element = davit_type_bytes(type), column = (size_t)m * element;
-  return dvt_stream_copy(site->stream, to, column, from, (size_t)ldf * element, column, (size_t)n);
-}
 
 static davit_status upper(const dvt_site *site, davit_type type, int64_t n, const void *a, void *r) {
   return BY_TYPE(type, set_upper)(site, n, a, r);
@@ -78,20 +69,9 @@ static davit_status finish_reflectors(const dvt_site *site, const dvt_reconstruc
   return BY_TYPE(r->type, finish_all)(site, r);
 }
 
-static const dvt_cholesky_qr_forms on_stream = {.level3 = dvt_level3_stream,
-                                                .potrf = dvt_potrf_stream,
-                                                .copy = copy,
-                                                .upper = upper,
-                                                .judge = judge,
-                                                .correct = correct,
-                                                .eliminate = eliminate,
-                                                .narrow = narrow,
-                                                .finish = finish_reflectors};
-
-davit_status dvt_cholesky_qr_stream(const dvt_site *site, const void *cholesky_qr) {
-  return dvt_cholesky_qr_steps(site, cholesky_qr, &on_stream);
-}
-
-davit_status dvt_reconstruct_stream(const dvt_site *site, const void *reconstruct) {
-  return dvt_reconstruct_steps(site, reconstruct, &on_stream);
-}
+const dvt_cholesky_qr_forms dvt_cholesky_qr_kernels = {.upper = upper,
+                                                       .judge = judge,
+                                                       .correct = correct,
+                                                       .eliminate = eliminate,
+                                                       .narrow = narrow,
+                                                       .finish = finish_reflectors};

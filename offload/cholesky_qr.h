@@ -9,4 +9,7 @@
 davit_status dvt_cholesky_qr_stream(const dvt_site *site, const void *cholesky_qr);
 davit_status dvt_reconstruct_stream(const dvt_site *site, const void *reconstruct);
 
+/* The steps that are kernels. */
+extern const dvt_cholesky_qr_forms dvt_cholesky_qr_kernels;
+
 #endif

@@ -7,7 +7,9 @@
 #define dvt_reconstruct_stream emulated_reconstruct
 #define dvt_level3_stream dvt_level3_host
 #define dvt_potrf_stream dvt_potrf_host
+#define dvt_cholesky_qr_kernels emulated_kernels
 #include "offload/cholesky_qr.c"
+#include "offload/cholesky_qr_stream.c"
 #undef BY_TYPE
 #include "ref/qr.h"
 #include "tests/solving.h"

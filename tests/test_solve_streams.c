@@ -52,12 +52,12 @@ STAND_IN(dvt_ormqr_stream, ormqr)
 STAND_IN(dvt_orgqr_stream, orgqr)
 STAND_IN(dvt_reflect_stream, reflect)
 STAND_IN(dvt_adjoint_stream, adjoint)
+STAND_IN(dvt_cholesky_qr_stream, cholesky_qr)
+STAND_IN(dvt_reconstruct_stream, reconstruct)
 /* The linker puts these in the place of what would launch kernels. */
 STAND_IN(__wrap_dvt_permute_device, permute)
 STAND_IN(__wrap_dvt_unit_device, unit)
 STAND_IN(__wrap_dvt_fetch_device, fetch)
-STAND_IN(__wrap_dvt_cholesky_qr_stream, cholesky_qr)
-STAND_IN(__wrap_dvt_reconstruct_stream, reconstruct)
 
 /* Its products and scratch memory are the real ones. */
 davit_status dvt_reflector_stream(const dvt_site *site, const void *reflector) {
