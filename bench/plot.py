@@ -170,7 +170,7 @@ KERNELS = [
     ("AᵀA x, 12000² doubles, row-major A", "atax",
      {"operation": "atax", "type": "f64", "variant": "T", "rows": 12000}, "two cuBLAS gemv"),
 ]
-SOLVERS = [("Cholesky", "potrf"), ("LU", "getrf"), ("QR", "geqrf")]
+SOLVERS = [("Cholesky", "potrf"), ("QR", "geqrf")]
 OTHERS = [
     ("covariance, 3000² doubles", "covariance",
      {"operation": "covariance", "type": "f64", "variant": "N", "form": "queue", "rows": 3000}, "cuBLAS syrk alone"),

@@ -169,6 +169,7 @@ struct dvt_factor_rule {
   bool merges; /* the blocks that a panel updates on a device are one matrix, not one after the other */
   /* Blocks that come in the time that a panel takes; 0: a panel updates all blocks at once. */
   int64_t arrivals;
+  bool waits; /* on several devices all panels but the first wait for all blocks */
   /* Bytes beside block k. */
   size_t (*extra)(const dvt_factoring *f, int64_t k);
   /* Bytes beside the blocks of a device where all stay on the devices. */

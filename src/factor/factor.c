@@ -268,6 +268,8 @@ static bool catches_up(const dvt_factoring *f) {
 /* The end of the blocks that will have come when panel k is there: by count, so that bits do not depend on times. */
 static int64_t come_with(const dvt_factoring *f, int64_t k, int64_t end) {
   const int64_t come = k + 2 + (k + 1) * (f->rule->arrivals - 1);
+  if (f->workers > 1 && f->rule->waits)
+    return k == 0 ? 0 : end;
   return k + 1 >= f->panels || come > end ? end : come;
 }
 
