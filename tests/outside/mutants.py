@@ -460,8 +460,6 @@ MUTANTS = [
            "scan_schedule"),
     Mutant("scan-carry-drops-what-enters", "offload/scan_carry.inc", "    sum = *in;", "    sum = NEUTRAL;", "scan_stream"),
     Mutant("scan-carry-mixes-batches", "offload/scan_carry.inc", "sums[first + (at < some", "sums[(at < some", "scan_stream"),
-    Mutant("scan-carries-a-begun-group", "offload/kernel/scan_host.inc", "*s->carry = g->in;",
-           "*s->carry = NAME(entering)(g);", "scan"),
     Mutant("scan-refuses-in-place", "src/scan.c", "if (a != b && a < b + size", "if (a < b + size", "operations"),
     Mutant("gemm-column-left-out", "src/level3/distribution.c",
            "one->col1 = tile_at(&plan->cut[DVT_DIM_N], b->end[DVT_DIM_N]);",
