@@ -24,7 +24,8 @@ runtime=$(ldd "$library" | awk '/libomptarget/ {print $3}')
 if [ -e "$folder/libdavit.a" ]; then
   mapfile -t needed < <(ldd "$library" | awk '/libomptarget|libomp\.so|libblis/ {print $3}')
   folders=("${needed[@]%/*}")
-  "$cc" -shared -o "$work/plugin.so" -Wl,--whole-archive "$folder/libdavit.a" -Wl,--no-whole-archive "${needed[@]}" \
+  cudart=$(sed -n 's|^CUDA_cudart_static_LIBRARY:[A-Z]*=\(/.*\)|\1|p' "$1/CMakeCache.txt")
+  "$cc" -shared -o "$work/plugin.so" -Wl,--whole-archive "$folder/libdavit.a" -Wl,--no-whole-archive ${cudart:+"$cudart"} "${needed[@]}" \
     "${folders[@]/#/-Wl,-rpath,}" -ldl -lpthread -lrt -lm
   run "a plugin that contains it, loaded and unloaded" "$work/load" "$work/plugin.so"
 fi
