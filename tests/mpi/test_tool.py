@@ -286,7 +286,7 @@ def test_failures_of_one_rank():
         refuse([(1, command), (1, command, ["env", "DAVIT_BACKEND=nope"]), (1, command)], "rank 1: DAVIT_BACKEND", code=2)
         refuse([(1, command), (1, [*command, "--repeat", "3"])], "rank 1: its --repeat is not that of rank 0", code=2)
         refuse([(2, command), (1, [*command, "--check"])], "rank 2: its --check is not that of rank 0", code=2)
-        refuse([(2, [*command, "--trace", "/nowhere/t"])], "/nowhere/t", code=2)
+        refuse([(2, [*command, "--trace", "/nowhere/t"])], "/nowhere/t", code=1)
         refuse([(1, command), (1, ["nothing"])], "rank 1: its command is not that of rank 0", code=2)
         refuse([(1, command), (1, ["help"])], "rank 1: its command is not that of rank 0", code=2)
     refuse([(1, command), (1, [*command, "--alpha", "2"])], "rank 1: its --alpha is not that of rank 0", code=2)
