@@ -71,21 +71,14 @@ static davit_status update_lower(dvt_factoring *f, int64_t k, const dvt_group *g
   return DAVIT_SUCCESS;
 }
 
-static davit_status substitute(dvt_factoring *f, int64_t k, const dvt_group *g, int role,
-                               const dvt_triangle *triangle) {
-  const dvt_panel *p = &f->worker[g->w].panel;
-  return dvt_substitute(f, k, g, role, triangle,
-                        p->pointer + (size_t)(start_of(f, k) - p->origin) * f->element, p->ld);
-}
-
 static davit_status with_lower(dvt_factoring *f, int64_t k, const dvt_group *g, int role) {
   static const dvt_triangle lower = {.uplo = 'L', .trans = 'N', .diag = 'N'};
-  return substitute(f, k, g, role, &lower);
+  return dvt_substitute_in_panel(f, k, g, role, &lower);
 }
 
 static davit_status with_lower_adjoint(dvt_factoring *f, int64_t k, const dvt_group *g, int role) {
   const dvt_triangle adjoint = {.uplo = 'L', .trans = f->adjoint, .diag = 'N', .pull = true};
-  return substitute(f, k, g, role, &adjoint);
+  return dvt_substitute_in_panel(f, k, g, role, &adjoint);
 }
 
 static davit_status solve_lower(dvt_factoring *f) {
@@ -146,17 +139,12 @@ static davit_status update_upper(dvt_factoring *f, int64_t k, const dvt_group *g
 
 static davit_status with_upper_adjoint(dvt_factoring *f, int64_t k, const dvt_group *g, int role) {
   const dvt_triangle adjoint = {.uplo = 'U', .trans = f->adjoint, .diag = 'N', .above = true, .pull = true};
-  return substitute(f, k, g, role, &adjoint);
-}
-
-static davit_status with_upper(dvt_factoring *f, int64_t k, const dvt_group *g, int role) {
-  static const dvt_triangle upper = {.uplo = 'U', .trans = 'N', .diag = 'N', .above = true};
-  return substitute(f, k, g, role, &upper);
+  return dvt_substitute_in_panel(f, k, g, role, &adjoint);
 }
 
 static davit_status solve_upper(dvt_factoring *f) {
   DVT_TRY(dvt_factor_sweep(f, false, with_upper_adjoint));
-  return dvt_factor_sweep(f, true, with_upper);
+  return dvt_factor_sweep(f, true, dvt_substitute_upper);
 }
 
 const dvt_factor_rule dvt_cholesky_upper_rule = {.name = "potrf",

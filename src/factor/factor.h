@@ -69,4 +69,9 @@ typedef struct dvt_triangle {
 davit_status dvt_substitute(dvt_factoring *f, int64_t k, const dvt_group *g, int role,
                             const dvt_triangle *triangle, const char *square, int64_t ld);
 
+/* The same with the square that stands in the panel; and with U, whose diagonal is not 1, as a step of a sweep. */
+davit_status dvt_substitute_in_panel(dvt_factoring *f, int64_t k, const dvt_group *g, int role,
+                                     const dvt_triangle *triangle);
+davit_status dvt_substitute_upper(dvt_factoring *f, int64_t k, const dvt_group *g, int role);
+
 #endif

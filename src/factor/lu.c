@@ -156,21 +156,9 @@ static davit_status exchange(dvt_factoring *f, int64_t from, int64_t k, const dv
 
 /* ---- systems ---- */
 
-static davit_status substitute(dvt_factoring *f, int64_t k, const dvt_group *g, int role,
-                               const dvt_triangle *triangle) {
-  const dvt_panel *p = &f->worker[g->w].panel;
-  return dvt_substitute(f, k, g, role, triangle,
-                        p->pointer + (size_t)(dvt_block_start(&f->a, k) - p->origin) * f->element, p->ld);
-}
-
 static davit_status with_lower(dvt_factoring *f, int64_t k, const dvt_group *g, int role) {
   static const dvt_triangle lower = {.uplo = 'L', .trans = 'N', .diag = 'U'};
-  return substitute(f, k, g, role, &lower);
-}
-
-static davit_status with_upper(dvt_factoring *f, int64_t k, const dvt_group *g, int role) {
-  static const dvt_triangle upper = {.uplo = 'U', .trans = 'N', .diag = 'N', .above = true};
-  return substitute(f, k, g, role, &upper);
+  return dvt_substitute_in_panel(f, k, g, role, &lower);
 }
 
 /* The rows of L are those of the end. */
@@ -182,7 +170,7 @@ static davit_status solve(dvt_factoring *f) {
     DVT_TRY(exchange_on_device(f, &g, 0, f->lists, count));
   }
   DVT_TRY(dvt_factor_sweep(f, false, with_lower));
-  return dvt_factor_sweep(f, true, with_upper);
+  return dvt_factor_sweep(f, true, dvt_substitute_upper);
 }
 
 /* ---- the end ---- */

@@ -32,3 +32,15 @@ davit_status dvt_substitute(dvt_factoring *f, int64_t k, const dvt_group *g, int
   dvt_factor_reads(f, k, w, role, *last);
   return DAVIT_SUCCESS;
 }
+
+davit_status dvt_substitute_in_panel(dvt_factoring *f, int64_t k, const dvt_group *g, int role,
+                                     const dvt_triangle *triangle) {
+  const dvt_panel *p = &f->worker[g->w].panel;
+  return dvt_substitute(f, k, g, role, triangle,
+                        p->pointer + (size_t)(dvt_block_start(&f->a, k) - p->origin) * f->element, p->ld);
+}
+
+davit_status dvt_substitute_upper(dvt_factoring *f, int64_t k, const dvt_group *g, int role) {
+  static const dvt_triangle upper = {.uplo = 'U', .trans = 'N', .diag = 'N', .above = true};
+  return dvt_substitute_in_panel(f, k, g, role, &upper);
+}
