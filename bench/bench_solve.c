@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Factorisations of Cholesky, LU and QR, and systems or least squares with one right-hand side (doubles, of the largest
  * two orders): on GPUs over 1, 2 … devices with operands in pinned or pageable memory or on the first of them, else on
- * the CPU. Matrices are n × n, those of gels --tall times as high. Peers take turns with davit: cuSOLVER on the first GPU, for
- * operands on the host with copies of the whole matrix from and to pinned memory; on the CPU OpenBLAS and the system's
+ * the CPU. Matrices are n × n, those of gels --tall times as high. Peers take turns with davit: cuSOLVER on the first
+ * GPU, for operands on the host with copies of the whole matrix from and to pinned memory; on the CPU OpenBLAS and the system's
  * LAPACK. Each call gets a fresh copy of the same matrix, which is not timed.
  *
  * gesv_mixed is gesv with options->arithmetic, beside the same peers.

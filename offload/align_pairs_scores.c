@@ -171,7 +171,8 @@ static void look_up_many_0(const dvt_pair_symbols *w, const uint8_t *target, int
 #define LOW_INDEX(at) _mm256_adds_epu8(at, _mm256_set1_epi8(0x70))
 #define HIGH_INDEX(at) _mm256_sub_epi8(at, _mm256_set1_epi8(16))
 
-/* 32 entries: of each half of `at` those of the same half of the tables, which have the first and the last 16. */
+/* Looks 32 entries up: each half of `at` in its half of the tables `low`, of the first 16 entries, and `high`, of the
+ * last. */
 __attribute__((target("avx2"))) static inline __m256i entries(__m256i low, __m256i high, __m256i at) {
   return _mm256_or_si256(_mm256_shuffle_epi8(low, LOW_INDEX(at)), _mm256_shuffle_epi8(high, HIGH_INDEX(at)));
 }

@@ -17,12 +17,6 @@ enum { TEAM = 256, MOST_TEAMS = 512, JUDGES = 64 };
 #define EACH "offload/cholesky_qr.inc"
 #include "offload/each_blas.inc"
 
-#define BY_TYPE(type, name)                                                                                  \
-  ((type) == DAVIT_DOUBLE           ? double_##name                                                          \
-   : (type) == DAVIT_FLOAT          ? float_##name                                                           \
-   : (type) == DAVIT_COMPLEX_DOUBLE ? complex_double_##name                                                  \
-                                    : complex_float_##name)
-
 #ifdef DVT_GPU
 DVT_INLINE void judge_all(const float *most, int64_t count, int64_t n, double epsilon, int *found) {
   if (dvt_thread() != 0)
@@ -39,7 +33,7 @@ DVT_REGION(dvt_judge_region, judge_all, 32, (most, found),
            found)
 
 static davit_status upper(const dvt_site *site, davit_type type, int64_t n, const void *a, void *r) {
-  return BY_TYPE(type, set_upper)(site, n, a, r);
+  return DVT_BLAS_BY_TYPE(type, set_upper)(site, n, a, r);
 }
 
 static davit_status judge(const dvt_site *site, davit_type type, int64_t n, const void *gram, int *found) {
@@ -48,17 +42,17 @@ static davit_status judge(const dvt_site *site, davit_type type, int64_t n, cons
   void *room;
   DVT_TRY(site->workspace(site, JUDGES * sizeof(float), &room));
   float *most = room;
-  DVT_TRY(BY_TYPE(type, find_distance)(site, n, gram, most, teams));
+  DVT_TRY(DVT_BLAS_BY_TYPE(type, find_distance)(site, n, gram, most, teams));
   DVT_RUN(site, dvt_judge_region, 1, 32, (const float *)most, teams, n, epsilon, found);
   return DAVIT_SUCCESS;
 }
 
 static davit_status correct(const dvt_site *site, davit_type type, int64_t n, void *gram, void *t) {
-  return BY_TYPE(type, set_corrections)(site, n, gram, t);
+  return DVT_BLAS_BY_TYPE(type, set_corrections)(site, n, gram, t);
 }
 
 static davit_status eliminate(const dvt_site *site, davit_type type, int64_t n, void *s, int64_t ld) {
-  return BY_TYPE(type, eliminate_narrow)(site, n, s, ld);
+  return DVT_BLAS_BY_TYPE(type, eliminate_narrow)(site, n, s, ld);
 }
 
 static int64_t narrow(davit_type type) {
@@ -66,7 +60,7 @@ static int64_t narrow(davit_type type) {
 }
 
 static davit_status finish_reflectors(const dvt_site *site, const dvt_reconstruct *r) {
-  return BY_TYPE(r->type, finish_all)(site, r);
+  return DVT_BLAS_BY_TYPE(r->type, finish_all)(site, r);
 }
 
 const dvt_cholesky_qr_forms dvt_cholesky_qr_kernels = {.upper = upper,

@@ -49,7 +49,7 @@ INLINE int pool_place(int e) {
   return e ^ (e >> 4 & (IN_LANE - 1));
 }
 
-/* Points IN_LANE l and on of a chunk are those of lane l. */
+/* A lane's points of a chunk: lane l has IN_LANE of them, from the IN_LANE l-th on. */
 typedef struct row {
   double distance[IN_LANE];
   uint32_t index[IN_LANE];
@@ -210,8 +210,8 @@ INLINE void put_in_pool(pool *p, uint32_t who, double distance, uint32_t index) 
 
 /* The k nearest of the query `before` bound those of this one. From another place as many are no farther than both are
  * apart more. The margins are for the roundings of distances, and for those of the smallest numbers. At the same place
- * points are queries in the order of their numbers, so where this point is among the nearest of the one before, that one
- * is in its stead among those of this one, and not behind the last. */
+ * points are queries in the order of their numbers, so where this point is among the nearest of the one before, that
+ * one is in its stead among those of this one, and not behind the last. */
 INLINE void limit_by(query *q, const place *before) {
   const double apart = dvt_pair_distance(q->x - before->x, q->y - before->y, q->z - before->z);
   if (apart > 0 || before->farthest == __builtin_inf())

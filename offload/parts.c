@@ -16,12 +16,6 @@ enum { ROOM_BYTES = 32 << 20 };
 #define EACH "offload/parts.inc"
 #include "offload/each_blas.inc"
 
-#define BY_TYPE(type, name)                                                                                  \
-  ((type) == DAVIT_DOUBLE           ? double_##name                                                          \
-   : (type) == DAVIT_FLOAT          ? float_##name                                                           \
-   : (type) == DAVIT_COMPLEX_DOUBLE ? complex_double_##name                                                  \
-                                    : complex_float_##name)
-
 davit_status dvt_site_wait(const dvt_site *site) {
   return site->stream ? dvt_stream_synchronize(site->stream) : DAVIT_SUCCESS;
 }
@@ -32,7 +26,7 @@ davit_status dvt_permute_device(const dvt_site *site, const void *permute) {
   if (p->count == 0 || p->n == 0)
     return DAVIT_SUCCESS;
   if (p->count <= SHORT)
-    return BY_TYPE(p->type, permute_short)(site, p);
+    return DVT_BLAS_BY_TYPE(p->type, permute_short)(site, p);
   const size_t column = (size_t)p->count * davit_type_bytes(p->type);
   const int64_t most = (int64_t)(ROOM_BYTES / column) / COLUMNS * COLUMNS,
                 columns = dvt_at_most(p->n, most > COLUMNS ? most : COLUMNS);
@@ -41,19 +35,19 @@ davit_status dvt_permute_device(const dvt_site *site, const void *permute) {
     dvt_permute some = *p;
     some.a = (char *)p->a + (size_t)(j * p->lda) * davit_type_bytes(p->type);
     some.n = dvt_at_most(columns, p->n - j);
-    DVT_TRY(BY_TYPE(p->type, permute)(site, &some, room));
+    DVT_TRY(DVT_BLAS_BY_TYPE(p->type, permute)(site, &some, room));
   }
   return DAVIT_SUCCESS;
 }
 
 davit_status dvt_unit_device(const dvt_site *site, const void *unit) {
   const dvt_unit *u = unit;
-  return u->m == 0 || u->n == 0 ? DAVIT_SUCCESS : BY_TYPE(u->type, set_unit)(site, u);
+  return u->m == 0 || u->n == 0 ? DAVIT_SUCCESS : DVT_BLAS_BY_TYPE(u->type, set_unit)(site, u);
 }
 
 davit_status dvt_find_nan_device(const dvt_site *site, davit_type type, const void *a, int64_t ld, int64_t n,
                                  int *info) {
-  return BY_TYPE(type, look_for_nan)(site, a, ld, n, info);
+  return DVT_BLAS_BY_TYPE(type, look_for_nan)(site, a, ld, n, info);
 }
 
 #ifdef DVT_GPU

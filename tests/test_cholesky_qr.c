@@ -10,7 +10,6 @@
 #define dvt_cholesky_qr_kernels emulated_kernels
 #include "offload/cholesky_qr.c"
 #include "offload/cholesky_qr_stream.c"
-#undef BY_TYPE
 #include "ref/qr.h"
 #include "tests/solving.h"
 
