@@ -328,7 +328,7 @@ CASE(test_devices_that_cannot_be_opened) {
 /* A trace, an output, and a file that the check reads again are rank 0's. */
 CASE(test_files_that_cannot_be_opened) {
   static const trouble troubles[] = {
-      {.rank = 0, .more = "--trace /nowhere/t", .code = 2, .says = "/nowhere/t"},
+      {.rank = 0, .more = "--trace /nowhere/t", .code = 1, .says = "/nowhere/t"},
       {.rank = 1, .words = "reduce ../in/none.npy", .code = 3, .says = "rank 1: ../in/none.npy"},
       {.rank = 2,
        .words = "reduce ../in/f.npy",
