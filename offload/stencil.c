@@ -27,7 +27,8 @@ enum {
   COLUMNS = 8,
   /* CPU */
   LINE = 64,
-  BLOCK = 1 << 14 /* rows */
+  BLOCK = 1 << 14,      /* rows */
+  AHEAD_BYTES = 2 << 10 /* of what is prefetched */
 };
 
 /* Of the rows (or columns) of a rectangle: those of b that are no border, and those of a that may be read. */

@@ -36,11 +36,16 @@ void dvt_cpu_cache_assume(int64_t bytes) {
 }
 
 int64_t dvt_cpu_cache_bytes(void) {
-  enum { ASSUMED = 8 << 20 }; /* where the system does not say */
+  enum {
+    ASSUMED = 8 << 20, /* where the system does not say */
+    SHARE =
+        32 << 20 /* of a processor, at most: a virtual machine may name a cache that many others fill, too */
+  };
   int64_t bytes = atomic_load(&cache_bytes);
   if (bytes == 0) {
-    const long known = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    bytes = known > ASSUMED ? known : ASSUMED;
+    const int64_t known = sysconf(_SC_LEVEL3_CACHE_SIZE),
+                  shares = sysconf(_SC_NPROCESSORS_ONLN) * (int64_t)SHARE;
+    bytes = known <= ASSUMED ? ASSUMED : known < shares ? known : shares;
     atomic_store(&cache_bytes, bytes);
   }
   return bytes;

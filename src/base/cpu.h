@@ -67,7 +67,8 @@ static inline void dvt_cpu_end_bypass(void) {
 dvt_cpu dvt_cpu_best(void);
 void dvt_cpu_allow(dvt_cpu most);
 
-/* Bytes of the last-level cache, or what tests assume; 0 assumes nothing any more. */
+/* Bytes of the last-level cache that this machine's processors may have for themselves, or what tests assume; 0 assumes
+ * nothing any more. */
 int64_t dvt_cpu_cache_bytes(void);
 void dvt_cpu_cache_assume(int64_t bytes);
 
