@@ -113,6 +113,15 @@ DVT_INLINE void walk_step(pair_walk *w, const uint32_t *words) {
   }
 }
 
+/* What is left along an edge. */
+DVT_INLINE void end_walk(pair_walk *w) {
+  if (w->i > 0)
+    put_columns(w, 'I', w->i);
+  if (w->j > 0)
+    put_columns(w, 'D', w->j);
+  put_run(w);
+}
+
 /* All walks of a thread at the same time, as each waits for memory; steps: the lane's, for so many columns. */
 DVT_INLINE void walk_back(int count, pair_walk *w, const char *steps, int64_t columns) {
   for (bool any = true; any;) {
@@ -131,13 +140,8 @@ DVT_INLINE void walk_back(int count, pair_walk *w, const char *steps, int64_t co
   }
 #pragma unroll
   for (int k = 0; k < 2; k++)
-    if (k < count) {
-      if (w[k].i > 0)
-        put_columns(&w[k], 'I', w[k].i);
-      if (w[k].j > 0)
-        put_columns(&w[k], 'D', w[k].j);
-      put_run(&w[k]);
-    }
+    if (k < count)
+      end_walk(&w[k]);
 }
 
 /* String k is that of item order[k]; those from `first` on go where `place` says, a warp for each. */
@@ -195,6 +199,7 @@ DVT_NVIDIA_REGION(pairs_move_strings, move_strings, MOVE_THREADS, (texts, items,
 #undef PAIR
 #undef ALL
 #undef ROWS
+#include "offload/align_pairs_drop.inc"
 
 /* ---- memory ---- */
 
@@ -247,20 +252,22 @@ static size_t lay_out(const dvt_pairs_work *w, char *memory, device_batch *b) {
   return m.used;
 }
 
-static size_t border_bytes(const dvt_pair_group *g) {
-  return ((size_t)g->columns + 1) * 2 * 32 * sizeof(int32_t);
+static size_t border_bytes(const dvt_pairs_work *w, const dvt_pair_group *g) {
+  return w->x_drop > 0 ? 0 : ((size_t)g->columns + 1) * 2 * 32 * sizeof(int32_t);
 }
 
-static size_t step_bytes(const dvt_pair_group *g) {
-  return (size_t)dvt_divide_up(g->rows, 16) * (size_t)g->columns * 512;
+static size_t step_bytes(const dvt_pairs_work *w, const dvt_pair_group *g) {
+  return !w->columns     ? 0
+         : w->x_drop > 0 ? (size_t)(g->rows + g->columns + 1 + DROP_STAGED) * DROP_STEP_BYTES
+                         : (size_t)dvt_divide_up(g->rows, 16) * (size_t)g->columns * 512;
 }
 
 /* As many teams as run at once, or as there is memory for. */
 static davit_status measure_teams(const dvt_pairs_work *w, int64_t residents, size_t rest, device_batch *b) {
   b->border_bytes = b->step_bytes = 0;
   for (int64_t g = 0; g < w->groups; g++) {
-    const size_t border = dvt_aligned_up(border_bytes(&w->group[g])),
-                 step = w->columns ? dvt_aligned_up(step_bytes(&w->group[g])) : 0;
+    const size_t border = dvt_aligned_up(border_bytes(w, &w->group[g])),
+                 step = dvt_aligned_up(step_bytes(w, &w->group[g]));
     b->border_bytes = border > b->border_bytes ? border : b->border_bytes;
     b->step_bytes = step > b->step_bytes ? step : b->step_bytes;
   }
@@ -268,7 +275,9 @@ static davit_status measure_teams(const dvt_pairs_work *w, int64_t residents, si
   if (rest > w->memory_bytes || each > w->memory_bytes - rest)
     return davit_fail(DAVIT_OUT_OF_DEVICE_MEMORY, "%lld pairs take more than %zu bytes of the device",
                       (long long)w->count, w->memory_bytes);
-  b->teams = dvt_at_most(dvt_at_most(residents, w->groups), (int64_t)((w->memory_bytes - rest) / each));
+  b->teams = dvt_at_most(residents, w->x_drop > 0 ? w->count : w->groups);
+  if (each > 0)
+    b->teams = dvt_at_most(b->teams, (int64_t)((w->memory_bytes - rest) / each));
   return DAVIT_SUCCESS;
 }
 
@@ -347,10 +356,23 @@ static davit_status launch_pass(const batch_launch *l, int pass, dvt_pair_kind k
   return DAVIT_SUCCESS;
 }
 
+static dvt_kernel drop_kernels[] = {DVT_KERNEL(pairs_drop_ends), DVT_KERNEL(pairs_drop_columns)};
+
+static davit_status launch_drop(const batch_launch *l) {
+  const dvt_pairs_work *w = l->work;
+  const device_batch *b = l->batch;
+  return dvt_launch(&drop_kernels[w->columns], l->stream, b->teams, 32, DROP_TEAM_BYTES,
+                    DVT_ARGUMENTS(b->table, b->items, b->found, w->count, b->queries, b->targets,
+                                  w->scoring->gap_open, w->scoring->gap_extend, w->x_drop, b->steps,
+                                  (int64_t)b->step_bytes, b->texts));
+}
+
 static davit_status launch_passes(const batch_launch *l) {
   const dvt_pairs_work *w = l->work;
   const bool local = w->mode == DAVIT_ALIGN_LOCAL, global = w->mode == DAVIT_ALIGN_GLOBAL,
              extension = w->mode == DAVIT_ALIGN_EXTENSION;
+  if (w->x_drop > 0)
+    return launch_drop(l);
   if (extension)
     DVT_TRY(launch_pass(l, EXTENSION_ENDS, DVT_PAIR_BEGIN));
   else if (local)
@@ -415,8 +437,10 @@ davit_status dvt_pairs_stream(const dvt_site *site, const void *work) {
   int residents;
   void *memory;
   const size_t rest = lay_out(w, NULL, &b);
-  DVT_TRY(dvt_launch_residents(&kernels[wide][w->columns ? COLUMNS : LOCAL_ENDS], site->stream, 32,
-                               team_bytes(w, wide), &residents));
+  DVT_TRY(w->x_drop > 0
+              ? dvt_launch_residents(&drop_kernels[w->columns], site->stream, 32, DROP_TEAM_BYTES, &residents)
+              : dvt_launch_residents(&kernels[wide][w->columns ? COLUMNS : LOCAL_ENDS], site->stream, 32,
+                                     team_bytes(w, wide), &residents));
   DVT_TRY(measure_teams(w, residents, rest, &b));
   DVT_TRY(site->workspace(site, rest + (size_t)b.teams * (b.border_bytes + b.step_bytes), &memory));
   lay_out(w, memory, &b);

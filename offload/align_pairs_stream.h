@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Many pairs on an NVIDIA device: scores and alignments of a batch, what the passes of ref/align_pair.h find. A thread
  * of the device has two pairs in words of 16 bits, or one in 32. Cost of two cells: a byte permutation, 5 maxima and 3
- * sums, and where their steps are noted 12 more; half a byte a noted cell in each direction. */
+ * sums, and where their steps are noted 12 more; half a byte a noted cell in each direction. Of extensions with an X-drop
+ * a warp has one (align_pairs_drop.inc). */
 #ifndef DAVIT_OFFLOAD_ALIGN_PAIRS_STREAM_H
 #define DAVIT_OFFLOAD_ALIGN_PAIRS_STREAM_H
 
@@ -16,7 +17,8 @@ enum {
 enum {
   DVT_PAIRS_NARROW_LOCAL = 32000, /* or local scores alone, */
   DVT_PAIRS_NARROW_GAP = 1000,    /* and the cost of a gap's first symbol */
-  DVT_PAIRS_WIDE_RANGE = 1 << 28, /* and all of those in 32 bits */
+  DVT_PAIRS_WIDE_RANGE = 1 << 28, /* and all of those in 32 bits, and an X-drop */
+  DVT_PAIRS_DROP_ROWS = 97,       /* of an anti-diagonal that always go with an X-drop */
   DVT_PAIRS_SLACK = 64            /* symbols more than a pair has, for which costs of gaps fit */
 };
 
@@ -32,15 +34,20 @@ typedef struct dvt_pair_group {
   int32_t first, count, rows, columns; /* of the longest query and target */
 } dvt_pair_group;
 
+/* Of an extension with an X-drop: whether it came to an end of the query or the target, or was not done. */
+typedef enum dvt_pairs_outcome { DVT_PAIRS_DONE, DVT_PAIRS_DROPPED, DVT_PAIRS_UNDONE } dvt_pairs_outcome;
+
 typedef struct dvt_pair_found {
   int32_t score, query_begin, query_end, target_begin, target_end;
-  int32_t length; /* of the string, with its final 0 */
+  int32_t length;  /* of the string, with its final 0 */
+  int32_t outcome; /* a dvt_pairs_outcome */
 } dvt_pair_found;
 
 /* A batch. Host memory; `found` and `strings` are written. */
 typedef struct dvt_pairs_work {
   const davit_align_scoring *scoring; /* gap_extend is not more than gap_open */
   davit_align_mode mode;
+  int64_t x_drop;     /* of extensions; 0: none */
   bool full, columns; /* are wanted: stretches, strings */
   bool masked;        /* some pairs' bands leave cells out */
   const uint8_t *queries, *targets;

@@ -90,7 +90,10 @@ davit_status dvt_pairs_on_host(const dvt_pairs *p);
 
 /* ---- extensions with an X-drop ---- (align_pairs_extend.c)
  *
- * Whether a pair goes side by side with others; some that do; one that does not. */
+ * Rows of an anti-diagonal that may count, and cells, unless a sequence repeats itself; whether a pair goes side by side
+ * with others; some that do; one that does not. */
+int64_t dvt_pairs_drop_rows(const dvt_pairs *p, const dvt_pair_part *a);
+int64_t dvt_pairs_drop_cells(const dvt_pairs *p, const dvt_pair_part *a);
 bool dvt_pairs_extends_in_lanes(const dvt_pairs *p, const dvt_pair_part *a);
 davit_status dvt_pairs_extend(dvt_pairs_worker *w, int count, dvt_pairs_place *at);
 davit_status dvt_pairs_extend_alone(dvt_pairs_worker *w, dvt_pairs_place *at);

@@ -44,7 +44,12 @@ static device_form form_of(const dvt_pairs *p, const dvt_pair_part *a) {
                 lost = 3 * open + (a->m + a->n + DVT_PAIRS_SLACK) * extends + cut;
   const bool scores = p->mode == DAVIT_ALIGN_LOCAL && !p->full;
   if (shorter == 0 || dvt_at_least(a->m, a->n) > DVT_PAIRS_LONGEST || open > DVT_PAIRS_WIDE_RANGE ||
-      most > DVT_PAIRS_WIDE_RANGE || lost > DVT_PAIRS_WIDE_RANGE || (p->full && !dvt_pairs_is_small(p, a)))
+      most > DVT_PAIRS_WIDE_RANGE || lost > DVT_PAIRS_WIDE_RANGE)
+    return NO_FORM;
+  if (p->x_drop > 0)
+    return p->x_drop <= DVT_PAIRS_WIDE_RANGE && dvt_pairs_drop_rows(p, a) <= DVT_PAIRS_DROP_ROWS ? WIDE
+                                                                                                 : NO_FORM;
+  if (p->full && !dvt_pairs_is_small(p, a))
     return NO_FORM;
   if (open > DVT_PAIRS_NARROW_GAP)
     return WIDE;
@@ -315,7 +320,8 @@ static void keep_results(device_worker *d, const batch *b) {
                                             .query_begin = f->query_begin,
                                             .query_end = f->query_end,
                                             .target_begin = f->target_begin,
-                                            .target_end = f->target_end};
+                                            .target_end = f->target_end,
+                                            .dropped = f->outcome == DVT_PAIRS_DROPPED};
     if (!p->strings)
       continue;
     d->host.places[d->which[k]] =
@@ -324,12 +330,24 @@ static void keep_results(device_worker *d, const batch *b) {
   }
 }
 
-static davit_status run_items(device_worker *d, const dvt_site *site, const batch *b) {
+/* Extensions that the device has not done are none of its items any more. */
+static void leave_undone(device_worker *d, batch *b) {
+  int64_t done = 0;
+  for (int64_t k = 0; k < b->items; k++)
+    if (d->found[d->order[k]].outcome != DVT_PAIRS_UNDONE) {
+      d->which[done] = d->which[k];
+      d->order[done++] = d->order[k];
+    }
+  b->items = done;
+}
+
+static davit_status run_items(device_worker *d, const dvt_site *site, batch *b) {
   const dvt_pairs *p = d->host.pairs;
   int64_t narrow;
   const int64_t groups = make_groups(d, b->items, &narrow);
   const dvt_pairs_work work = {.scoring = &p->scoring,
                                .mode = p->mode,
+                               .x_drop = p->x_drop,
                                .full = p->full,
                                .columns = p->strings,
                                .masked = b->masked,
@@ -352,6 +370,7 @@ static davit_status run_items(device_worker *d, const dvt_site *site, const batc
                                .strings = room_for_strings,
                                .owner = d};
   DVT_TRY(dvt_pairs_stream(site, &work));
+  leave_undone(d, b);
   keep_results(d, b);
   return DAVIT_SUCCESS;
 }
@@ -559,6 +578,7 @@ davit_status dvt_pairs_on_devices(const dvt_pairs *p, int count, const int *devi
 
 #define SCORE_RATE 1e12      /* cells a second of a device: for scores, */
 #define COLUMN_RATE 4e11     /* and with columns */
+#define DROP_RATE 1e11       /* of those with an X-drop, by estimate */
 #define SYMBOL_SECONDS 6e-11 /* to bring a symbol there */
 #define PAIR_SECONDS 5e-9    /* to bring a pair's results back */
 #define LANE_SECONDS 3e-3    /* until a device is at work */
@@ -568,7 +588,10 @@ double dvt_pairs_device_seconds(const dvt_pairs *p, double cells, int devices) {
   const double symbols = count > 0
                              ? (double)(symbols_of(p->queries, 0, count) + symbols_of(p->targets, 0, count))
                              : 0,
-               compute = cells / (p->full ? COLUMN_RATE : SCORE_RATE) / devices,
+               rate = p->x_drop > 0 ? DROP_RATE
+                      : p->full     ? COLUMN_RATE
+                                    : SCORE_RATE,
+               compute = cells / rate / devices,
                copies = symbols * SYMBOL_SECONDS + (double)count * PAIR_SECONDS;
   return LANE_SECONDS + (compute > copies ? compute : copies);
 }

@@ -241,14 +241,15 @@ static int64_t x_drop_of(const dvt_pairs *p, const davit_align_pairs_options *op
 #define HOST_SCORE_RATE 5e9    /* cells a second of a thread: for scores, */
 #define HOST_COLUMN_RATE 2.5e9 /* and with columns */
 
-/* In all bands; of many pairs by a sample. */
+/* In all bands, or as an X-drop leaves; of many pairs by a sample. */
 static double cells_of(const dvt_pairs *p) {
   enum { SAMPLE = 1 << 14 };
   const int64_t count = p->queries->count, step = dvt_at_least(count / SAMPLE, 1);
   double cells = 0;
   for (int64_t k = 0; k < count; k += step) {
     const dvt_pair_part a = dvt_pairs_whole(p, k);
-    cells += (double)dvt_at_most(a.m, a.high - a.low + 1) * (double)a.n;
+    cells += p->x_drop > 0 ? (double)dvt_pairs_drop_cells(p, &a)
+                           : (double)dvt_at_most(a.m, a.high - a.low + 1) * (double)a.n;
   }
   return cells * (double)step;
 }
@@ -259,19 +260,18 @@ static bool is_for_devices(const dvt_pairs *p, double cells, int devices) {
          cells / ((p->full ? HOST_COLUMN_RATE : HOST_SCORE_RATE) * dvt_threads());
 }
 
-/* Those of the options that may have pairs, if they do them sooner or `always`; none with an X-drop. The devices are
- * started only if one is named or may be needed. */
+/* Those of the options that may have pairs, if they do them sooner or `always`. The devices are started only if one is
+ * named or may be needed. */
 static davit_status choose(const dvt_pairs *p, const davit_align_pairs_options *options, bool always,
                            int *chosen, int *count) {
   const bool named = options && (options->devices || options->device_count);
-  const bool drops = p->x_drop > 0;
   const double cells = cells_of(p);
   int all = 0;
   *count = 0;
-  if (!named && (drops || (!always && !is_for_devices(p, cells, DVT_MAX_DEVICES))))
+  if (!named && !always && !is_for_devices(p, cells, DVT_MAX_DEVICES))
     return DAVIT_SUCCESS;
   DVT_TRY(dvt_choose_devices(DVT_DEVICES(options), chosen, &all));
-  for (int i = 0; i < all && !drops; i++)
+  for (int i = 0; i < all; i++)
     if (dvt_pairs_has_device_form(chosen[i]))
       chosen[(*count)++] = chosen[i];
   if (*count > 0 && !always && !is_for_devices(p, cells, *count))

@@ -9,16 +9,20 @@
 
 enum { MOST_CELLS = 1 << 22 /* of a pair side by side with others, whose steps are kept */ };
 
-/* Cells that may count: two steps of an anti-diagonal's rows are as far apart as a gap of that cost. */
-static int64_t cells_of(const dvt_pairs *p, const dvt_pair_part *a) {
-  const int64_t rows = p->x_drop / p->scoring.gap_extend + 8;
-  return dvt_at_most(a->m * a->n, (a->m + a->n) * rows);
+/* As far as the lengths, the band and the cost of gaps say: two rows are as far apart as a gap of that cost. */
+int64_t dvt_pairs_drop_rows(const dvt_pairs *p, const dvt_pair_part *a) {
+  return dvt_at_most(dvt_at_most(dvt_at_most(a->m, a->n) + 1, (a->high - a->low) / 2 + 1),
+                     p->x_drop / p->scoring.gap_extend + 8);
+}
+
+int64_t dvt_pairs_drop_cells(const dvt_pairs *p, const dvt_pair_part *a) {
+  return dvt_at_most(a->m * a->n, (a->m + a->n) * dvt_pairs_drop_rows(p, a));
 }
 
 bool dvt_pairs_extends_in_lanes(const dvt_pairs *p, const dvt_pair_part *a) {
   return a->m > 0 && a->n > 0 && dvt_at_least(a->m, a->n) <= DVT_PAIR_LONGEST &&
          dvt_at_most(a->m, a->n) * p->largest <= DVT_PAIR_RANGE && p->x_drop <= DVT_PAIR_RANGE &&
-         (!p->strings || cells_of(p, a) <= MOST_CELLS);
+         (!p->strings || dvt_pairs_drop_cells(p, a) <= MOST_CELLS);
 }
 
 /* Steps of a lane, or of the plain form. */

@@ -45,6 +45,16 @@
 BODIES(two)
 BODIES(one)
 
+#define DROP_OF(name)                                                                                        \
+  static void run_##name(void *arguments) {                                                                  \
+    const dvt_argument *a = arguments;                                                                       \
+    name(emulator_pointer(a), emulator_pointer(a + 1), emulator_pointer(a + 2), (int64_t)a[3],               \
+         emulator_pointer(a + 4), emulator_pointer(a + 5), (int64_t)a[6], (int64_t)a[7], (int64_t)a[8],      \
+         emulator_pointer(a + 9), (int64_t)a[10], emulator_pointer(a + 11));                                 \
+  }
+DROP_OF(drop_ends)
+DROP_OF(drop_columns)
+
 static void run_move_strings(void *arguments) {
   const dvt_argument *a = arguments;
   move_strings(emulator_pointer(a), emulator_pointer(a + 1), emulator_pointer(a + 2), emulator_pointer(a + 3),
@@ -60,8 +70,11 @@ static void run_move_strings(void *arguments) {
       {"pairs_extension_ends_" #words, run_extension_ends_##words}, {                                        \
     "pairs_columns_" #words, run_find_columns_##words                                                        \
   }
-const emulator_kernel emulator_kernels[] = {
-    ROWS_OF(two), ROWS_OF(one), {"pairs_move_strings", run_move_strings}};
+const emulator_kernel emulator_kernels[] = {ROWS_OF(two),
+                                            ROWS_OF(one),
+                                            {"pairs_drop_ends", run_drop_ends},
+                                            {"pairs_drop_columns", run_drop_columns},
+                                            {"pairs_move_strings", run_move_strings}};
 
 /* ---- problems ---- */
 
@@ -110,6 +123,7 @@ static dvt_pairs problem_of(const davit_align_scoring *scoring, const davit_alig
                  .targets = targets,
                  .mode = options->mode,
                  .band = options->band,
+                 .x_drop = options->x_drop,
                  .full = full > 0,
                  .strings = full > 1,
                  .block = block};
@@ -150,11 +164,10 @@ static void free_texts(const dvt_pairs *p) {
 
 /* Scores alone, stretches, and strings, in blocks of so many pairs. */
 static void expect_as_host(const davit_align_scoring *scoring, int64_t count, const pair *pairs,
-                           davit_align_mode mode, int64_t band, int64_t block) {
+                           davit_align_pairs_options options, int64_t block) {
   SCOPE;
   const davit_align_sequences queries = sequences_of(count, pairs, true),
                               targets = sequences_of(count, pairs, false);
-  const davit_align_pairs_options options = {.mode = mode, .band = band};
   davit_align_result *wanted = kept((size_t)count * sizeof *wanted + 1);
   char *cigars;
   CHECK(davit_align_pairs(scoring, &queries, &targets, NULL, wanted, &cigars, &options));
@@ -165,21 +178,22 @@ static void expect_as_host(const davit_align_scoring *scoring, int64_t count, co
       davit_align_result is = full ? p.results[k] : (davit_align_result){.score = p.scores[k]},
                          wish = wanted[k];
       if (full == 2 && strcmp(p.texts[k / block].at + is.cigar, cigars + wish.cigar) != 0)
-        fail_msg("mode %d, band %lld, pair %lld (%lld x %lld): %s, not %s", (int)mode, (long long)band,
-                 (long long)k, (long long)pairs[k].q.length, (long long)pairs[k].t.length,
-                 p.texts[k / block].at + is.cigar, cigars + wish.cigar);
+        fail_msg("mode %d, band %lld, X %lld, pair %lld (%lld x %lld): %s, not %s", (int)options.mode,
+                 (long long)options.band, (long long)options.x_drop, (long long)k,
+                 (long long)pairs[k].q.length, (long long)pairs[k].t.length, p.texts[k / block].at + is.cigar,
+                 cigars + wish.cigar);
       is.cigar = wish.cigar = 0;
       if (full == 0)
         wish = (davit_align_result){.score = wish.score};
       if (memcmp(&is, &wish, sizeof is) != 0)
-        fail_msg("mode %d, band %lld, full %d, pair %lld (%lld x %lld): %d %d at %lld %lld %lld %lld, not %d "
-                 "%d at "
-                 "%lld %lld %lld %lld",
-                 (int)mode, (long long)band, full, (long long)k, (long long)pairs[k].q.length,
-                 (long long)pairs[k].t.length, is.score, is.banded, (long long)is.query_begin,
-                 (long long)is.query_end, (long long)is.target_begin, (long long)is.target_end, wish.score,
-                 wish.banded, (long long)wish.query_begin, (long long)wish.query_end,
-                 (long long)wish.target_begin, (long long)wish.target_end);
+        fail_msg(
+            "mode %d, band %lld, X %lld, full %d, pair %lld (%lld x %lld): %d %d %d at %lld %lld %lld %lld, "
+            "not %d %d %d at %lld %lld %lld %lld",
+            (int)options.mode, (long long)options.band, (long long)options.x_drop, full, (long long)k,
+            (long long)pairs[k].q.length, (long long)pairs[k].t.length, is.score, is.banded, is.dropped,
+            (long long)is.query_begin, (long long)is.query_end, (long long)is.target_begin,
+            (long long)is.target_end, wish.score, wish.banded, wish.dropped, (long long)wish.query_begin,
+            (long long)wish.query_end, (long long)wish.target_begin, (long long)wish.target_end);
     }
     free_texts(&p);
   }
@@ -189,7 +203,7 @@ static void expect_as_host(const davit_align_scoring *scoring, int64_t count, co
 static void expect_in_all_modes(const davit_align_scoring *scoring, int64_t count, const pair *pairs,
                                 int64_t band, int64_t block) {
   for (davit_align_mode mode = DAVIT_ALIGN_LOCAL; mode <= DAVIT_ALIGN_EXTENSION; mode++)
-    expect_as_host(scoring, count, pairs, mode, band, block);
+    expect_as_host(scoring, count, pairs, (davit_align_pairs_options){.mode = mode, .band = band}, block);
 }
 
 /* One in three is random; lengths from 0 on. */
@@ -322,7 +336,70 @@ CASE(test_order) {
   const int count = scaled(3000);
   pair *pairs = kept((size_t)count * sizeof *pairs);
   fill_pairs(count, 12, 12, 4, &random, pairs);
-  expect_as_host(&scoring, count, pairs, DAVIT_ALIGN_LOCAL, 0, count);
+  expect_as_host(&scoring, count, pairs, (davit_align_pairs_options){0}, count);
+}
+
+/* ---- extensions with an X-drop ---- */
+
+static davit_align_pairs_options drop_of(int64_t x_drop, int64_t band) {
+  return (davit_align_pairs_options){.mode = DAVIT_ALIGN_EXTENSION, .x_drop = x_drop, .band = band};
+}
+
+CASE(test_drops) {
+  static const int64_t drops[] = {1, 2, 5, 9, 20, 60, 200, 33000}, bands[] = {0, 0, 1, 4, 40};
+  uint64_t random = 61;
+  int8_t matrix[SQUARE];
+  pair pairs[70];
+  for (int repeat = 0; repeat < scaled(160); repeat++) {
+    const int symbols = repeat % 4 ? 4 : 20;
+    fill_random(symbols, -4, 4, &random, matrix);
+    for (int k = 0; k < symbols && repeat % 5; k++) /* so that related sequences go on */
+      matrix[k * symbols + k] = (int8_t)(2 + repeat % 4);
+    const int32_t *gap = gaps[repeat % COUNT(gaps)];
+    const davit_align_scoring scoring = scoring_of(symbols, matrix, gap[0], gap[1]);
+    fill_pairs(COUNT(pairs), repeat % 3 ? 40 : 150, 80, symbols, &random, pairs);
+    expect_as_host(&scoring, COUNT(pairs), pairs,
+                   drop_of(drops[repeat % COUNT(drops)], bands[repeat / 8 % COUNT(bands)]),
+                   repeat % 2 ? 40 : COUNT(pairs));
+  }
+}
+
+/* Far more rows than have slots, of which few count at a time; and of one symbol, all of which count: the host's. */
+CASE(test_long_drops) {
+  uint64_t random = 62;
+  int8_t matrix[SQUARE];
+  pair pairs[24];
+  fill_diagonal(4, 2, -3, matrix);
+  const davit_align_scoring scoring = scoring_of(4, matrix, 5, 2);
+  for (int k = 0; k < COUNT(pairs); k++) {
+    pairs[k].q = random_sequence(1 + random_below(&random, 1500), 4, &random);
+    pairs[k].t = relative_of(&pairs[k].q, 4, &random);
+    if (k % 3 == 0)
+      memset(pairs[k].q.symbols, 0, (size_t)pairs[k].q.length);
+    if (k % 6 == 0)
+      memset(pairs[k].t.symbols, 0, (size_t)pairs[k].t.length);
+  }
+  for (int64_t drop = 10; drop <= 170; drop += 40)
+    expect_as_host(&scoring, COUNT(pairs), pairs, drop_of(drop, 0), COUNT(pairs));
+}
+
+/* Rows that count on both sides of a long gap, so that an extension needs more slots than there are. */
+CASE(test_too_many_rows) {
+  uint64_t random = 63;
+  int8_t matrix[SQUARE];
+  pair pairs[6];
+  fill_diagonal(4, 5, -4, matrix);
+  const davit_align_scoring scoring = scoring_of(4, matrix, 6, 6);
+  for (int k = 0; k < COUNT(pairs); k++) {
+    pairs[k].q = random_sequence(400, 4, &random);
+    pairs[k].t = relative_of(&pairs[k].q, 4, &random);
+    for (int64_t i = 0; i < pairs[k].q.length && k % 2; i++)
+      pairs[k].q.symbols[i] = (uint8_t)(i % (k + 1) % 4);
+    for (int64_t j = 0; j < pairs[k].t.length && k % 2; j++)
+      pairs[k].t.symbols[j] = (uint8_t)(j % (k + 1) % 4);
+  }
+  for (int64_t drop = 300; drop <= 520; drop += 44)
+    expect_as_host(&scoring, COUNT(pairs), pairs, drop_of(drop, 0), COUNT(pairs));
 }
 
 /* ---- failures ---- */
