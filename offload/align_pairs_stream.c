@@ -404,6 +404,8 @@ static davit_status fetch_strings(const batch_launch *l) {
     w->places[k] = all;
     all += w->found[w->order[k]].length;
   }
+  if (all == 0) /* all were left to the host */
+    return DAVIT_SUCCESS;
   char *to = w->strings(w->owner, all);
   if (!to)
     return DAVIT_OUT_OF_HOST_MEMORY;

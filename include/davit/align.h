@@ -187,7 +187,7 @@ typedef struct davit_align_pairs_options {
  *
  * For pairs of some hundreds of symbols, many of them: each pair is the work of one thread. The NVIDIA devices of the
  * options compute where that is sooner, together, else the host; the results are the same. Extensions with an X-drop
- * are the host's. Host memory of any kind. Memory of the host: 56 bytes a pair (4 where devices find scores alone), up
+ * of more than 89 gap_extend are the host's. Host memory of any kind. Memory of the host: 56 bytes a pair (4 where devices find scores alone), up
  * to 16 MiB for each thread, and the strings twice; a banded pair whose scores may pass 16 bits takes as many bytes as
  * its band has cells, extensions with an X-drop and strings 8 for each cell that counts in one of 16 pairs. With
  * devices up to 72 MiB of pinned memory for each of up to eight lanes a device, and of each device's memory 80 % of

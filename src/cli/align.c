@@ -596,7 +596,7 @@ const cli_command cli_command_align = {
         CLI_OPTION(WHOLE, align_comparison, x_drop, "--x-drop", "X", .minimum = 1, .maximum = INT32_MAX,
                    .needs = "--pairs", .otherwise = "none: all alignments count",
                    .help = "with --mode extend: leave out cells that score less than the best of the "
-                           "anti-diagonals before by more than X, on the host; lines of --format json say "
+                           "anti-diagonals before by more than X; lines of --format json say "
                            "whether that has ended the "
                            "alignment before either sequence ended"),
         CLI_OPTION(FLAG, align_comparison, scheme.dna, "--dna", NULL, .excludes = "--protein",
