@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Alignment of sequences: a query against a database (local), one pair in full (local, global, semiglobal), and many
- * pairs (the same, and extensions).
+/* Alignment of sequences: a query against a database (local), one pair in full (local, global or semiglobal), and many
+ * pairs (also extensions).
  *
- * A sequence is an array of symbols 0 … symbols - 1, one byte each. The score of an alignment is the sum over
- * its columns: the matrix's entry for two symbols, and -(gap_open + (k - 1) gap_extend) for a gap of k
- * symbols. Gaps may adjoin, so a gap_extend larger than gap_open counts as gap_open. The score of a pair is
- * the maximum over all alignments of a stretch of the query with a stretch of the target; the empty alignment
- * scores 0. Scores are exact: those that do not fit the narrow words of the fast path are computed again in
- * wider ones. Lengths m, n for which min(m, n) times the largest entry of the matrix or the profile exceeds
- * 2^31 - 1 are DAVIT_INVALID_ARGUMENT.
+ * A sequence is an array of symbols 0 … symbols - 1, one byte each. The score of an alignment is the sum over its
+ * columns: the matrix's entry for two symbols, and -(gap_open + (k - 1) gap_extend) for a gap of k symbols. Gaps may
+ * adjoin, so a gap_extend larger than gap_open counts as gap_open. The score of a pair is the maximum over all
+ * alignments of a stretch of the query with a stretch of the target; the empty alignment scores 0. Scores are exact: if
+ * a score does not fit the narrow words of the fast path, it is computed again in wider ones. Lengths m, n for which
+ * min(m, n) times the largest entry of the matrix or the profile exceeds 2^31 - 1 are DAVIT_INVALID_ARGUMENT.
  *
- * Source: T. F. Smith and M. S. Waterman, Identification of Common Molecular Subsequences (1981); O. Gotoh,
- * An Improved Algorithm for Matching Biological Sequences (1982); linear memory after E. W. Myers and W.
- * Miller, Optimal Alignments in Linear Space (1988). Cost: m n cells, docs/align.md. Thread safety: any
- * thread; calls on one database wait for each other. */
+ * Source: T. F. Smith and M. S. Waterman, Identification of Common Molecular Subsequences (1981); O. Gotoh, An Improved
+ * Algorithm for Matching Biological Sequences (1982); linear memory after E. W. Myers and W. Miller, Optimal Alignments
+ * in Linear Space (1988). Cost: m n cells, docs/align.md. Thread safety: any thread; calls on one database wait for
+ * each other. */
 #ifndef DAVIT_ALIGN_H
 #define DAVIT_ALIGN_H
 
@@ -28,13 +27,13 @@ enum {
   DAVIT_ALIGN_NO_SYMBOL = 255 /* of a letter that a matrix lacks */
 };
 
-/* What the columns of an alignment score: by a matrix of two symbols, or by a profile (position-specific scoring
- * matrix, PSSM), which says for each of the query's m places by itself what the symbols of targets score there. One of
- * the two is NULL. A profile is of one query, and not for davit_align_pairs(). davit_align_scores() and
- * davit_align_search() do not read the query's symbols then, which may be NULL; davit_align_trace() reads them to tell
- * '=' from 'X'. Where profile[j + t m] = matrix[query[j] + t symbols] throughout, results are those of the matrix.
- * Source of profiles: M. Gribskov, A. D. McLachlan and D. Eisenberg, Profile Analysis: Detection of Distantly Related
- * Proteins (1987); psiblast makes them (S. F. Altschul et al., Gapped BLAST and PSI-BLAST, 1997). */
+/* The scores of the columns of an alignment. They come from a matrix for two symbols or from a profile
+ * (position-specific scoring matrix, PSSM), which has scores of the target's symbols for each of the query's m places;
+ * the other is NULL. A profile belongs to one query; davit_align_pairs() takes none. With a profile
+ * davit_align_scores() and davit_align_search() do not read the query's symbols, which may be NULL; davit_align_trace()
+ * reads them to tell '=' from 'X'. If profile[j + t m] = matrix[query[j] + t symbols] for all j and t, the results are
+ * those of the matrix. Source: M. Gribskov, A. D. McLachlan and D. Eisenberg, Profile Analysis: Detection of Distantly
+ * Related Proteins (1987); psiblast makes profiles (S. F. Altschul et al., Gapped BLAST and PSI-BLAST, 1997). */
 typedef struct davit_align_scoring {
   int symbols;          /* of the alphabet, 1 to DAVIT_ALIGN_SYMBOLS_MAXIMUM */
   const int8_t *matrix; /* query symbol q with target symbol t: [q + t symbols] */
@@ -55,15 +54,15 @@ typedef struct davit_align_matrix {
   uint64_t reserved[4];                                                     /* 0 */
 } davit_align_matrix;
 
-/* The matrix of that name: BLOSUM45, BLOSUM50, BLOSUM62, BLOSUM80, BLOSUM90, PAM30, PAM70, PAM250 (amino
- * acids) or NUC.4.4 (bases); only letters and digits count, upper or lower case. DAVIT_INVALID_ARGUMENT, with
- * all names, if there is none. Those of amino acids are NCBI's older revision: 24 letters, without J, and the
- * score of X depends on the other letter (in BLOSUM62 it is 0, -1 or -2; in the tables inside BLAST -1
- * throughout). BLOSUM80 is in thirds of a bit, BLAST's in halves. */
+/* Finds a matrix by name: BLOSUM45, BLOSUM50, BLOSUM62, BLOSUM80, BLOSUM90, PAM30, PAM70, PAM250 (amino acids) or
+ * NUC.4.4 (bases). Only letters and digits count, in upper or lower case. An unknown name is DAVIT_INVALID_ARGUMENT,
+ * and the sentence lists all names. The matrices of amino acids are NCBI's older revision: 24 letters, without J, and
+ * the score of X depends on the other letter (in BLOSUM62 it is 0, -1 or -2; in the tables inside BLAST -1 throughout).
+ * BLOSUM80 is in thirds of a bit, BLAST's in halves. */
 DAVIT_API davit_status davit_align_matrix_find(const char *name, davit_align_matrix *matrix);
 
-/* All of them: writes at most `capacity` to `matrices` (NULL allowed with capacity 0) and their full number
- * to `count`. */
+/* Lists all matrices: writes at most `capacity` to `matrices` (NULL allowed with capacity 0) and the full number to
+ * `count`. */
 DAVIT_API davit_status davit_align_matrix_list(int capacity, davit_align_matrix *matrices, int *count);
 
 /* Sequence k is symbols[offsets[k]] … symbols[offsets[k + 1] - 1]; it may be empty. Host memory. */
@@ -85,11 +84,11 @@ typedef struct davit_align_database_options {
   uint64_t reserved[3]; /* 0 */
 } davit_align_database_options;
 
-/* Copies `targets`, whose symbols are below `symbols`, to the devices, a share to each. `targets` may be
- * freed after the call. What does not fit `cache_bytes` of a device stays in the host's memory, and every query brings
- * it to the device part by part, each while the part before is searched. Results do not depend on that. Memory of the
- * host: 9 bytes a target and its symbols; what does not fit is pinned if possible. DAVIT_OUT_OF_DEVICE_MEMORY:
- * `cache_bytes`, or what is free, is less than two of the longest targets take. */
+/* Copies `targets`, whose symbols are below `symbols`, to the devices, a share to each. `targets` may be freed after
+ * the call. Targets that do not fit `cache_bytes` of a device stay in the host's memory; every query loads them part by
+ * part, each while the device searches the part before. Results do not depend on that. Memory of the host: 9 bytes a
+ * target and its symbols; targets that do not fit are pinned if possible. DAVIT_OUT_OF_DEVICE_MEMORY: `cache_bytes`, or
+ * the free memory, is less than two of the longest targets take. */
 DAVIT_API davit_status davit_align_database_create(const davit_align_sequences *targets, int symbols,
                                                    davit_align_database **database,
                                                    const davit_align_database_options *options);
@@ -97,8 +96,8 @@ DAVIT_API davit_status davit_align_database_create(const davit_align_sequences *
 /* NULL is no error. */
 DAVIT_API davit_status davit_align_database_destroy(davit_align_database *database);
 
-/* scores[k] becomes the score of the query, which has m symbols, with target k. Host memory. The query may be NULL
- * where `scoring` has a profile. */
+/* scores[k] becomes the score of the query, which has m symbols, with target k. Host memory. The query may be NULL if
+ * `scoring` has a profile. */
 DAVIT_API davit_status davit_align_scores(davit_align_database *database, const davit_align_scoring *scoring,
                                           int64_t m, const uint8_t *query, int32_t *scores);
 
@@ -107,17 +106,19 @@ typedef struct davit_align_hit {
   int32_t score;
 } davit_align_hit;
 
-/* Finds the `top` best targets with a score above 0: hits[top], best first, of equal ones the earlier target
- * first. *found becomes their number, at most `top`. */
+/* Finds the `top` best targets with a score above 0. hits[top] gets them, best first; of equal scores the earlier
+ * target comes first. *found becomes their number, at most `top`. */
 DAVIT_API davit_status davit_align_search(davit_align_database *database, const davit_align_scoring *scoring,
                                           int64_t m, const uint8_t *query, int64_t top, davit_align_hit *hits,
                                           int64_t *found);
 
-/* Which stretches of the query and the target an alignment has: the two that score best; the whole of both;
- * the two that score best among those that begin where the query or the target begins and end where the
- * query or the target ends, and are not empty (also called overlap alignment: gaps before and behind cost
- * nothing); or the two that score best among those that begin where both begin (what follows a seed), for
- * davit_align_pairs() alone. */
+/* Which stretches of the query and the target are aligned.
+ * LOCAL: the two that score best.
+ * GLOBAL: the whole of both.
+ * SEMIGLOBAL: the two that score best among those that begin where the query or the target begins, end where the query
+ * or the target ends, and are not empty (also called overlap alignment: gaps before and behind cost nothing).
+ * EXTENSION, only for davit_align_pairs(): the two that score best among those that begin where both begin, as after a
+ * seed. */
 typedef enum davit_align_mode {
   DAVIT_ALIGN_LOCAL,
   DAVIT_ALIGN_GLOBAL,
@@ -143,15 +144,14 @@ typedef struct davit_align_result {
   uint32_t reserved[1]; /* 0 */
 } davit_align_result;
 
-/* The best alignment of a pair, in memory linear in m + n. Long pairs are aligned on the first NVIDIA device
- * of the options, where that is sooner, all others on the host; the result is the same. Of several local
- * ones with the same score it is one that ends first in the target, then in the query. If `cigar` is not
- * NULL, *cigar becomes its columns as a string: runs of '=' (equal symbols), 'X' (different symbols), 'I'
- * (query symbols in no target) and 'D' (target symbols in no query), such as "12=1X3I5=". Free it with
- * davit_free(). An empty local or semiglobal alignment has score 0, empty stretches at 0 and the string "".
- * Lengths and penalties for which a global score may pass -(2^31 - 1) are DAVIT_INVALID_ARGUMENT. Source of
- * the other modes: S. B. Needleman and C. D. Wunsch, A General Method Applicable to the Search for
- * Similarities (1970), with Gotoh's gaps. */
+/* The best alignment of a pair, in memory linear in m + n. Long pairs are aligned on the first NVIDIA device of the
+ * options if that is faster, all others on the host; the result is the same. Of several local alignments with the same
+ * score the result is one that ends first in the target, then in the query. If `cigar` is not NULL, *cigar becomes the
+ * alignment's columns as a string: runs of '=' (equal symbols), 'X' (different symbols), 'I' (query symbols without
+ * target symbols) and 'D' (target symbols without query symbols), such as "12=1X3I5=". Free it with davit_free(). An
+ * empty local or semiglobal alignment has score 0, empty stretches at 0 and the string "". Lengths and penalties for
+ * which a global score may fall below -(2^31 - 1) are DAVIT_INVALID_ARGUMENT. Source of the other modes: S. B.
+ * Needleman and C. D. Wunsch, A General Method Applicable to the Search for Similarities (1970), with Gotoh's gaps. */
 DAVIT_API davit_status davit_align_trace(const davit_align_scoring *scoring, int64_t m, const uint8_t *query,
                                          int64_t n, const uint8_t *target, davit_align_result *result,
                                          char **cigar, const davit_align_trace_options *options);
@@ -165,33 +165,35 @@ typedef struct davit_align_pairs_options {
   uint64_t reserved[3]; /* 0 */
 } davit_align_pairs_options;
 
-/* Many pairs at once: query k with target k, as many of the one as of the other. Sequences may be empty. Outputs may be
- * NULL, except that one of the first two is wanted:
+/* Many pairs at once: query k with target k; there are as many queries as targets. Sequences may be empty. Outputs may
+ * be NULL, but not both of the first two:
  *   scores[k]   the score of pair k
- *   results[k]  its alignment: where several have this score, the one that davit_align_trace() returns; an extension
- *               ends first in the target, then in the query, and its columns are those of a global alignment
- *   *cigars     with `results` only: the columns of all pairs in one block of memory, each as a string of its own as
- *               davit_align_trace() returns it; that of pair k is *cigars + results[k].cigar. Free it with
- *               davit_free().
+ *   results[k]  the alignment of pair k: if several have this score, the one that davit_align_trace() returns; an
+ *               extension ends first in the target, then in the query, and its columns are those of a global alignment
+ *   *cigars     only with `results`: the columns of all pairs in one block of memory, each as a string of its own, as
+ *               davit_align_trace() returns it; the string of pair k is at *cigars + results[k].cigar. Free the block
+ *               with davit_free().
  *
- * `band` leaves out the cells of the matrix (behind i query and j target symbols) with j - i < min(0, n - m) - band or
- * j - i > max(0, n - m) + band. The result is the best alignment that passes through none of these, by the same rule
- * among equals, and says so in `banded`.
+ * `band` leaves out the cells (i, j) of the matrix, after i query and j target symbols, with j - i < min(0, n - m) -
+ * band or j - i > max(0, n - m) + band. The result is the best alignment that passes through none of these, by the same
+ * rule for equal scores; its `banded` is 1 if the band leaves out a part of the matrix.
  *
- * `x_drop`, for extensions alone, leaves out cells whose score has dropped: cell (i, j), behind i query and j target
- * symbols, if the best alignment from the beginnings to it, through cells that count, scores less than B - X, where B is
- * the best score of all cells (i', j') that count with i' + j' < i + j. So every X gives one result, whatever computes
- * it, and it is that without X-drop if X is large. An extension ends where no cell counts any more; `dropped` is 1 if no
- * cell with i = m or j = n did. An X-drop may be combined with a band. Source: Z. Zhang, S. Schwartz, L. Wagner and W.
- * Miller, A Greedy Algorithm for Aligning DNA Sequences (2000), with Gotoh's gaps.
+ * `x_drop`, only for extensions, leaves out cells whose score has dropped. Cell (i, j) counts if the best alignment
+ * from the beginnings to it, through cells that count, scores at least B - X, where B is the best score of all cells
+ * (i', j') that count with i' + j' < i + j. So each X has one result, whatever computes it; with a large X it is the
+ * result without X-drop. An extension ends where no cell counts any more; `dropped` is 1 if no cell with i = m or j = n
+ * counted. An X-drop may be combined with a band. Source: Z. Zhang, S. Schwartz, L. Wagner and W. Miller, A Greedy
+ * Algorithm for Aligning DNA Sequences (2000), with Gotoh's gaps.
  *
- * For pairs of some hundreds of symbols, many of them: each pair is the work of one thread. The NVIDIA devices of the
- * options compute where that is sooner, together, else the host; the results are the same. Extensions with an X-drop
- * of more than 89 gap_extend are the host's. Host memory of any kind. Memory of the host: 56 bytes a pair (4 where devices find scores alone), up
- * to 16 MiB for each thread, and the strings twice; a banded pair whose scores may pass 16 bits takes as many bytes as
- * its band has cells, extensions with an X-drop and strings 8 for each cell that counts in one of 16 pairs. With
- * devices up to 72 MiB of pinned memory for each of up to eight lanes a device, and of each device's memory 80 % of
- * what is free at most: 1 GiB a lane for pairs of 150 with 300. Longer sequences are staged in more. */
+ * Use it for many pairs of some hundreds of symbols: each pair is the work of one thread. The NVIDIA devices of the
+ * options compute together if that is faster, otherwise the host does; the results are the same. Extensions with an
+ * X-drop of more than 89 gap_extend run on the host.
+ *
+ * Operands are host memory of any kind. Memory of the host: 56 bytes a pair (4 if devices compute only scores), up to
+ * 16 MiB for each thread, and the strings twice. A banded pair whose scores may exceed 16 bits takes a byte for each
+ * cell of its band; extensions with an X-drop and strings take 8 bytes for each cell that counts in one of 16 pairs.
+ * With devices: up to 72 MiB of pinned memory for each of up to eight lanes a device, and at most 80 % of each device's
+ * free memory: 1 GiB a lane for pairs of 150 with 300. Longer sequences are staged in larger buffers. */
 DAVIT_API davit_status davit_align_pairs(const davit_align_scoring *scoring,
                                          const davit_align_sequences *queries,
                                          const davit_align_sequences *targets, int32_t *scores,

@@ -3,10 +3,11 @@
 #ifndef DAVIT_ARITHMETIC_H
 #define DAVIT_ARITHMETIC_H
 
-/* NATIVE: in the type of the operands. MIXED, only for posv and gesv in d and z: factors in a shorter type, and refines
- * the solution in the operands' own type until its backward error is that of a native solution; if that does not
- * converge, or is not faster, the native form is computed. EXACT, for gemm, symm, hemm, syrk and herk: by exact sums of
- * integers (docs/exact.md). */
+/* NATIVE computes in the type of the operands.
+ * MIXED, only for posv and gesv in d and z, factors in a shorter type and refines the solution in the operands' own type
+ * until its backward error is that of a native solution. If that does not converge, or is not faster, davit computes
+ * natively.
+ * EXACT, only for gemm, symm, hemm, syrk and herk, computes by exact sums of integers (docs/exact.md). */
 typedef enum davit_arithmetic {
   DAVIT_ARITHMETIC_NATIVE = 0,
   DAVIT_ARITHMETIC_MIXED,

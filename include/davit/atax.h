@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* y = opᵀ(A) (op(A) x), with tmp = op(A) x exposed.
+/* y = opᵀ(A) (op(A) x), and if wanted tmp = op(A) x.
  *
- * A is m × n, column-major, lda >= max(1, m); op is the matrix ('N') or its transpose ('T', 'C'). For 'N'
- * x and y have n elements and tmp has m, for 'T' the reverse. Row-major: for Aᵀ A x of a C array a[m][n]
- * pass trans = 'T', m = n, n = m, lda = its row length. tmp may be NULL. y and tmp must overlap neither
- * each other nor A and x. m = 0 or n = 0 gives zeros. type is DAVIT_DOUBLE or DAVIT_FLOAT.
+ * A is m × n, column-major, lda >= max(1, m); op(A) is A ('N') or its transpose ('T', 'C'). For 'N' x and y have n
+ * elements and tmp has m; for 'T' x and y have m and tmp has n. Row-major: for Aᵀ A x of a C array a[rows][cols] pass
+ * trans = 'T', m = cols, n = rows, lda = the length of its rows. tmp may be NULL. y and tmp must overlap neither each
+ * other nor A and x. If m or n is 0, the outputs are 0. type is DAVIT_DOUBLE or DAVIT_FLOAT.
  *
- * A NaN in A or x makes all of y NaN. Accuracy: each of the two products has the bound of a conventional
- * one, length * eps * |op(A)| |x|. Cost: 4 m n flops. An NVIDIA device reads A once for 'T' and columns of
- * at most 12288 doubles (24576 floats), and from sm_90 on for 'N' and 48 to 24576 columns that begin at
- * multiples of 16 bytes; else it reads A twice. The CPU reads A once unless the matrix is wide;
- * docs/atax.md. The same call on the same device gives the same bits, on the CPU with the same number of
- * threads. Thread safety: any thread. */
+ * A NaN in A or x makes all of y NaN. Accuracy: each of the two products has the bound of an ordinary one,
+ * length * eps * |op(A)| |x|. The same call on the same device gives the same bits, on the CPU with the same number of
+ * threads. Cost: 4 m n flops. An NVIDIA device reads A once for 'T' if columns have at most 12288 doubles (24576
+ * floats), and for 'N' from sm_90 on if A has 48 to 24576 columns that begin at multiples of 16 bytes; otherwise it
+ * reads A twice. The CPU reads A once for 'T', and for 'N' unless the matrix is wide; docs/atax.md. Thread safety: any
+ * thread. */
 #ifndef DAVIT_ATAX_H
 #define DAVIT_ATAX_H
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The closest pair of a set of points in two or three dimensions, the k closest, and all pairs within a
- * radius.
+/* The closest pair of a set of points in two or three dimensions, the k closest pairs, and all pairs within a radius.
  *
  * Point k has the coordinates points[dim k] … points[dim k + dim - 1]. The answer is unique and the same
  * on every device: of all pairs i < j it is the minimum by (distance, i, j). Distances are computed and
@@ -8,11 +7,11 @@
  * have distance 0.
  *
  * type is DAVIT_FLOAT or DAVIT_DOUBLE, dim 2 or 3, n at least 2. Coordinates must be finite: a NaN or an
- * infinity is DAVIT_INVALID_ARGUMENT, and the sentence names the point (of a queue's command: at the next
+ * infinity is DAVIT_INVALID_ARGUMENT, and the sentence names the point (a queue reports it at the next
  * synchronisation).
- * Cost: DAVIT_CLOSEST_PAIR_GRID expects O(n) time and memory for any input. Source: grids with the cell of
- * a sampled bound, after Rabin, Probabilistic Algorithms (1976), and Khuller and Matias, A Simple
- * Randomized Sieve Algorithm (1995); docs/closest_pair.md. Thread safety: any thread. */
+ * Cost: DAVIT_CLOSEST_PAIR_GRID takes O(n) expected time and memory for any input. Source: grids whose cells are as
+ * wide as a sampled bound, after Rabin, Probabilistic Algorithms (1976), and Khuller and Matias, A Simple Randomized
+ * Sieve Algorithm (1995); docs/closest_pair.md. Thread safety: any thread. */
 #ifndef DAVIT_CLOSEST_PAIR_H
 #define DAVIT_CLOSEST_PAIR_H
 
@@ -43,8 +42,8 @@ typedef struct davit_closest_pair_result {
   double distance;
 } davit_closest_pair_result;
 
-/* Points anywhere: on the device where they lie, or spread over the devices. `result` is host memory, in
- * both forms. */
+/* Points may lie anywhere. Points on one of the devices are searched there; otherwise the devices share the search.
+ * `result` is host memory in both forms. */
 DAVIT_API davit_status davit_closest_pair(davit_type type, int dim, int64_t n, const void *points,
                                           davit_closest_pair_result *result,
                                           const davit_closest_pair_options *options);
@@ -52,8 +51,8 @@ DAVIT_API davit_status davit_queue_closest_pair(davit_queue *queue, davit_type t
                                                 const void *points, davit_closest_pair_result *result,
                                                 const davit_closest_pair_options *options);
 
-/* The first k of all pairs that are no farther apart than `radius`, in the order of (distance, i, j): the k
- * closest pairs if radius is INFINITY. There may be fewer than k; *count is how many were written to `pairs`,
+/* The first k of all pairs that are no farther apart than `radius`, in the order of (distance, i, j). If radius is
+ * INFINITY, these are the k closest pairs. There may be fewer than k: *count is the number of pairs written to `pairs`,
  * which has room for k. `pairs` and `count` are host memory. radius is 0 or above, k at least 1.
  *
  *     int64_t count;
@@ -61,9 +60,9 @@ DAVIT_API davit_status davit_queue_closest_pair(davit_queue *queue, davit_type t
  *     davit_closest_pair_result *pairs = malloc((size_t)count * sizeof *pairs);
  *     davit_closest_pairs(DAVIT_FLOAT, 2, n, points, count, 0.5, pairs, &count, NULL);      (count above 0)
  *
- * Memory: 2 k + 65536 pairs of 24 bytes on the host and on each device, and the grid. Cost: O(n + k) for most
- * inputs; all within a radius, O(n + count). DAVIT_CLOSEST_PAIR_DIVIDE sorts along the longest axis and
- * sweeps, on one thread of the host; grids end in that among many equal points. */
+ * Memory: 2 k + 65536 pairs of 24 bytes on the host and on each device, and the grid. Cost: O(n + k) for most inputs,
+ * O(n + count) for all pairs within a radius. DAVIT_CLOSEST_PAIR_DIVIDE sorts along the longest axis and sweeps, on one
+ * thread of the host; the grid falls back to this if many points are equal. */
 DAVIT_API davit_status davit_closest_pairs(davit_type type, int dim, int64_t n, const void *points, int64_t k,
                                            double radius, davit_closest_pair_result *pairs, int64_t *count,
                                            const davit_closest_pair_options *options);
@@ -81,8 +80,8 @@ DAVIT_API davit_status davit_queue_closest_pairs_count(davit_queue *queue, davit
                                                        int64_t *count,
                                                        const davit_closest_pair_options *options);
 
-/* The algorithm that davit_closest_pair() takes with these arguments, never DAVIT_CLOSEST_PAIR_AUTO. (A
- * grid that finds crowded cells again and again ends in divide and conquer.) The points are not read. */
+/* The algorithm that davit_closest_pair() takes with these arguments, never DAVIT_CLOSEST_PAIR_AUTO. The points are not
+ * read. (A grid that finds crowded cells in each round falls back to divide and conquer.) */
 DAVIT_API davit_status davit_closest_pair_plan(davit_type type, int dim, int64_t n, const void *points,
                                                davit_closest_pair_algorithm *algorithm,
                                                const davit_closest_pair_options *options);

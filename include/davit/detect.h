@@ -1,42 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Effects in a stream: short sequences of feature vectors, found in a long one by alignment, with their
+/* Detection of effects in a stream: short sequences of feature vectors are found in a long one by alignment, with their
  * significance.
  *
- * The stream is cut into windows of `window` frames, one every `hop` frames; the last one is the first that
- * reaches the end of the stream, and may be shorter. In each window each effect is aligned. Two frames score
- * 100 times the cosine of the angle between their feature vectors (0 if one of them is all 0), rounded to the
- * nearest integer if `round` is set; a score below `threshold` becomes -threshold. The first frame of a gap
- * costs 100 + gap_penalty, each further one gap_penalty.
+ * The stream is cut into windows of `window` frames, one every `hop` frames. The last window is the first that reaches
+ * the end of the stream, and may be shorter. In each window each effect is aligned. Two frames score 100 times the
+ * cosine of the angle between their feature vectors (0 if one of them is all 0), rounded to the nearest integer if
+ * `round` is set; a score below `threshold` becomes -threshold. The first frame of a gap costs 100 + gap_penalty, each
+ * further frame gap_penalty.
  *
- * The alignment's score is compared with the scores of the same window with its frames in random order.
- * Blocks of `block` frames stay together, because neighbouring frames of any sound are similar. Permutation r
- * = 1 … permutations comes from Philox4x32-10 with key `seed` and counter r, so that all windows of one
- * length, all effects and all devices use the same ones. p_value is (1 + the number of permutations that
- * score at least as much) / (permutations + 1). An effect is reported as detected if p_value is at most
- * alpha, and its score is above 0 and at least `coverage` times the effect's score against itself, which is 100
- * for each of its frames that is not below effect_floor_db (without that floor for each, silent ones too).
- * docs/detect.md explains both rules.
+ * The alignment's score is compared with the scores of the same window with its frames in random order. Blocks of
+ * `block` frames stay together, because neighbouring frames of any sound are similar. Permutation r = 1 … permutations
+ * comes from Philox4x32-10 with key `seed` and counter r, so all windows of one length, all effects and all devices use
+ * the same permutations. p_value is (1 + the number of permutations that score at least as much) / (permutations + 1).
+ * An effect is reported as detected if p_value is at most alpha, and its score is above 0 and at least `coverage` times
+ * the effect's score against itself. That score is 100 for each frame of the effect that is not below effect_floor_db
+ * (without that floor for each frame, silent ones included). docs/detect.md explains both rules.
  *
- * With DAVIT_DETECT_NULL_STREAM the score is compared with scores of windows drawn from the stream instead,
- * one null distribution for each effect. Each is made of blocks of neighbouring frames, four times as long as
- * the effect, from random places of the stream; alignments that stand out from the rest of the stream are
- * left out before, as they may be the effect. Draw r = 1 ... permutations has counter r as well. Frames whose
- * level is `floor_db` below the mean of the stream match nothing, nor do those of an effect that are
- * `effect_floor_db` below the effect's mean. The level of a frame is the length of its feature vector, which
- * is a power for davit_features().
+ * With DAVIT_DETECT_NULL_STREAM the score is compared with the scores of windows drawn from the stream instead; each
+ * effect has its own null distribution. A drawn window is made of blocks of neighbouring frames, four times as long as
+ * the effect, from random places of the stream. Alignments that stand out from the rest of the stream are left out
+ * before, because they may be the effect. Draw r = 1 … permutations has counter r as well. Frames whose level is
+ * `floor_db` below the mean of the stream match nothing, nor do frames of an effect that are `effect_floor_db` below
+ * the effect's mean. The level of a frame is the length of its feature vector, which is a power for davit_features().
  *
- * With `bands` above 0 the first `bands` features of a frame are powers, as those of davit_features(), and as
- * many behind them are their changes. What is compared then is what is unusual in the stream: bands are
- * whitened by their mean powers over the stream, and a frame of the effect weighs as much as it stands out from
- * the stream's usual sound, at most 1. An effect's score against itself is 100 times the sum of these weights.
+ * With `bands` above 0 the first `bands` features of a frame are powers, as from davit_features(), and as many features
+ * after them are their changes. Then davit compares what is unusual in the stream: bands are whitened by their mean
+ * powers over the stream, and a frame of the effect is weighted by how far it stands out from the stream's usual sound,
+ * at most 1. An effect's score against itself is 100 times the sum of these weights.
  *
- * Copies: where samples are at hand, davit_detect_correlate() compares these, and davit_detect_copies() adds to
- * what davit_detect() has found the exact copies of effects, which may be quieter than what is around them.
+ * Copies: if samples are available, davit_detect_correlate() compares them, and davit_detect_copies() adds the exact
+ * copies of effects to the result of davit_detect(). Copies may be quieter than the sound around them.
  *
- * The same inputs give the same bits on every device. Source: docs/detect.md; affine gaps after O. Gotoh
- * (1982), p-values after B. Phipson and G. Smyth, Permutation P-values Should Never Be Zero (2010). Cost:
- * windows x effects x (permutations + 1) x window x frames of the effect cells. Thread safety: any thread,
- * also on one detector at a time. */
+ * The same inputs give the same bits on every device. Source: docs/detect.md; affine gaps after O. Gotoh (1982),
+ * p-values after B. Phipson and G. Smyth, Permutation P-values Should Never Be Zero (2010). Cost: windows x effects x
+ * (permutations + 1) x window x frames of the effect cells. Thread safety: any thread, several threads on one detector
+ * as well. */
 #ifndef DAVIT_DETECT_H
 #define DAVIT_DETECT_H
 
@@ -48,7 +46,7 @@ extern "C" {
 
 /* What a score is compared with. */
 typedef enum davit_detect_null {
-  DAVIT_DETECT_NULL_WINDOW, /* its window, its frames in random order */
+  DAVIT_DETECT_NULL_WINDOW, /* the window itself with its frames in random order */
   DAVIT_DETECT_NULL_STREAM  /* windows drawn from the stream */
 } davit_detect_null;
 
@@ -82,7 +80,7 @@ typedef struct davit_detect_options {
   uint64_t reserved[3]; /* 0 */
 } davit_detect_options;
 
-/* Writes the options that {0} stands for; hop stays 0, which means the window. */
+/* Writes the options that {0} stands for. hop stays 0, which stands for `window`. */
 DAVIT_API davit_status davit_detect_defaults(davit_detect_options *options);
 
 /* Features of `frames` frames, frame after frame, host memory. */
@@ -110,53 +108,53 @@ typedef struct davit_detect_hit {
 /* Effects prepared for searching, in the memory of the devices, with the options of the search. */
 typedef struct davit_detector davit_detector;
 
-/* Prepares `effect_count` effects of `width` features a frame; they may be freed after the call. options may
- * be NULL. A feature that is not finite is DAVIT_INVALID_ARGUMENT, and the sentence names its place. */
+/* Prepares `effect_count` effects with `width` features in each frame. The effects may be freed after the call. options
+ * may be NULL. A feature that is not finite is DAVIT_INVALID_ARGUMENT, and the sentence names its place. */
 DAVIT_API davit_status davit_detector_create(int width, int effect_count, const davit_detect_effect *effects,
                                              davit_detector **detector, const davit_detect_options *options);
 
 /* NULL is no error. */
 DAVIT_API davit_status davit_detector_destroy(davit_detector *detector);
 
-/* Looks for the effects in a stream of `frames` frames (host memory, all features finite), on the detector's
- * devices: detections[windows * effect_count], window after window. */
+/* Searches the effects in a stream of `frames` frames (host memory, all features finite) on the detector's devices.
+ * Fills detections[windows * effect_count], window after window. */
 DAVIT_API davit_status davit_detect(const davit_detector *detector, int64_t frames, const float *stream,
                                     davit_detect_hit *detections);
 
-/* An effect's samples, or, with count 0, an effect that is not compared. */
+/* The samples of an effect. An effect with count 0 is not compared. */
 typedef struct davit_detect_clip {
   int64_t count; /* at most DAVIT_DETECT_CLIP_MAXIMUM */
   const float *samples;
 } davit_detect_clip;
 
 /* Compares the samples of a stream with those of effects, at each place of the stream: 0 is not alike at all, 1 is an
- * exact copy, louder or quieter or inverted. peaks[clip_count * frames], one clip after the other, get the highest
- * value of the places in each frame of `frame` samples; frames = count / frame. A place is the sample of the stream
- * at which the clip begins. Where the stream ends before the clip, the value is multiplied by the root of the part
- * that is in the stream.
+ * exact copy, which may be louder or quieter or inverted. A place is the sample of the stream at which the clip begins.
+ * peaks[clip_count * frames], one clip after the other, get the highest value of the places in each frame of `frame`
+ * samples, where frames = count / frame. If the stream ends before the clip, the value is multiplied by the square root
+ * of the fraction of the clip that is in the stream.
  *
- * The value is the normalized cross-correlation of both sounds, whitened in blocks by the stream's spectrum, as the
- * smallest one of those of four frequency ranges with equal parts of the clip's energy: a tone that is in both sounds
- * is no copy. From 0.076, 14.3 n^-0.5 and 100 n^-0.7 on, for clips of n samples, all four must also agree in sign at
- * one sample, as those of a copy do and those of other sounds with the same tones do not. Host memory; runs on the
- * host's threads, by FFTW in single precision. Cost: for each clip, four transforms of an eighth of the length, for
- * about as many samples of the stream. A sample that is not finite, or above 2^31, is DAVIT_INVALID_ARGUMENT. */
+ * Both sounds are whitened in blocks by the stream's spectrum. The value is the smallest normalized cross-correlation
+ * in four frequency ranges, each with a quarter of the clip's energy, so a tone that is in both sounds is no copy. From
+ * 0.076, 14.3 n^-0.5 and 100 n^-0.7 on, for clips of n samples, all four must also have the same sign at one sample:
+ * this holds for copies, but not for other sounds with the same tones. Host memory; runs on the host's threads, by FFTW
+ * in single precision. Cost: for each clip, four transforms of an eighth of the length, for about as many samples of
+ * the stream. A sample that is not finite, or above 2^31, is DAVIT_INVALID_ARGUMENT. */
 DAVIT_API davit_status davit_detect_correlate(int64_t frame, int64_t count, const float *stream,
                                               int clip_count, const davit_detect_clip *clips, float *peaks);
 
-/* What davit_detect_correlate() gave for an effect. */
+/* The result of davit_detect_correlate() for an effect. */
 typedef struct davit_detect_peaks {
   int64_t frames;     /* of the clip, 1 and more; 0: the effect is not compared */
   int64_t samples;    /* of the clip, 1 and more */
   const float *peaks; /* one for each frame of the stream */
 } davit_detect_peaks;
 
-/* Finds copies: after davit_detect() with the same stream and options, and peaks[effect_count]. A window's peak is
- * that of the frames in which an effect can begin and end in the window; in the last window those up to the end of
- * the stream. Where it stands out from the peaks of the rest of the stream (docs/detect.md has the rule), the effect
- * is there: onset, offset, level_db and correlation become those of the copy, p_value 1 / (permutations + 1), and
- * `detected` says whether that is at most alpha. As this is a second test, the p_value of other windows grows by as
- * much, and they are no longer detected if it passes alpha. */
+/* Finds copies; call it after davit_detect() with the same stream and options, and with peaks[effect_count]. A window's
+ * peak is the highest peak of the frames at which an effect can begin so that it ends in the window, in the last window
+ * of all frames up to the end of the stream. If it stands out from the peaks of the rest of the stream (docs/detect.md
+ * has the rule), the window has a copy of the effect: onset, offset, level_db and correlation become those of the copy,
+ * p_value becomes 1 / (permutations + 1), and `detected` says whether that is at most alpha. As this is a second test,
+ * the p_value of other windows grows by as much, and they are no longer detected if it exceeds alpha. */
 DAVIT_API davit_status davit_detect_copies(int width, int64_t frames, const float *stream, int effect_count,
                                            const davit_detect_peaks *peaks, davit_detect_hit *detections,
                                            const davit_detect_options *options);

@@ -68,8 +68,8 @@ typedef struct davit_level3_options {
   int predict_threads; /* > 0: nothing is computed; the explanation says how long the call would take, and how long
                            BLIS would on this many host threads */
   davit_arithmetic arithmetic; /* NATIVE, or EXACT where it exists and is faster (docs/exact.md) */
-  int moduli; /* with EXACT: at least this many, and numbers that fit are rounded like others; 0: as needed */
-  bool exact_bits; /* with EXACT: even where it is slower, for the same bits everywhere */
+  int moduli; /* with EXACT: at least this many, without the preference for exact results; 0: as needed */
+  bool exact_bits; /* with EXACT: also where it is slower, for the same bits everywhere */
   const davit_level3_processes
       *processes;       /* with EXACT: who computes the other parts; NULL: there are none */
   uint64_t reserved[1]; /* 0 */
@@ -109,8 +109,8 @@ struct davit_level3_report {
   } devices[16];                  /* the first device_count are filled */
   int64_t tile_m, tile_n, tile_k; /* maximum lengths of tiles: of C's rows and columns, and of k */
   bool written;                   /* the output may have been written */
-  /* With EXACT: what was computed, with how many moduli, and if natively, why: a sentence that stays valid; else
-   * NULL. */
+  /* With EXACT: the arithmetic that was used and the number of moduli. If it was NATIVE, why_native gives the reason,
+   * a sentence that stays valid; else it is NULL. */
   davit_arithmetic arithmetic;
   int moduli;
   const char *why_native;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scan (prefix sums) and segmented scan, for any operator.
  *
- * Inclusive: y_i = x_0 ∘ … ∘ x_i. Exclusive: y_i = x_0 ∘ … ∘ x_{i-1}, and y_0 is the identity. y may be x;
- * otherwise they must not overlap. A segmented scan starts again at each head: flags[i] != 0 marks element
- * i as the first of a segment. Element 0 always is one. In inclusive form y has the bits of x at a head (a
- * NaN's may differ), in exclusive form it has the identity, +0 for sums.
+ * Inclusive: y_i = x_0 ∘ … ∘ x_i. Exclusive: y_i = x_0 ∘ … ∘ x_{i-1}, and y_0 is the identity. y may be x; otherwise the
+ * two must not overlap. A segmented scan starts again at each head: flags[i] != 0 marks element i as the first of a
+ * segment. Element 0 is always a head. At a head the inclusive form copies the bits of x (those of a NaN may differ),
+ * and the exclusive form writes the identity, +0 for sums.
  *
- * Operands keep their order, so operators need not be commutative. The order of combination depends on the place of
- * an element and the flags alone: the bits are the same with any number of threads, on any device, in parts, and over
- * several devices. (Operators of your own that round may round otherwise on another kind of device.)
+ * Operands keep their order, so operators need not be commutative. The order of combination depends only on an
+ * element's place and on the flags: the bits are the same with any number of threads, on any device, in parts, and over
+ * several devices. (Your own operators, if they round, may round differently on another kind of device.)
  *
- * Cost: one pass, reads x (and flags) once and writes y once. Source: D. Merrill and M. Garland,
- * Single-pass Parallel Prefix Scan with Decoupled Look-back (2016), changed as docs/scan.md says; segments
- * after G. Blelloch, Prefix Sums and Their Applications (1990).
- * Thread safety: any thread; outputs of calls at the same time must be distinct. */
+ * Cost: one pass, which reads x (and flags) once and writes y once. Source: D. Merrill and M. Garland, Single-pass
+ * Parallel Prefix Scan with Decoupled Look-back (2016), changed as docs/scan.md says; segments after G. Blelloch, Prefix
+ * Sums and Their Applications (1990).
+ * Thread safety: any thread; calls at the same time need distinct outputs. */
 #ifndef DAVIT_SCAN_H
 #define DAVIT_SCAN_H
 
@@ -33,8 +33,8 @@ typedef struct davit_scan_options {
   uint64_t reserved[4]; /* 0 */
 } davit_scan_options;
 
-/* Arrays lie anywhere. Where x and y (and flags) lie on one of the devices, that device works in place;
- * other arrays are streamed through the devices. */
+/* Arrays may lie anywhere. If x and y (and flags) lie on one of the devices, that device scans them there; other arrays
+ * are streamed through the devices. */
 DAVIT_API davit_status davit_scan(davit_operator op, davit_type type, davit_scan_kind kind, int64_t n,
                                   const void *x, void *y, const davit_scan_options *options);
 DAVIT_API davit_status davit_segmented_scan(davit_operator op, davit_type type, davit_scan_kind kind,
@@ -50,7 +50,7 @@ DAVIT_API davit_status davit_queue_segmented_scan(davit_queue *queue, davit_oper
                                                   const uint8_t *flags, void *y,
                                                   const davit_scan_options *options);
 
-/* A piece of arrays that lie in several places; x, flags and y of a part lie in the same place. */
+/* One part of a distributed array; its x, flags and y lie in the same place. */
 typedef struct davit_scan_part {
   int64_t n;
   const void *x;
@@ -58,8 +58,8 @@ typedef struct davit_scan_part {
   void *y;              /* may be x */
 } davit_scan_part;
 
-/* Scan an array in parts, each on the device where it lies, all at the same time. The scan continues from
- * part to part. */
+/* Scan an array in parts, each on the device where it lies, all at the same time. The scan continues from part to
+ * part. */
 DAVIT_API davit_status davit_scan_parts(davit_operator op, davit_type type, davit_scan_kind kind, int count,
                                         const davit_scan_part *parts);
 DAVIT_API davit_status davit_segmented_scan_parts(davit_operator op, davit_type type, davit_scan_kind kind,
