@@ -16,6 +16,7 @@ import sys
 import tempfile
 import textwrap
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from pathlib import Path
 
 from exports import LAPACK
@@ -70,9 +71,10 @@ class Programs:
 
     @staticmethod
     def expect(lines, pattern, count=1):
-        found = [line for line in lines if re.search(pattern, line)]
-        if len(found) < count:
-            raise Failed(f"{len(found)} lines of the log are /{pattern}/, of {count}:\n" + "\n".join(lines[:40]))
+        search = re.compile(pattern).search
+        found = sum(1 for _ in islice(filter(search, lines), count))    # a log may have 300,000 lines
+        if found < count:
+            raise Failed(f"{found} lines of the log are /{pattern}/, of {count}:\n" + "\n".join(lines[:40]))
 
     # ---- NumPy ----
 
