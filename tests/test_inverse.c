@@ -300,12 +300,13 @@ static void try_queue(int device, kind kind, davit_type type, char uplo, int64_t
   expect_inverse(&p, "queue");
 }
 
+/* More than two blocks of the CPU's, or one of a GPU's. */
 CASE(test_queues) {
   EACH_DEVICE(device)
     EACH_PROBLEM(k, t, uplo) {
       try_queue(device, (kind)k, types[t], *uplo, 1 + 60 * (t % 3), DAVIT_PAGEABLE);
       if (!left_out())
-        try_queue(device, (kind)k, types[t], *uplo, 300, DAVIT_PINNED);
+        try_queue(device, (kind)k, types[t], *uplo, is_gpu(device) ? 300 : 110, DAVIT_PINNED);
       try_queue(device, (kind)k, types[t], *uplo, 70, place_for(device));
     }
 }
