@@ -16,7 +16,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#ifndef __x86_64__
 #include <ucontext.h>
+#endif
 
 #include "offload/kernel/instance.h"
 
@@ -52,6 +54,42 @@ typedef struct emulator_copies {
   int count, group;
 } emulator_copies;
 
+/* A context: where whoever does not run goes on. swapcontext() keeps the mask of signals, too, by a system call for each
+ * turn, and under AddressSanitizer cleans a whole stack; so where it is known how, only the registers that a call keeps
+ * are changed, of which the stack pointer is the last. */
+#ifdef __x86_64__
+typedef void *emulator_context;
+void emulator_switch(emulator_context *from, const emulator_context *to);
+__asm__(".pushsection .text\n"
+        "emulator_switch:\n"
+        "  pushq %rbp\n  pushq %rbx\n  pushq %r12\n  pushq %r13\n  pushq %r14\n  pushq %r15\n"
+        "  movq %rsp, (%rdi)\n"
+        "  movq (%rsi), %rsp\n"
+        "  popq %r15\n  popq %r14\n  popq %r13\n  popq %r12\n  popq %rbx\n  popq %rbp\n"
+        "  ret\n"
+        ".popsection\n");
+
+/* The first turn calls `start`, which never returns. */
+static void emulator_prepare(emulator_context *context, char *stack, size_t bytes, void (*start)(void)) {
+  void **const top = (void **)(void *)(stack + bytes) - 8; /* six registers, `start`, and its caller: none */
+  memset(top, 0, 8 * sizeof *top);
+  memcpy(&top[6], &start, sizeof start);
+  *context = top;
+}
+#else
+typedef ucontext_t emulator_context;
+static void emulator_switch(emulator_context *from, const emulator_context *to) {
+  swapcontext(from, to);
+}
+
+static void emulator_prepare(emulator_context *context, char *stack, size_t bytes, void (*start)(void)) {
+  getcontext(context);
+  context->uc_stack.ss_sp = stack;
+  context->uc_stack.ss_size = bytes;
+  makecontext(context, start, 0);
+}
+#endif
+
 /* The team that runs on this thread of the host. */
 static _Thread_local struct emulator {
   int thread, threads, team, teams, arrived, running;
@@ -62,7 +100,7 @@ static _Thread_local struct emulator {
   int shuffles[EMULATOR_THREADS], barriers[EMULATOR_THREADS], cluster_barriers[EMULATOR_THREADS];
   emulator_copies *copies;
   emulator_cluster *cluster;
-  ucontext_t scheduler, *context;
+  emulator_context scheduler, *context;
   char *stacks;
   void (*body)(void *argument);
   void *argument;
@@ -91,8 +129,7 @@ DVT_INLINE int dvt_lane_number(void) {
 }
 
 static void emulator_pass(void) {
-  const int self = emulator.thread;
-  swapcontext(&emulator.context[self], &emulator.scheduler);
+  emulator_switch(&emulator.context[emulator.thread], &emulator.scheduler);
 }
 
 /* The scheduler gives turns in order, so when this thread has its next one, all lanes have posted. */
@@ -341,16 +378,28 @@ static void emulator_start(void) {
   emulator.body(emulator.argument);
   emulator.over[emulator.thread] = true;
   emulator.running--;
+  emulator_pass();
 }
 
 static void emulator_begin(int t) {
   emulator.over[t] = false;
   emulator.shuffles[t] = emulator.barriers[t] = emulator.cluster_barriers[t] = 0;
-  getcontext(&emulator.context[t]);
-  emulator.context[t].uc_stack.ss_sp = emulator.stacks + (size_t)t * EMULATOR_STACK;
-  emulator.context[t].uc_stack.ss_size = EMULATOR_STACK;
-  emulator.context[t].uc_link = &emulator.scheduler;
-  makecontext(&emulator.context[t], emulator_start, 0);
+  emulator.copies[t].count = emulator.copies[t].group = 0;
+  emulator_prepare(&emulator.context[t], emulator.stacks + (size_t)t * EMULATOR_STACK, EMULATOR_STACK,
+                   emulator_start);
+}
+
+/* What the threads of teams need that run on this thread of the host, one team after the other. */
+static void emulator_open(int threads) {
+  emulator.stacks = malloc((size_t)threads * EMULATOR_STACK);
+  emulator.copies = malloc((size_t)threads * sizeof *emulator.copies);
+  emulator.context = malloc((size_t)threads * sizeof *emulator.context);
+}
+
+static void emulator_close(void) {
+  free(emulator.stacks);
+  free(emulator.copies);
+  free(emulator.context);
 }
 
 typedef struct emulator_team {
@@ -372,16 +421,12 @@ static void emulator_join(const emulator_team *t) {
   pthread_barrier_wait(&c->barrier);
 }
 
-static void *emulator_run_team(void *team) {
-  const emulator_team *t = team;
+static void emulator_run_team(const emulator_team *t) {
   emulator.team = t->team, emulator.teams = t->teams;
   emulator.running = emulator.threads = t->threads;
   emulator.body = t->body, emulator.argument = t->argument;
   emulator.arrived = emulator.cluster_arrived = emulator.cluster_met = 0;
-  emulator.stacks = malloc((size_t)t->threads * EMULATOR_STACK);
-  emulator.copies = calloc((size_t)t->threads, sizeof *emulator.copies);
   emulator_join(t);
-  emulator.context = malloc((size_t)t->threads * sizeof *emulator.context);
   for (int i = 0; i < t->threads; i++)
     emulator_begin(i);
   while (emulator.running > 0)
@@ -389,19 +434,25 @@ static void *emulator_run_team(void *team) {
       const int i = emulator_descending ? t->threads - 1 - turn : turn;
       if (!emulator.over[i]) {
         emulator.thread = i;
-        swapcontext(&emulator.scheduler, &emulator.context[i]);
+        emulator_switch(&emulator.scheduler, &emulator.context[i]);
       }
     }
-  free(emulator.stacks);
-  free(emulator.copies);
-  free(emulator.context);
+}
+
+static void *emulator_run_alone(void *team) {
+  const emulator_team *t = team;
+  emulator_open(t->threads);
+  emulator_run_team(t);
+  emulator_close();
   return NULL;
 }
 
 /* Runs the body in every thread of every team, one team after the other; team memory holds rubbish at first. */
 static inline void emulator_run(int teams, int threads, void (*body)(void *argument), void *argument) {
+  emulator_open(threads);
   for (int team = 0; team < teams; team++)
     emulator_run_team(&(emulator_team){team, teams, threads, NULL, body, argument});
+  emulator_close();
 }
 
 /* Runs `count` teams from `first` at the same time, each on a thread. */
@@ -411,7 +462,7 @@ static void emulator_run_some(int first, int count, const emulator_team *like) {
   for (int t = 0; t < count; t++) {
     team[t] = *like;
     team[t].team = first + t;
-    if (pthread_create(&thread[t], NULL, emulator_run_team, &team[t]))
+    if (pthread_create(&thread[t], NULL, emulator_run_alone, &team[t]))
       abort();
   }
   for (int t = 0; t < count; t++)

@@ -3,6 +3,7 @@
 
 #include <davit/davit.h>
 #include <dlfcn.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,11 +75,12 @@ static davit_status open_ranks(int *rank, int *count, int *local_rank, int *loca
 }
 
 static void close_ranks(void) {
-  int kinds_armed = 0;
-  for (int k = 0; k < DVT_INJECTIONS; k++)
-    kinds_armed += dvt_inject((dvt_injection)k, 0) != 0;
-  if (kinds_armed)
-    outcome->fired = false;
+  for (int k = 0; k < DVT_INJECTIONS; k++) {
+    const int left = dvt_inject((dvt_injection)k, 0);
+    outcome->passages[me][k] = INT_MAX - left;
+    if (left)
+      outcome->fired = false;
+  }
   if (me > 0)
     give(0, &(message){.call = CALL_CLOSE}, sizeof(message));
   for (int rank = 1; rank < RANKS && me == 0; rank++)

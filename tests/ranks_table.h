@@ -10,13 +10,16 @@
 
 #include <stdbool.h>
 
+#include "src/base/inject.h"
+
 enum { RANKS = 3, TEXT = 4096 };
 enum { UNLIKE = 97, ALONE = 98 }; /* exit codes of a child: another call than rank 0's; a rank has gone */
 
 /* What the children tell their parent, in memory that they share; the test sets it. */
 typedef struct ranks_outcome {
   bool fired, closed[RANKS];
-  char why[256]; /* of UNLIKE and ALONE */
+  int passages[RANKS][DVT_INJECTIONS]; /* until a rank closes, where count_passages() has been called */
+  char why[256];                       /* of UNLIKE and ALONE */
 } ranks_outcome;
 extern ranks_outcome *outcome;
 

@@ -258,9 +258,9 @@ static void try_failures(dvt_routine routine, int place, int device_count, int64
                      .transa = 'N',
                      .transb = 'T',
                      .diag = 'N',
-                     .m = 100,
-                     .n = 100,
-                     .k = 110,
+                     .m = 50,
+                     .n = 50,
+                     .k = 55,
                      .alpha = 0.7},
                .place = {place, place, place},
                .options = {.devices = devices,
@@ -287,9 +287,10 @@ static void try_failures(dvt_routine routine, int place, int device_count, int64
 CASE(test_failures) {
   for (int r = 0; r < COUNT(routines); r++) {
     SCOPE;
-    try_failures(routines[r], DAVIT_PAGEABLE, 2, 60);
-    try_failures(routines[r], DAVIT_PINNED, spread, 48);
+    try_failures(routines[r], DAVIT_PAGEABLE, 2, 30);
   }
+  try_failures(DVT_GEMM, DAVIT_PINNED, spread, 24);
+  try_failures(DVT_TRSM, DAVIT_PINNED, spread, 24);
 }
 
 /* A host that has no pinned memory left. */

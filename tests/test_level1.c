@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What NaN and infinities make of vectors and matrices of levels 1 and 2, real and complex, in all forms. */
+/* What NaN, infinities and zeros make of vectors and matrices of levels 1 and 2, real and complex, in all forms; norms
+ * near overflow and underflow; the equality of bits that dot and norms promise; which vectors overlap. Other results are
+ * in test_operations.c, refusals of single arguments in test_interface_calls.c. */
 #include "tests/vectors.h"
+
+#include "src/base/check.h"
 
 /* ---- factors that are NaN ---- */
 
@@ -105,4 +109,126 @@ static void try_infinite_norms(davit_type type, int64_t n, int64_t inc) {
 
 CASE(test_infinite_norms) {
   each_vector(try_infinite_norms);
+}
+
+/* Vectors whose squares overflow or underflow, and with both kinds and NaN beside each other. */
+CASE(test_extreme_norms) {
+  static const struct {
+    double x[4], norm;
+  } cases[] = {{{3e300, 4e300, 0, 0}, 5e300},
+               {{3e-300, 0, 4e-300, 0}, 5e-300},
+               {{3e-320, 0, 4e-320, 0}, 5e-320},
+               {{1e300, 1e-300, 1, 0}, 1e300},
+               {{1e-200, 1e-200, 1, 0}, 1},
+               {{0x1p-511, 0x1p-512, 0, 0}, 0x1p-511 * 1.118033988749895},
+               {{0, 0, 0, 0}, 0},
+               {{(double)INFINITY, 1, 0, 0}, (double)INFINITY},
+               {{1e300, (double)NAN, 0, 0}, (double)NAN},
+               {{(double)NAN, 1e-300, 0, 0}, (double)NAN}};
+  static const dvt_form forms[] = {dvt_norm_host, dvt_norm_region, dvt_norm_stream};
+  for (int c = 0; c < COUNT(cases); c++)
+    for (int form = HOST; form <= REGION; form++)
+      if (form_available(form)) {
+        SCOPE;
+        const double right = cases[c].norm;
+        double is, *there = kept_at(sizeof cases[c].x, PLACE(form));
+        CHECK(davit_copy(sizeof cases[c].x, cases[c].x, there));
+        perform_form(forms, form, &(dvt_norm){DAVIT_DOUBLE, true, 4, there, 1, &is, false});
+        assert_true(isnan(right) ? isnan(is) : is == right || fabs(is - right) <= 1e-15 * right + 1e-323);
+      }
+  double big[6], norm;
+  for (int i = 0; i < 6; i++)
+    big[i] = 1e200;
+  CHECK(davit_dznrm2(3, (davit_complex_double *)big, 1, &norm, NULL));
+  assert_true(fabs(norm - sqrt(6) * 1e200) <= 1e-14 * norm);
+}
+
+/* ---- factors that are 0 ---- */
+
+/* A NaN stays one, whatever the factor. */
+CASE(test_scal_by_zero) {
+  static const dvt_form forms[] = {dvt_scal_host, dvt_scal_region, dvt_scal_stream};
+  const double x[4] = {1, (double)NAN, (double)INFINITY, 2};
+  for (int form = HOST; form <= REGION; form++)
+    if (form_available(form)) {
+      SCOPE;
+      double is[4], *there = kept_at(sizeof x, PLACE(form));
+      CHECK(davit_copy(sizeof x, x, there));
+      perform_form(forms, form, &(dvt_scal){DAVIT_DOUBLE, 4, 0, there, 1});
+      CHECK(davit_copy(sizeof x, there, is));
+      assert_true(is[0] == 0 && isnan(is[1]) && isnan(is[2]) && is[3] == 0);
+    }
+}
+
+CASE(test_zeros_read_nothing) {
+  double a[4] = {1, 2, 3, 4}, x[2] = {1, 1}, y[2] = {NAN, NAN}, z[2] = {1, 2};
+  CHECK(davit_dgemv('N', 2, 2, 1, a, 2, x, 1, 0, y, 1, NULL));
+  assert_true(y[0] == 4 && y[1] == 6);
+  CHECK(davit_daxpy(2, 0, (double[]){NAN, NAN}, 1, z, 1, NULL));
+  assert_true(z[0] == 1 && z[1] == 2);
+}
+
+/* ---- bits ---- */
+
+CASE(test_any_number_of_devices_same_bits) {
+  enum { N = 7 * (1 << 20) + 5 };
+  int devices[MAX_PLACES], count = spread_devices(devices);
+  const double *x = rough_data(DAVIT_SUM, DAVIT_DOUBLE, N, 1), *y = rough_data(DAVIT_SUM, DAVIT_DOUBLE, N, 2);
+  const float *u = rough_data(DAVIT_SUM, DAVIT_FLOAT, N, 3), *v = rough_data(DAVIT_SUM, DAVIT_FLOAT, N, 4);
+  double first[2] = {NAN, NAN}, again[2];
+  float narrow = NAN, narrow_again;
+  for (int turn = 0; turn < 3 * count; turn++) {
+    double *const to = turn ? again : first;
+    const int some = 1 + turn % count;
+    CHECK(davit_ddot(N, x, 1, y, 1, &to[0], ON(davit_dot_options, devices, some)));
+    CHECK(davit_sdot(N, u, 1, v, 1, turn ? &narrow_again : &narrow, ON(davit_dot_options, devices, some)));
+    CHECK(davit_dznrm2(N / 6, (const davit_complex_double *)x, 1, &to[1],
+                       ON(davit_norm_options, devices, some)));
+    assert_true(turn == 0 || (again[0] == first[0] && again[1] == first[1] && narrow_again == narrow));
+  }
+}
+
+/* ---- arguments ---- */
+
+CASE(test_arguments_that_do_not_fit) {
+  double a[4] = {0}, x[4] = {0}, y[4] = {0}, result = 5;
+  const int wrong[] = {999, -7};
+  REFUSED(davit_daxpy(3, 1, y, 1, y + 1, 1, NULL), "overlaps");
+  REFUSED(davit_dgemv('N', 2, 2, 1, a, 1, x, 1, 0, y, 1, NULL), "lda");
+  REFUSED(davit_dgemv('N', 2, 2, 1, a, 2, y, 1, 0, y, 1, NULL), "overlaps");
+  CHECK_FAILS(davit_daxpy(4, 1, x, 1, y, 1, ON(davit_axpy_options, wrong, 1)), DAVIT_UNKNOWN_DEVICE, "999");
+  CHECK_FAILS(davit_ddot(4, x, 1, y, 1, &result, ON(davit_dot_options, wrong + 1, 1)), DAVIT_UNKNOWN_DEVICE,
+              "-7");
+  assert_true(result == 5);
+}
+
+CASE(test_nothing) {
+  double result = 5, norm = 5;
+  CHECK(davit_ddot(0, NULL, 1, NULL, 1, &result, NULL));
+  CHECK(davit_dnrm2(0, NULL, 1, &norm, NULL));
+  CHECK(davit_dscal(0, 1, NULL, 1, NULL));
+  assert_true(result == 0 && norm == 0);
+}
+
+/* Whether an element of a vector of nx has a byte of one of ny that begins `start` bytes behind it. */
+static bool meet(int64_t nx, int64_t ny, int64_t stride, int64_t size, int64_t start) {
+  for (int64_t i = 0; i < nx; i++)
+    for (int64_t j = 0; j < ny; j++)
+      if (llabs(start + (j - i) * stride) < size)
+        return true;
+  return false;
+}
+
+/* Vectors of one stride may lie between each other's elements, at any byte. */
+CASE(test_vectors_between_each_other) {
+  enum { SIZE = 8 };
+  const char *x = kept(1024);
+  x += 512;
+  for (int64_t inc = 1; inc <= 4; inc++)
+    for (int64_t nx = 0; nx <= 4; nx++)
+      for (int64_t ny = 0; ny <= 4; ny++)
+        for (int64_t start = -150; start <= 150; start++)
+          for (int sign = -1; sign <= 1; sign += 2)
+            assert_int_equal(dvt_vectors_overlap(x, nx, inc, x + start, ny, sign * inc, SIZE),
+                             meet(nx, ny, inc * SIZE, SIZE, start));
 }

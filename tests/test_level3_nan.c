@@ -346,7 +346,7 @@ static void with_queue_of_first(void (*work)(void)) {
 
 /* ---- scalars ---- */
 
-static const int64_t orders[] = {1, 2, 7, 70};
+static const int64_t orders[] = {1, 2, 7, 40};
 
 /* The first five are for all types, the others have a NaN in one part. */
 enum { SCALARS = 5, COMPLEX_SCALARS = 8 };

@@ -178,7 +178,7 @@ static size_t closest(const int *devices, int count, char *out) {
 }
 
 static size_t closest_many(const int *devices, int count, char *out) {
-  enum { N = 50003, K = 100000 };
+  enum { N = 20003, K = 20000 };
   davit_closest_pair_result *r = (davit_closest_pair_result *)(void *)out;
   for (int lattice = 0; lattice < 2; lattice++)
     for (int algorithm = DAVIT_CLOSEST_PAIR_DIVIDE; algorithm <= DAVIT_CLOSEST_PAIR_GRID; algorithm++) {

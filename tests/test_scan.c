@@ -20,35 +20,7 @@ CASE(test_two_segments) {
   }
 }
 
-/* The source's block scan went wrong here: 1 + … + 33. */
-CASE(test_triangular_numbers) {
-  int64_t x[128], y[128];
-  for (int i = 0; i < 128; i++)
-    x[i] = i + 1;
-  EACH_DEVICE(device) {
-    CHECK(davit_scan(DAVIT_SUM, DAVIT_INT64, DAVIT_SCAN_INCLUSIVE, 128, x, y,
-                     ON(davit_scan_options, &device, 1)));
-    for (int i = 0; i < 128; i++)
-      assert_int_equal(y[i], (i + 1) * (i + 2) / 2);
-    assert_int_equal(y[32], 561);
-  }
-}
-
 /* ---- properties ---- */
-
-CASE(test_differences_give_the_input_back) {
-  enum { N = 777777 };
-  int64_t *x = exact_data(DAVIT_SUM, DAVIT_INT64, N, 5), *y = kept(sizeof *y * N);
-  uint8_t *flags = make_flags(FLAGS_SHORT, N, 6);
-  for (int segmented = 0; segmented < 2; segmented++) {
-    CHECK(segmented ? davit_segmented_scan(DAVIT_SUM, DAVIT_INT64, DAVIT_SCAN_INCLUSIVE, N, x, flags, y, NULL)
-                    : davit_scan(DAVIT_SUM, DAVIT_INT64, DAVIT_SCAN_INCLUSIVE, N, x, y, NULL));
-    for (int64_t i = 0; i < N; i++) {
-      const uint64_t before = i == 0 || (segmented && flags[i]) ? 0 : (uint64_t)y[i - 1];
-      assert_true((uint64_t)y[i] - before == (uint64_t)x[i]);
-    }
-  }
-}
 
 CASE(test_exclusive_and_inclusive_and_reduction) {
   enum { N = 200003 };

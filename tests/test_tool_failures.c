@@ -13,28 +13,17 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "tests/elements.h"
+#include "tests/tool.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
-#include <signal.h>
-#include <stdio.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-int davit_main(int argc, char **argv); /* main() of src/cli/main.c */
 
 /* ---- commands ---- */
 
@@ -81,39 +70,6 @@ static const command commands[] = {
 };
 
 /* ---- folders ---- */
-
-static char root[PATH_MAX]; /* with `in`, `out`, `standard` */
-
-static char *path_of(const char *name) {
-  static char path[PATH_MAX];
-  snprintf(path, sizeof path, "%s/%s", root, name);
-  return path;
-}
-
-static void write_file(const char *name, const void *bytes, size_t count) {
-  FILE *file = fopen(path_of(name), "wb");
-  assert_non_null(file);
-  assert_int_equal(fwrite(bytes, 1, count, file), count);
-  assert_int_equal(fclose(file), 0);
-}
-
-static void write_text(const char *name, const char *text) {
-  write_file(name, text, strlen(text));
-}
-
-/* A version 1 header, then `count` elements of `bytes` bytes. */
-static void write_npy(const char *name, const char *descr, const char *shape, const void *elements,
-                      size_t bytes) {
-  char file[128 + 4096];
-  memset(file, ' ', 128);
-  memcpy(file, "\x93NUMPY\x01\x00\x76\x00", 10);
-  const int used =
-      snprintf(file + 10, 118, "{'descr': '%s', 'fortran_order': False, 'shape': %s, }", descr, shape);
-  file[10 + used] = ' ';
-  file[127] = '\n';
-  memcpy(file + 128, elements, bytes);
-  write_file(name, file, 128 + bytes);
-}
 
 /* One channel of 16-bit noise at 22,050 Hz, the same for the same seed. */
 static void write_sound(const char *name, uint64_t seed, int16_t *samples, uint32_t count) {
@@ -187,15 +143,11 @@ static void remove_output(const char *path, const char *name) {
 static char description[2048];
 
 static void describe_output(const char *path, const char *name) {
-  uint64_t hash = 14695981039346656037u, bytes = 0;
-  FILE *file = fopen(path, "rb");
-  assert_non_null(file);
-  for (int byte; (byte = getc(file)) != EOF; bytes++)
-    hash = (hash ^ (uint64_t)byte) * 1099511628211u;
-  fclose(file);
+  struct stat about;
+  assert_int_equal(stat(path, &about), 0);
   const size_t used = strlen(description);
-  snprintf(description + used, sizeof description - used, "%s %llu %llx\n", name, (unsigned long long)bytes,
-           (unsigned long long)hash);
+  snprintf(description + used, sizeof description - used, "%s %lld %llx\n", name, (long long)about.st_size,
+           (unsigned long long)digest_of(path));
 }
 
 /* Names, sizes and hashes of all outputs. */
@@ -324,6 +276,7 @@ static struct outcome {
   bool fired;
   int opened;   /* descriptors of our files that are left */
   int unclosed; /* by the failure */
+  int passages[DVT_INJECTIONS];
 } *outcome;
 
 /* Answers until all watched threads have ended; whether the n-th call came. */
@@ -359,13 +312,6 @@ static char *error_file(void) {
   return path;
 }
 
-static void redirect(int descriptor, const char *path, int flags) {
-  const int file = open(path, flags, 0666);
-  if (file < 0 || dup2(file, descriptor) < 0)
-    _exit(99);
-  close(file);
-}
-
 static int open_descriptors(void) {
   int count = 0;
   for (unsigned i = 0; i < 256; i++)
@@ -374,28 +320,24 @@ static int open_descriptors(void) {
 }
 
 static void be_the_tool(const command *c, int kind, int n, int socket) {
-  enum { MOST = 32, SECONDS = 100 };
-  char words[512], input[64], *argv[MOST] = {"davit"};
-  int argc = 1;
-  snprintf(words, sizeof words, "%s", c->words);
-  for (char *word = strtok(words, " "); word; word = strtok(NULL, " "))
-    argv[argc++] = word;
+  char words[512], input[64], *argv[MOST_WORDS];
+  const int argc = split(c->words, words, sizeof words, argv);
   snprintf(input, sizeof input, "in/%s", c->input ? c->input : "");
   redirect(STDIN_FILENO, c->input ? path_of(input) : "/dev/null", O_RDONLY);
   redirect(STDOUT_FILENO, path_of("standard"), O_WRONLY | O_CREAT | O_TRUNC);
   redirect(STDERR_FILENO, error_file(), O_WRONLY | O_CREAT | O_TRUNC);
   setenv("DAVIT_BENCH_DIR", path_of("in"), 1);
-  if (chdir(path_of("out")))
-    _exit(99);
-  for (int number = 1; number < NSIG; number++) /* cmocka catches some */
-    signal(number, SIG_DFL);
-  alarm(SECONDS);
+  begin_tool();
   const int before = open_descriptors();
   if (kind == FILES)
     send_descriptor(socket, watch_calls());
+  else if (n == 0)
+    count_passages();
   else
     dvt_inject((dvt_injection)kind, n);
   const int code = davit_main(argc, argv);
+  for (int k = 0; k < DVT_INJECTIONS && n == 0; k++)
+    outcome->passages[k] = INT_MAX - dvt_inject((dvt_injection)k, 0);
   bool armed = n == 0;
   for (int i = 0; kind != FILES && i < n && !armed; i++)
     armed = dvt_injected((dvt_injection)kind);
@@ -404,13 +346,6 @@ static void be_the_tool(const command *c, int kind, int n, int socket) {
   if (outcome->unclosed) /* libraries may lose their memory then */
     _exit(code);
   exit(code);
-}
-
-static void read_words(char *words, size_t room) {
-  FILE *file = fopen(error_file(), "rb");
-  assert_non_null(file);
-  words[fread(words, 1, room - 1, file)] = 0;
-  fclose(file);
 }
 
 static ending run_tool(const command *c, int kind, int n) {
@@ -432,7 +367,7 @@ static ending run_tool(const command *c, int kind, int n) {
   close(pair[0]);
   assert_int_equal(waitpid(child, &e.status, 0), child);
   e.fired = kind == FILES ? fired : outcome->fired;
-  read_words(e.words, sizeof e.words);
+  read_text(error_file(), e.words, sizeof e.words);
   return e;
 }
 
@@ -464,32 +399,40 @@ static const char *judge(const command *c, const ending *e, const char *before, 
   return NULL;
 }
 
-/* The outputs of an undisturbed run. */
-static const char *right_outputs(const command *c, bool older) {
-  static char *of[COUNT(commands)][2];
-  char **right = &of[c - commands][older];
-  if (*right)
-    return *right;
+/* An undisturbed run: its outputs, and how often it passes what may fail. */
+typedef struct reference {
+  char *outputs;
+  int passages[DVT_INJECTIONS];
+} reference;
+
+static const reference *reference_of(const command *c, bool older) {
+  static reference of[COUNT(commands)][2];
+  reference *r = &of[c - commands][older];
+  if (r->outputs)
+    return r;
   prepare_outputs(older);
   const ending e = run_tool(c, DVT_INJECT_RUN, 0);
   if (e.status)
     fail_msg("davit %s: %s", c->words, e.words);
-  return *right = describe_outputs();
+  memcpy(r->passages, outcome->passages, sizeof r->passages);
+  r->outputs = describe_outputs();
+  return r;
 }
 
-/* The first n, up to 8, then a sample, until a run ends before it comes to the failure; how many runs were
- * wrong. */
+/* The first n, up to 8, then a sample: as many as there are, of files until a run ends before it comes to the failure.
+ * How many runs were wrong. */
 static int fail_command(const command *c, int kind, bool older, int *failures) {
   const int all = scaled(8), step = 100 / scaled(scaled(100));
   uint64_t seed = 1;
   int wrong = 0;
   bool fired = true;
-  const char *right = right_outputs(c, older);
-  for (int n = 1; fired; n += n < all ? 1 : 1 + random_below(&seed, 2 * step - 1)) {
+  const reference *right = reference_of(c, older);
+  for (int n = 1; fired && (kind == FILES || n <= right->passages[kind]);
+       n += n < all ? 1 : 1 + random_below(&seed, 2 * step - 1)) {
     prepare_outputs(older);
     char *before = describe_outputs();
     const ending e = run_tool(c, kind, n);
-    const char *complaint = judge(c, &e, before, right);
+    const char *complaint = judge(c, &e, before, right->outputs);
     if (complaint)
       print_error("davit %s\n  kind %d, passage %d, status %x: %s\n  %s\n", c->words, kind, n,
                   (unsigned)e.status, complaint, e.words);
@@ -549,23 +492,15 @@ CASE(test_files) {
   fail_all(FILES);
 }
 
-static int make_folders(void **state) {
+static int set_up(void **state) {
   (void)state;
-  snprintf(root, sizeof root, "/tmp/davit-failures-XXXXXX");
   outcome = mmap(NULL, sizeof *outcome, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (!mkdtemp(root) || outcome == MAP_FAILED || mkdir(path_of("in"), 0755) || mkdir(path_of("out"), 0755))
+  if (outcome == MAP_FAILED || make_folders())
     return -1;
   write_inputs();
   return 0;
 }
 
-static int remove_folders(void **state) {
-  char command_line[PATH_MAX + 32];
-  (void)state;
-  snprintf(command_line, sizeof command_line, "rm -r %s %s.error", root, root);
-  return system(command_line);
-}
-
 int main(void) {
-  return run_cases(make_folders, remove_folders);
+  return run_cases(set_up, remove_folders);
 }

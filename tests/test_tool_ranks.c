@@ -9,54 +9,12 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "tests/elements.h"
-
-#include <davit/davit.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <signal.h>
-#include <stdio.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "tests/tool.h"
 
 #include "src/base/allocate.h"
 #include "tests/ranks_table.h"
 
-int davit_main(int argc, char **argv); /* main() of src/cli/main.c */
-
-enum { SECONDS = 100 };
-
 /* ---- files ---- */
-
-static char root[PATH_MAX]; /* with `in`, `out`, and what each rank says */
-
-static char *path_of(const char *name) {
-  static char path[PATH_MAX];
-  snprintf(path, sizeof path, "%s/%s", root, name);
-  return path;
-}
-
-static void write_text(const char *name, const char *text) {
-  FILE *file = fopen(path_of(name), "wb");
-  assert_true(file && fputs(text, file) >= 0 && !fclose(file));
-}
-
-static void write_npy(const char *name, const char *descr, const char *shape, const void *elements,
-                      size_t bytes) {
-  char head[128];
-  memset(head, ' ', sizeof head);
-  memcpy(head, "\x93NUMPY\x01\x00\x76\x00", 10);
-  const int used =
-      snprintf(head + 10, 118, "{'descr': '%s', 'fortran_order': False, 'shape': %s, }", descr, shape);
-  head[10 + used] = ' ';
-  head[127] = '\n';
-  FILE *file = fopen(path_of(name), "wb");
-  assert_true(file && fwrite(head, sizeof head, 1, file) == 1 && fwrite(elements, bytes, 1, file) == 1 &&
-              !fclose(file));
-}
 
 static void write_inputs(void) {
   enum { N = 600, WIDTH = 4 };
@@ -89,22 +47,10 @@ static void write_inputs(void) {
   write_text("in/u.fa", ">a\nACGTACGTTAGC\n>b\nTTTACGTAC\n>c\nGGGTTTACGA\n>d\nMLEFPQIL\n");
 }
 
-static char *contents(const char *name, char *text, size_t room) {
-  FILE *file = fopen(path_of(name), "rb");
-  text[file ? fread(text, 1, room - 1, file) : 0] = 0;
-  if (file)
-    fclose(file);
+/* A file that a rank has written. */
+static char *contents(const char *name, char *text) {
+  read_text(path_of(name), text, TEXT);
   return text;
-}
-
-static uint64_t digest_of(const char *name) {
-  uint64_t hash = 14695981039346656037u;
-  FILE *file = fopen(path_of(name), "rb");
-  for (int byte; file && (byte = getc(file)) != EOF;)
-    hash = (hash ^ (uint64_t)byte) * 1099511628211u;
-  if (file)
-    fclose(file);
-  return file ? hash : 0;
 }
 
 /* ---- one run ---- */
@@ -119,38 +65,30 @@ typedef struct trouble {
   const char *says;             /* and what rank 0 says */
 } trouble;
 
-static void redirect(int descriptor, const char *what, int rank) {
+static void redirect_rank(int descriptor, const char *what) {
   char name[32];
-  snprintf(name, sizeof name, "%s-%d", what, rank);
-  const int file = open(path_of(name), O_WRONLY | O_CREAT | O_TRUNC, 0666);
-  if (file < 0 || dup2(file, descriptor) < 0)
-    _exit(99);
-  close(file);
+  snprintf(name, sizeof name, "%s-%d", what, me);
+  redirect(descriptor, path_of(name), O_WRONLY | O_CREAT | O_TRUNC);
 }
 
 static void be_a_rank(const char *line, const trouble *t) {
-  enum { MOST = 48 };
-  char words[1024], number[16], *argv[MOST] = {"davit"};
-  int argc = 1;
+  char both[1024], words[1024], number[16], *argv[MOST_WORDS];
   const bool troubled = t && t->rank == me;
-  snprintf(words, sizeof words, "%s %s", troubled && t->words ? t->words : line,
+  snprintf(both, sizeof both, "%s %s", troubled && t->words ? t->words : line,
            troubled && t->more ? t->more : "");
-  for (char *word = strtok(words, " "); word; word = strtok(NULL, " "))
-    argv[argc++] = word;
-  redirect(STDOUT_FILENO, "said", me);
-  redirect(STDERR_FILENO, "error", me);
+  const int argc = split(both, words, sizeof words, argv);
+  redirect_rank(STDOUT_FILENO, "said");
+  redirect_rank(STDERR_FILENO, "error");
   snprintf(number, sizeof number, "%d", me);
   setenv("OMPI_COMM_WORLD_RANK", number, 1);
   snprintf(number, sizeof number, "%d", RANKS);
   setenv("OMPI_COMM_WORLD_SIZE", number, 1);
   if (troubled && t->variable)
     setenv(t->variable, t->value, 1);
-  if (chdir(path_of("out")))
-    _exit(99);
-  for (int signal_number = 1; signal_number < NSIG; signal_number++) /* cmocka catches some */
-    signal(signal_number, SIG_DFL);
-  alarm(SECONDS);
-  if (troubled && t->n)
+  begin_tool();
+  if (!t)
+    count_passages();
+  else if (troubled && t->n)
     dvt_inject((dvt_injection)t->kind, t->n);
   _exit(davit_main(argc, argv));
 }
@@ -193,7 +131,7 @@ static const char *judge(const int status[RANKS], const uint64_t right[2], int *
     return outcome->why;
   for (int rank = 0; rank < RANKS; rank++) {
     snprintf(name, sizeof name, "error-%d", rank);
-    contents(name, text[rank], TEXT);
+    contents(name, text[rank]);
     if (!WIFEXITED(status[rank]))
       return WTERMSIG(status[rank]) == SIGALRM ? "the ranks hang" : "ended by a signal";
     if (WEXITSTATUS(status[rank]) != *code || !outcome->closed[rank])
@@ -202,7 +140,7 @@ static const char *judge(const int status[RANKS], const uint64_t right[2], int *
       return "a rank above 0 says something";
   }
   const char *end = strchr(text[0], '\n');
-  const uint64_t output = digest_of("out/o"), said = digest_of("said-0");
+  const uint64_t output = digest_of(path_of("out/o")), said = digest_of(path_of("said-0"));
   if (*code > 0 && (strncmp(text[0], "davit", 5) || !end || end[1]))
     return "expected one line";
   if (*code > 0 && output)
@@ -221,7 +159,7 @@ static void complain(const char *line, const trouble *t, const char *why) {
               t->words  ? t->words
               : t->more ? t->more
                         : "",
-              why, contents("error-0", text, sizeof text));
+              why, contents("error-0", text));
 }
 
 /* ---- failures everywhere ---- */
@@ -237,26 +175,42 @@ static const char *const commands[] = {
     "detect ../in/s.npy --effect ../in/e.npy ../in/g.npy --permutations 20 -o o --check --quiet",
 };
 
-/* The first passages, then a sample, until a run ends before it comes to the failure. */
-static int fail_command(const char *line, int kind, int rank, int *failures) {
-  const int all = scaled(8), step = 60 / scaled(20);
-  uint64_t right[2], seed = 1 + (uint64_t)rank;
-  int status[RANKS], code, wrong = 0;
-  run_ranks(line, NULL, status);
+/* A run without trouble: its output, what rank 0 prints, and how often each rank passes what may fail. */
+typedef struct reference {
+  uint64_t digests[2];
+  int passages[RANKS][DVT_INJECTIONS];
+} reference;
+
+static const reference *reference_of(int command) {
+  static reference of[COUNT(commands)];
+  reference *r = &of[command];
+  int status[RANKS], code;
+  if (r->digests[1])
+    return r;
+  run_ranks(commands[command], NULL, status);
   const char *complaint = judge(status, NULL, &code);
   if (complaint || code)
-    fail_msg("davit %s: %s", line, complaint ? complaint : contents("error-0", (char[TEXT]){0}, TEXT));
-  right[0] = digest_of("out/o");
-  right[1] = digest_of("said-0");
-  bool fired = true;
-  for (int n = 1; fired; n += n < all ? 1 : 1 + random_below(&seed, 2 * step - 1)) {
+    fail_msg("davit %s: %s", commands[command], complaint ? complaint : contents("error-0", (char[TEXT]){0}));
+  r->digests[0] = digest_of(path_of("out/o"));
+  r->digests[1] = digest_of(path_of("said-0"));
+  memcpy(r->passages, outcome->passages, sizeof r->passages);
+  return r;
+}
+
+/* The first passages, then a sample. */
+static int fail_command(int command, int kind, int rank, int *failures) {
+  const int all = scaled(8), step = 60 / scaled(20);
+  const reference *right = reference_of(command);
+  uint64_t seed = 1 + (uint64_t)rank;
+  int status[RANKS], code, wrong = 0;
+  for (int n = 1; n <= right->passages[rank][kind] && wrong < 5;
+       n += n < all ? 1 : 1 + random_below(&seed, 2 * step - 1)) {
     const trouble t = {.rank = rank, .kind = kind, .n = n};
-    run_ranks(line, &t, status);
-    complaint = judge(status, right, &code);
+    run_ranks(commands[command], &t, status);
+    const char *complaint = judge(status, right->digests, &code);
     if (complaint)
-      complain(line, &t, complaint);
+      complain(commands[command], &t, complaint);
     wrong += complaint != NULL;
-    fired = outcome->fired && wrong < 5;
     *failures += outcome->fired;
   }
   return wrong;
@@ -266,7 +220,7 @@ static void fail_all(int kind) {
   int failures = 0, wrong = 0;
   for (int c = 0; c < COUNT(commands); c++)
     for (int rank = 0; rank < RANKS; rank++)
-      wrong += fail_command(commands[c], kind, rank, &failures);
+      wrong += fail_command(c, kind, rank, &failures);
   print_message("%d failures\n", failures);
   assert_int_equal(wrong, 0);
   assert_true(failures > 0);
@@ -299,12 +253,12 @@ static void expect_trouble(const char *line, const trouble *t) {
   int status[RANKS], code;
   run_ranks(line, t, status);
   const char *complaint = judge(status, NULL, &code);
-  contents("error-0", text, sizeof text);
+  contents("error-0", text);
   if (!complaint && code != t->code)
     complaint = "another exit code is expected";
   if (!complaint && !strstr(text, t->says))
     complaint = "expected another sentence";
-  if (!complaint && code && *contents("said-0", said, sizeof said))
+  if (!complaint && code && *contents("said-0", said))
     complaint = "something is printed";
   if (complaint) {
     complain(line, t, complaint);
@@ -447,28 +401,20 @@ CASE(test_ranks_that_cannot_be_joined) {
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(WEXITSTATUS(status), 4);
-    contents("error-2", text, sizeof text);
+    contents("error-2", text);
     assert_int_equal(strstr(text, "cannot be joined") != NULL, !local);
   }
 }
 
-static int make_folders(void **state) {
+static int set_up(void **state) {
   (void)state;
-  snprintf(root, sizeof root, "/tmp/davit-ranks-XXXXXX");
   outcome = mmap(NULL, sizeof *outcome, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (!mkdtemp(root) || outcome == MAP_FAILED || mkdir(path_of("in"), 0755) || mkdir(path_of("out"), 0755))
+  if (outcome == MAP_FAILED || make_folders())
     return -1;
   write_inputs();
   return 0;
 }
 
-static int remove_folders(void **state) {
-  char command_line[PATH_MAX + 32];
-  (void)state;
-  snprintf(command_line, sizeof command_line, "rm -r %s", root);
-  return system(command_line);
-}
-
 int main(void) {
-  return run_cases(make_folders, remove_folders);
+  return run_cases(set_up, remove_folders);
 }

@@ -77,11 +77,14 @@ static void nap(long microseconds) {
 }
 
 static bool is_late(void) {
-  static time_t begin;
+  static double begin;
   const char *most = getenv("LOOP_S");
-  if (!begin)
-    begin = time(NULL);
-  return time(NULL) - begin > (most ? atoi(most) : 10);
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const double seconds = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+  if (begin == 0)
+    begin = seconds;
+  return seconds - begin > (most ? atof(most) : 10);
 }
 
 /* What became of a child: 0 if it has exited with 0. One that does not end is ended. */

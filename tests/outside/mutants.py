@@ -598,7 +598,7 @@ MUTANTS = [
            "record->error.status = DAVIT_SUCCESS;\n    if", "queue_errors"),
     Mutant("ld-below-rows", "src/base/check.c", "if (given < minimum)", "if (given < minimum - 1)", "stencil"),
     Mutant("vectors-overlap", "src/base/check.c", "offset < size || offset > stride - size", "offset < size",
-           "axpy"),
+           "level1"),
     Mutant("waits-without-sleep", "src/runtime/record.c", "if (waited < YIELD_NS) {", "if (waited < INT64_MAX) {", "streams"),
     Mutant("workers-spin-on", "src/base/team.c", "  kmp_set_blocktime(SPIN);\n", "", "threads"),
     Mutant("team-takes-too-many", "src/base/team.c", "threads = wanted < limit ? wanted : limit;",
