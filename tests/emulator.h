@@ -16,7 +16,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#ifndef __x86_64__
 #include <ucontext.h>
+#endif
 
 #include "offload/kernel/instance.h"
 
@@ -34,6 +36,41 @@ static inline void dvt_no_body(int first, ...) {
 }
 
 enum { EMULATOR_THREADS = 1024, EMULATOR_STACK = 1 << 16, EMULATOR_CLUSTER = 16, EMULATOR_COPIES = 128 };
+
+/* ---- contexts ---- */
+
+#ifdef __x86_64__
+/* What a context keeps lies on its stack, to which it points. swapcontext() would call the system each time, and
+ * AddressSanitizer would clear its shadow of the stack. */
+typedef void **emulator_context;
+
+__attribute__((naked, noinline)) static void emulator_switch(__attribute__((unused)) emulator_context *from,
+                                                             __attribute__((unused)) emulator_context *to) {
+  __asm__("pushq %rbp; pushq %rbx; pushq %r12; pushq %r13; pushq %r14; pushq %r15\n"
+          "movq %rsp, (%rdi); movq (%rsi), %rsp\n"
+          "popq %r15; popq %r14; popq %r13; popq %r12; popq %rbx; popq %rbp; ret");
+}
+
+/* `start` never returns. It finds the stack as a call leaves it: 8 bytes below a multiple of 16. */
+static void emulator_prepare(emulator_context *context, char *stack, void (*start)(void)) {
+  *context = (emulator_context)(void *)(stack + EMULATOR_STACK) - 8;
+  memset(*context, 0, 8 * sizeof **context);
+  (*context)[6] = (void *)(uintptr_t)start;
+}
+#else
+typedef ucontext_t emulator_context;
+
+static void emulator_switch(emulator_context *from, emulator_context *to) {
+  swapcontext(from, to);
+}
+
+static void emulator_prepare(emulator_context *context, char *stack, void (*start)(void)) {
+  getcontext(context);
+  context->uc_stack.ss_sp = stack;
+  context->uc_stack.ss_size = EMULATOR_STACK;
+  makecontext(context, start, 0);
+}
+#endif
 
 /* A cluster: its teams' memories, and where the threads of the host that run them meet. */
 typedef struct emulator_cluster {
@@ -62,7 +99,7 @@ static _Thread_local struct emulator {
   int shuffles[EMULATOR_THREADS], barriers[EMULATOR_THREADS], cluster_barriers[EMULATOR_THREADS];
   emulator_copies *copies;
   emulator_cluster *cluster;
-  ucontext_t scheduler, *context;
+  emulator_context scheduler, *context;
   char *stacks;
   void (*body)(void *argument);
   void *argument;
@@ -92,7 +129,7 @@ DVT_INLINE int dvt_lane_number(void) {
 
 static void emulator_pass(void) {
   const int self = emulator.thread;
-  swapcontext(&emulator.context[self], &emulator.scheduler);
+  emulator_switch(&emulator.context[self], &emulator.scheduler);
 }
 
 /* The scheduler gives turns in order, so when this thread has its next one, all lanes have posted. */
@@ -341,16 +378,14 @@ static void emulator_start(void) {
   emulator.body(emulator.argument);
   emulator.over[emulator.thread] = true;
   emulator.running--;
+  emulator_pass();
 }
 
 static void emulator_begin(int t) {
   emulator.over[t] = false;
   emulator.shuffles[t] = emulator.barriers[t] = emulator.cluster_barriers[t] = 0;
-  getcontext(&emulator.context[t]);
-  emulator.context[t].uc_stack.ss_sp = emulator.stacks + (size_t)t * EMULATOR_STACK;
-  emulator.context[t].uc_stack.ss_size = EMULATOR_STACK;
-  emulator.context[t].uc_link = &emulator.scheduler;
-  makecontext(&emulator.context[t], emulator_start, 0);
+  emulator.copies[t].count = emulator.copies[t].group = 0;
+  emulator_prepare(&emulator.context[t], emulator.stacks + (size_t)t * EMULATOR_STACK, emulator_start);
 }
 
 typedef struct emulator_team {
@@ -358,6 +393,7 @@ typedef struct emulator_team {
   emulator_cluster *cluster; /* NULL: the team is by itself */
   void (*body)(void *argument);
   void *argument;
+  char *stacks; /* of its threads */
 } emulator_team;
 
 /* The team's place in its cluster, whose teams reach its memory once all have joined. */
@@ -378,8 +414,8 @@ static void *emulator_run_team(void *team) {
   emulator.running = emulator.threads = t->threads;
   emulator.body = t->body, emulator.argument = t->argument;
   emulator.arrived = emulator.cluster_arrived = emulator.cluster_met = 0;
-  emulator.stacks = malloc((size_t)t->threads * EMULATOR_STACK);
-  emulator.copies = calloc((size_t)t->threads, sizeof *emulator.copies);
+  emulator.stacks = t->stacks;
+  emulator.copies = malloc((size_t)t->threads * sizeof *emulator.copies);
   emulator_join(t);
   emulator.context = malloc((size_t)t->threads * sizeof *emulator.context);
   for (int i = 0; i < t->threads; i++)
@@ -389,10 +425,9 @@ static void *emulator_run_team(void *team) {
       const int i = emulator_descending ? t->threads - 1 - turn : turn;
       if (!emulator.over[i]) {
         emulator.thread = i;
-        swapcontext(&emulator.scheduler, &emulator.context[i]);
+        emulator_switch(&emulator.scheduler, &emulator.context[i]);
       }
     }
-  free(emulator.stacks);
   free(emulator.copies);
   free(emulator.context);
   return NULL;
@@ -400,8 +435,9 @@ static void *emulator_run_team(void *team) {
 
 /* Runs the body in every thread of every team, one team after the other; team memory holds rubbish at first. */
 static inline void emulator_run(int teams, int threads, void (*body)(void *argument), void *argument) {
+  static char stacks[EMULATOR_THREADS * EMULATOR_STACK] __attribute__((aligned(16)));
   for (int team = 0; team < teams; team++)
-    emulator_run_team(&(emulator_team){team, teams, threads, NULL, body, argument});
+    emulator_run_team(&(emulator_team){team, teams, threads, NULL, body, argument, stacks});
 }
 
 /* Runs `count` teams from `first` at the same time, each on a thread. */
@@ -411,11 +447,14 @@ static void emulator_run_some(int first, int count, const emulator_team *like) {
   for (int t = 0; t < count; t++) {
     team[t] = *like;
     team[t].team = first + t;
+    team[t].stacks = malloc((size_t)like->threads * EMULATOR_STACK);
     if (pthread_create(&thread[t], NULL, emulator_run_team, &team[t]))
       abort();
   }
-  for (int t = 0; t < count; t++)
+  for (int t = 0; t < count; t++) {
     pthread_join(thread[t], NULL);
+    free(team[t].stacks);
+  }
   free(team);
   free(thread);
 }
@@ -423,7 +462,7 @@ static void emulator_run_some(int first, int count, const emulator_team *like) {
 /* Runs all teams at the same time, as kernels need them whose teams wait for each other. */
 static inline void emulator_run_together(int teams, int threads, void (*body)(void *argument),
                                          void *argument) {
-  emulator_run_some(0, teams, &(emulator_team){0, teams, threads, NULL, body, argument});
+  emulator_run_some(0, teams, &(emulator_team){0, teams, threads, NULL, body, argument, NULL});
 }
 
 /* Runs clusters of `size` teams, one after the other. */
@@ -433,7 +472,7 @@ static inline void emulator_run_clusters(int teams, int size, int threads, void 
     emulator_cluster cluster = {.teams = size};
     if (pthread_barrier_init(&cluster.barrier, NULL, (unsigned)size))
       abort();
-    emulator_run_some(first, size, &(emulator_team){0, teams, threads, &cluster, body, argument});
+    emulator_run_some(first, size, &(emulator_team){0, teams, threads, &cluster, body, argument, NULL});
     pthread_barrier_destroy(&cluster.barrier);
   }
 }
