@@ -249,7 +249,7 @@ CASE(test_bands) {
   int widths = 0;
   for (int r = 0; r < COUNT(rows); r++)
     for (int g = r; g < COUNT(all_gaps); g += COUNT(rows))
-      check(rows[r], 1030 + random_below(&random, 1100), &all_gaps[g], 2 + random_below(&random, 3), &random,
+      check(rows[r], 2040 + random_below(&random, 1100), &all_gaps[g], 2 + random_below(&random, 3), &random,
             &widths);
   assert_int_equal(widths, 8 | 16 | 32);
 }
