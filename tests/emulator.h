@@ -37,6 +37,41 @@ static inline void dvt_no_body(int first, ...) {
 
 enum { EMULATOR_THREADS = 1024, EMULATOR_STACK = 1 << 16, EMULATOR_CLUSTER = 16, EMULATOR_COPIES = 128 };
 
+/* ---- contexts ---- */
+
+#ifdef __x86_64__
+/* What a context keeps lies on its stack, to which it points. swapcontext() would call the system each time, and
+ * AddressSanitizer would clear its shadow of the stack. */
+typedef void **emulator_context;
+
+__attribute__((naked, noinline)) static void emulator_switch(__attribute__((unused)) emulator_context *from,
+                                                             __attribute__((unused)) emulator_context *to) {
+  __asm__("pushq %rbp; pushq %rbx; pushq %r12; pushq %r13; pushq %r14; pushq %r15\n"
+          "movq %rsp, (%rdi); movq (%rsi), %rsp\n"
+          "popq %r15; popq %r14; popq %r13; popq %r12; popq %rbx; popq %rbp; ret");
+}
+
+/* `start` never returns. It finds the stack as a call leaves it: 8 bytes below a multiple of 16. */
+static void emulator_prepare(emulator_context *context, char *stack, void (*start)(void)) {
+  *context = (emulator_context)(void *)(stack + EMULATOR_STACK) - 8;
+  memset(*context, 0, 8 * sizeof **context);
+  (*context)[6] = (void *)(uintptr_t)start;
+}
+#else
+typedef ucontext_t emulator_context;
+
+static void emulator_switch(emulator_context *from, emulator_context *to) {
+  swapcontext(from, to);
+}
+
+static void emulator_prepare(emulator_context *context, char *stack, void (*start)(void)) {
+  getcontext(context);
+  context->uc_stack.ss_sp = stack;
+  context->uc_stack.ss_size = EMULATOR_STACK;
+  makecontext(context, start, 0);
+}
+#endif
+
 /* A cluster: its teams' memories, and where the threads of the host that run them meet. */
 typedef struct emulator_cluster {
   char *memory[EMULATOR_CLUSTER];
@@ -53,42 +88,6 @@ typedef struct emulator_copies {
   } copy[EMULATOR_COPIES];
   int count, group;
 } emulator_copies;
-
-/* A context: where whoever does not run goes on. swapcontext() keeps the mask of signals, too, by a system call for each
- * turn, and under AddressSanitizer cleans a whole stack; so where it is known how, only the registers that a call keeps
- * are changed, of which the stack pointer is the last. */
-#ifdef __x86_64__
-typedef void *emulator_context;
-void emulator_switch(emulator_context *from, const emulator_context *to);
-__asm__(".pushsection .text\n"
-        "emulator_switch:\n"
-        "  pushq %rbp\n  pushq %rbx\n  pushq %r12\n  pushq %r13\n  pushq %r14\n  pushq %r15\n"
-        "  movq %rsp, (%rdi)\n"
-        "  movq (%rsi), %rsp\n"
-        "  popq %r15\n  popq %r14\n  popq %r13\n  popq %r12\n  popq %rbx\n  popq %rbp\n"
-        "  ret\n"
-        ".popsection\n");
-
-/* The first turn calls `start`, which never returns. */
-static void emulator_prepare(emulator_context *context, char *stack, size_t bytes, void (*start)(void)) {
-  void **const top = (void **)(void *)(stack + bytes) - 8; /* six registers, `start`, and its caller: none */
-  memset(top, 0, 8 * sizeof *top);
-  memcpy(&top[6], &start, sizeof start);
-  *context = top;
-}
-#else
-typedef ucontext_t emulator_context;
-static void emulator_switch(emulator_context *from, const emulator_context *to) {
-  swapcontext(from, to);
-}
-
-static void emulator_prepare(emulator_context *context, char *stack, size_t bytes, void (*start)(void)) {
-  getcontext(context);
-  context->uc_stack.ss_sp = stack;
-  context->uc_stack.ss_size = bytes;
-  makecontext(context, start, 0);
-}
-#endif
 
 /* The team that runs on this thread of the host. */
 static _Thread_local struct emulator {
@@ -129,7 +128,8 @@ DVT_INLINE int dvt_lane_number(void) {
 }
 
 static void emulator_pass(void) {
-  emulator_switch(&emulator.context[emulator.thread], &emulator.scheduler);
+  const int self = emulator.thread;
+  emulator_switch(&emulator.context[self], &emulator.scheduler);
 }
 
 /* The scheduler gives turns in order, so when this thread has its next one, all lanes have posted. */
@@ -385,21 +385,7 @@ static void emulator_begin(int t) {
   emulator.over[t] = false;
   emulator.shuffles[t] = emulator.barriers[t] = emulator.cluster_barriers[t] = 0;
   emulator.copies[t].count = emulator.copies[t].group = 0;
-  emulator_prepare(&emulator.context[t], emulator.stacks + (size_t)t * EMULATOR_STACK, EMULATOR_STACK,
-                   emulator_start);
-}
-
-/* What the threads of teams need that run on this thread of the host, one team after the other. */
-static void emulator_open(int threads) {
-  emulator.stacks = malloc((size_t)threads * EMULATOR_STACK);
-  emulator.copies = malloc((size_t)threads * sizeof *emulator.copies);
-  emulator.context = malloc((size_t)threads * sizeof *emulator.context);
-}
-
-static void emulator_close(void) {
-  free(emulator.stacks);
-  free(emulator.copies);
-  free(emulator.context);
+  emulator_prepare(&emulator.context[t], emulator.stacks + (size_t)t * EMULATOR_STACK, emulator_start);
 }
 
 typedef struct emulator_team {
@@ -407,6 +393,7 @@ typedef struct emulator_team {
   emulator_cluster *cluster; /* NULL: the team is by itself */
   void (*body)(void *argument);
   void *argument;
+  char *stacks; /* of its threads */
 } emulator_team;
 
 /* The team's place in its cluster, whose teams reach its memory once all have joined. */
@@ -421,12 +408,16 @@ static void emulator_join(const emulator_team *t) {
   pthread_barrier_wait(&c->barrier);
 }
 
-static void emulator_run_team(const emulator_team *t) {
+static void *emulator_run_team(void *team) {
+  const emulator_team *t = team;
   emulator.team = t->team, emulator.teams = t->teams;
   emulator.running = emulator.threads = t->threads;
   emulator.body = t->body, emulator.argument = t->argument;
   emulator.arrived = emulator.cluster_arrived = emulator.cluster_met = 0;
+  emulator.stacks = t->stacks;
+  emulator.copies = malloc((size_t)t->threads * sizeof *emulator.copies);
   emulator_join(t);
+  emulator.context = malloc((size_t)t->threads * sizeof *emulator.context);
   for (int i = 0; i < t->threads; i++)
     emulator_begin(i);
   while (emulator.running > 0)
@@ -437,22 +428,24 @@ static void emulator_run_team(const emulator_team *t) {
         emulator_switch(&emulator.scheduler, &emulator.context[i]);
       }
     }
-}
-
-static void *emulator_run_alone(void *team) {
-  const emulator_team *t = team;
-  emulator_open(t->threads);
-  emulator_run_team(t);
-  emulator_close();
+  free(emulator.copies);
+  free(emulator.context);
   return NULL;
 }
 
-/* Runs the body in every thread of every team, one team after the other; team memory holds rubbish at first. */
+/* Runs the body in every thread of every team, one team after the other; team memory holds rubbish at first. Stacks
+ * that stay cost less than new ones each time; a kernel that runs beside another one has its own. */
 static inline void emulator_run(int teams, int threads, void (*body)(void *argument), void *argument) {
-  emulator_open(threads);
+  static char stay[EMULATOR_THREADS * EMULATOR_STACK] __attribute__((aligned(16)));
+  static atomic_flag taken = ATOMIC_FLAG_INIT;
+  const bool alone = !atomic_flag_test_and_set(&taken);
+  char *stacks = alone ? stay : malloc((size_t)threads * EMULATOR_STACK);
   for (int team = 0; team < teams; team++)
-    emulator_run_team(&(emulator_team){team, teams, threads, NULL, body, argument});
-  emulator_close();
+    emulator_run_team(&(emulator_team){team, teams, threads, NULL, body, argument, stacks});
+  if (alone)
+    atomic_flag_clear(&taken);
+  else
+    free(stacks);
 }
 
 /* Runs `count` teams from `first` at the same time, each on a thread. */
@@ -462,11 +455,14 @@ static void emulator_run_some(int first, int count, const emulator_team *like) {
   for (int t = 0; t < count; t++) {
     team[t] = *like;
     team[t].team = first + t;
-    if (pthread_create(&thread[t], NULL, emulator_run_alone, &team[t]))
+    team[t].stacks = malloc((size_t)like->threads * EMULATOR_STACK);
+    if (pthread_create(&thread[t], NULL, emulator_run_team, &team[t]))
       abort();
   }
-  for (int t = 0; t < count; t++)
+  for (int t = 0; t < count; t++) {
     pthread_join(thread[t], NULL);
+    free(team[t].stacks);
+  }
   free(team);
   free(thread);
 }
@@ -474,7 +470,7 @@ static void emulator_run_some(int first, int count, const emulator_team *like) {
 /* Runs all teams at the same time, as kernels need them whose teams wait for each other. */
 static inline void emulator_run_together(int teams, int threads, void (*body)(void *argument),
                                          void *argument) {
-  emulator_run_some(0, teams, &(emulator_team){0, teams, threads, NULL, body, argument});
+  emulator_run_some(0, teams, &(emulator_team){0, teams, threads, NULL, body, argument, NULL});
 }
 
 /* Runs clusters of `size` teams, one after the other. */
@@ -484,7 +480,7 @@ static inline void emulator_run_clusters(int teams, int size, int threads, void 
     emulator_cluster cluster = {.teams = size};
     if (pthread_barrier_init(&cluster.barrier, NULL, (unsigned)size))
       abort();
-    emulator_run_some(first, size, &(emulator_team){0, teams, threads, &cluster, body, argument});
+    emulator_run_some(first, size, &(emulator_team){0, teams, threads, &cluster, body, argument, NULL});
     pthread_barrier_destroy(&cluster.barrier);
   }
 }

@@ -248,8 +248,8 @@ CASE(test_lengths) {
       for (int k = 0; k < lengths[i] && k < lengths[j]; k++)
         pairs[count].t.symbols[lengths[j] - 1 - k] = pairs[count].q.symbols[lengths[i] - 1 - k];
     }
-  pairs[count++] = (pair){random_sequence(1, 20, &random), random_sequence(5000, 20, &random)};
-  pairs[count++] = (pair){random_sequence(2000, 20, &random), random_sequence(1, 20, &random)};
+  pairs[count++] = (pair){random_sequence(1, 20, &random), random_sequence(1100, 20, &random)};
+  pairs[count++] = (pair){random_sequence(1100, 20, &random), random_sequence(1, 20, &random)};
   expect_in_all_modes(&scoring, count, pairs, 0, COUNT(pairs));
   expect_in_all_modes(&scoring, count, pairs, 3, COUNT(pairs));
 }
@@ -278,7 +278,7 @@ CASE(test_wide) {
   fill_diagonal(4, 127, -128, matrix);
   for (int repeat = 0; repeat < COUNT(dear); repeat++) {
     const davit_align_scoring scoring = scoring_of(4, matrix, dear[repeat][0], dear[repeat][1]);
-    fill_pairs(COUNT(pairs), repeat == 0 ? 330 : 130, 200, 4, &random, pairs);
+    fill_pairs(COUNT(pairs), repeat == 0 ? 140 : 60, 200, 4, &random, pairs);
     pairs[1].q = pairs[1].t = random_sequence(300, 4, &random);
     expect_in_all_modes(&scoring, COUNT(pairs), pairs, 0, COUNT(pairs));
     expect_in_all_modes(&scoring, COUNT(pairs), pairs, 9, COUNT(pairs));
@@ -309,7 +309,7 @@ CASE(test_pairs_for_the_host) {
   pair pairs[9];
   fill_pairs(COUNT(pairs), 30, 40, 20, &random, pairs);
   pairs[0].q.length = pairs[4].t.length = pairs[8].q.length = pairs[8].t.length = 0;
-  pairs[2].q = random_sequence(1200, 20, &random);
+  pairs[2].q = random_sequence(300, 20, &random);
   pairs[2].t = relative_of(&pairs[2].q, 20, &random);
   pairs[6] = (pair){random_sequence(2, 20, &random), random_sequence(DVT_PAIRS_LONGEST + 1, 20, &random)};
   expect_in_all_modes(&scoring, COUNT(pairs), pairs, 0, COUNT(pairs));

@@ -7,15 +7,15 @@
 #include "src/align_share.h"
 #include "src/base/arithmetic.h"
 
-enum { MANY = 400 };
+enum { MANY = 400, FEW = 100 };
 
 /* Lengths of all kinds, some without symbols, many equal; every ninth is akin to the query. */
-static targets make_targets(const sequence *q, int symbols, uint64_t *random) {
+static targets make_targets(int count, const sequence *q, int symbols, uint64_t *random) {
   static sequence all[MANY];
-  for (int k = 0; k < MANY; k++)
+  for (int k = 0; k < count; k++)
     all[k] = k % 9 == 0 ? relative_of(q, symbols, random)
                         : random_sequence(k % 4 ? 30 : random_below(random, 200), symbols, random);
-  return targets_of(MANY, all);
+  return targets_of(count, all);
 }
 
 static size_t bytes_of(const targets *t) {
@@ -29,7 +29,7 @@ static void expect_every_size(void) {
   uint64_t random = 1;
   const davit_align_scoring scoring = protein(11, 1);
   const sequence queries[] = {random_sequence(60, 24, &random), random_sequence(0, 24, &random)};
-  const targets t = make_targets(&queries[0], 24, &random);
+  const targets t = make_targets(MANY, &queries[0], 24, &random);
   const size_t all = bytes_of(&t), sizes[] = {2 * all, all, all * 9 / 10, all / 2, all / 3, 4096};
   for (int k = 0; k < COUNT(sizes); k++) {
     database_bytes = sizes[k];
@@ -180,8 +180,8 @@ static attempt make_attempt(const davit_align_scoring *scoring) {
   static targets t;
   uint64_t random = 3;
   query = random_sequence(50, 24, &random);
-  t = make_targets(&query, 24, &random);
-  return (attempt){&t, scoring, &query, expected_scores(&t, scoring, &query), bytes_of(&t) / 3};
+  t = make_targets(FEW, &query, 24, &random);
+  return (attempt){&t, scoring, &query, expected_scores(&t, scoring, &query), bytes_of(&t) * 3 / 4};
 }
 
 static void try_failures(void) {

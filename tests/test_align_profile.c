@@ -241,8 +241,6 @@ CASE(test_refused) {
   CHECK(davit_align_database_create(&one, 4, &database, NULL));
   CHECK(davit_align_scores(database, &scoring, 3, NULL, &score));
   assert_int_equal(score, 0);
-  REFUSED(davit_align_scores(database, &scoring, -1, NULL, &score), "m is -1");
-  REFUSED(davit_align_scores(database, &scoring, INT64_MAX, NULL, &score), "m ");
   REFUSED(davit_align_trace(&scoring, 3, NULL, 4, symbols, &result, NULL, NULL), "query is NULL");
   REFUSED(davit_align_pairs(&scoring, &one, &one, &score, NULL, NULL, NULL),
           "scoring->profile is of one query, and here there are many");

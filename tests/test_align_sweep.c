@@ -237,7 +237,7 @@ CASE(test_blocks) {
   uint64_t random = 2;
   int widths = 0;
   for (int c = 0; c < COUNT(columns); c++)
-    for (int g = 0; g < COUNT(all_gaps); g++)
+    for (int g = c % 2; g < COUNT(all_gaps); g += 2)
       check(1 + random_below(&random, 300), columns[c], &all_gaps[g], 1, &random, &widths);
   assert_int_equal(widths, 8 | 16 | 32);
 }
@@ -248,7 +248,7 @@ CASE(test_bands) {
   uint64_t random = 3;
   int widths = 0;
   for (int r = 0; r < COUNT(rows); r++)
-    for (int g = 0; g < COUNT(all_gaps); g += 2)
+    for (int g = r; g < COUNT(all_gaps); g += COUNT(rows))
       check(rows[r], 2040 + random_below(&random, 1100), &all_gaps[g], 2 + random_below(&random, 3), &random,
             &widths);
   assert_int_equal(widths, 8 | 16 | 32);
@@ -259,7 +259,7 @@ CASE(test_one_score) {
   uint8_t symbols[1100] = {0};
   int widths = 0;
   for (int score = -1; score <= 1; score++)
-    for (int64_t m = 500; m < 1100; m += 256) {
+    for (int64_t m = 500; m < 1100; m += 512) {
       problem p = {.matrix = {(int8_t)score}, .s = {symbols, symbols, m, 1100, 1}};
       p.costs =
           (dvt_align_costs){.matrix = p.matrix, .symbols = 1, .largest = score > 0 ? score : 0, .extend = 1};
@@ -274,7 +274,7 @@ CASE(test_ranges) {
   uint8_t one[1500], other[1500];
   int widths = 0;
   for (int largest = 1; largest < 128; largest += 14)
-    for (int gap = 1; gap < 64; gap += 10) {
+    for (int gap = 1 + largest % 3 * 10; gap < 64; gap += 30) {
       problem p = {.matrix = {(int8_t)largest, INT8_MIN, INT8_MIN, (int8_t)largest}};
       p.costs = (dvt_align_costs){.matrix = p.matrix, .symbols = 2, .largest = largest, .extend = gap};
       const int64_t m = 300 + largest * 3, n = 1000 + largest * 3;

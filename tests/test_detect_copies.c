@@ -451,10 +451,6 @@ CASE(test_arguments) {
   float x[100] = {1}, peaks[10];
   const davit_detect_clip clip = {10, x};
   REFUSED(davit_detect_correlate(0, 100, x, 1, &clip, peaks), "frame is 0");
-  REFUSED(davit_detect_correlate(10, -1, x, 1, &clip, peaks), "count");
-  REFUSED(davit_detect_correlate(10, 100, NULL, 1, &clip, peaks), "stream");
-  REFUSED(davit_detect_correlate(10, 100, x, 1, NULL, peaks), "clips");
-  REFUSED(davit_detect_correlate(10, 100, x, 1, &clip, NULL), "peaks");
   REFUSED(davit_detect_correlate(10, 100, x, 1, &(davit_detect_clip){10, NULL}, peaks),
           "clips[0].samples is NULL");
   REFUSED(davit_detect_correlate(10, 100, x, 1, &(davit_detect_clip){-1, x}, peaks), "clips[0].count is -1");
@@ -471,7 +467,6 @@ CASE(test_arguments) {
           "peaks[0].frames is -1");
   REFUSED(davit_detect_copies(1, 10, x, 1, &(davit_detect_peaks){1, 1, NULL}, &hit, NULL),
           "peaks[0].peaks is NULL");
-  REFUSED(davit_detect_copies(1, 10, x, 1, NULL, &hit, NULL), "peaks");
   CHECK(davit_detect_copies(1, 0, NULL, 1, NULL, NULL, NULL));
 }
 

@@ -224,7 +224,7 @@ static void expect_clusters(const cloud *c, int64_t least) {
 
 CASE(test_trees_and_clusters) {
   for (int g = 0; g < GENERATORS; g += scaled(10) > 1 ? 1 : 3) {
-    cloud c = any_cloud_of(g, g, 45 + 150 * (g % 4));
+    cloud c = any_cloud_of(g, g, 45 + 80 * (g % 4));
     emulator_descending = g % 2;
     expect_tree(&c);
     expect_clusters(&c, 1 + g % 5);
@@ -249,9 +249,8 @@ CASE(test_all_data) {
 CASE(test_pools) {
   static const struct {
     int64_t n, m, k; /* m: queries, 0: the points */
-  } sizes[] = {{18, 0, 17},    {34, 0, 33},     {90, 0, 40},    {400, 30, 100},
-               {700, 5, 250},  {1300, 4, 256},  {1500, 3, 257}, {2500, 2, 554},
-               {2500, 2, 555}, {3000, 2, 1152}, {2600, 2, 1153}};
+  } sizes[] = {{18, 0, 17},   {34, 0, 33},    {90, 0, 40},    {400, 30, 100},  {700, 5, 250},  {900, 4, 256},
+               {900, 3, 257}, {1300, 2, 554}, {1300, 2, 555}, {2000, 2, 1152}, {2000, 2, 1153}};
   for (int s = 0; s < COUNT(sizes); s++)
     for (int turn = 0; turn < (scaled(10) > 1 ? 8 : 2); turn++) {
       SCOPE;

@@ -270,7 +270,7 @@ def test_detect():
     sound("stream.wav", stream)
     for i, effect in enumerate(effects):
         sound(f"e{i}.wav", effect)
-    common = ("stream.wav", "--effect", "e0.wav", "e1.wav", "--window", 100, "--hop", 50)
+    common = ("stream.wav", "--effect", "e0.wav", "e1.wav", "--window", 100, "--hop", 50, "--permutations", 199)
     rows = detect(*common)
     frames = len(stream) // FRAME
     windows = 1 + -(-(frames - 100) // 50)
@@ -293,7 +293,7 @@ def test_detect():
     expect([(h["effect"], h["window"]) for h in report["hits"]] == [(h["effect"], h["window"]) for h in hits], "hits")
     expect(rows_of(open("rows.tsv", "rb").read()) == rows, "-o")
     expect(detect(*common, "--devices", "cpu", "--check") == rows, "--devices cpu")
-    expect(detect("stream.wav", "--effect=e0.wav", "--effect", "e1.wav", "--window", 100, "--hop=50") == rows,
+    expect(detect("stream.wav", "--effect=e0.wav", "--effect", "e1.wav", "--window", 100, "--hop=50", *common[8:]) == rows,
            "--effect repeated")
     expect(detect(*common, "--repeat", 2, "--warmup", 1) == rows, "--repeat")
     expect(detect(*common, "--seed", 5) != rows, "--seed")
@@ -310,11 +310,12 @@ def test_features_as_input():
     expect(detect("stream.npy", "--effect", "e.wav", "--window", 120) == wanted, ".npy and sound")
     save("e.npy", np.load("e.npy").astype("f8"), "F")
     expect(detect("stream.wav", "--effect", "e.npy", "--window", 120, "--no-copies") == wanted, "float64, Fortran order")
-    whole = np.load("stream.npy")
+    whole, last = np.load("stream.npy")[:300], ("--effect", "e.npy", "--window", 120, "--permutations", 99)
+    wanted = detect(save("s.npy", whole), *last)
     for stream in (whole, whole.astype("f8"), np.asfortranarray(whole), np.asfortranarray(whole, "f8")):
         for data in (None, npy_bytes(stream)):
             np.save("s.npy", stream)
-            out = davit("detect", "--all", "s.npy" if data is None else "-", "--effect", "e.npy", "--window", 120, data=data).out
+            out = davit("detect", "--all", "s.npy" if data is None else "-", *last, data=data).out
             expect(rows_of(out) == wanted, f"{stream.dtype}, {stream.flags.f_contiguous}, pipe: {data is not None}")
     refuse(("detect", "-", "--effect", "e.npy"), "standard input", "more bytes of elements", data=npy_bytes(whole)[:-7])
 
@@ -459,8 +460,8 @@ def test_notes():
 def test_chance():
     """With hits comes how many are to be expected by chance; in the rows, which effect is too short for hits to be certain."""
     rng = np.random.default_rng(29)
-    stream, long, short = chirps(rng, 24), chirps(rng, 1), chirps(rng, 0.05)[:int(0.03 * RATE)]
-    for at in range(2, 24, 6):
+    stream, long, short = chirps(rng, 12), chirps(rng, 1), chirps(rng, 0.05)[:int(0.03 * RATE)]
+    for at in range(2, 12, 6):
         stream[at * RATE:at * RATE + len(long)] = long
         stream[(at + 3) * RATE:(at + 3) * RATE + len(short)] = short
     sound("s.wav", stream)
@@ -494,7 +495,7 @@ def test_chance():
     result = davit("detect", "--all", "s.npy", "--effect", "e.npy", "--devices", "cpu")
     if not any(r["decision"] == "detected" for r in rows_of(result.out)):
         expect("chance" not in result.err, f"without a hit there is nothing to say: {result.err}")
-    live = davit("detect", "--all", "-", "--effect", "short.wav", "--devices", "cpu", data=open("s.wav", "rb").read())
+    live = davit("detect", "--all", "-", "--effect", "short.wav", "--permutations", 149, "--devices", "cpu", data=open("s.wav", "rb").read())
     hits = sum(r["decision"] == "detected" for r in rows_of(live.out))
     expect(hits > 0 and f"davit detect: {hits} hits; up to about " in live.err, live.err)
     expect({r["note"] for r in rows_of(live.out)} <= {"brief", "stream brief"}, live.err)
@@ -574,11 +575,12 @@ def lines_until(process, word, seconds=100):
     return text
 
 
-def live_scene():
+def live_scene(seconds=30):
     rng = np.random.default_rng(31)
-    stream, effect = chirps(rng, 30), chirps(rng, 1)
+    stream, effect = chirps(rng, seconds), chirps(rng, 1)
     for at in (8, 14.5, 28.2):
-        stream[int(at * RATE):int(at * RATE) + len(effect)] = effect
+        if at < seconds:
+            stream[int(at * RATE):int(at * RATE) + len(effect)] = effect
     return stream, sound("e.wav", effect)
 
 
@@ -617,7 +619,7 @@ def test_live_head():
 
 def test_live_forms():
     """Pipes that are read as they come, those that are not, and options that need the whole."""
-    stream, effect = live_scene()
+    stream, effect = live_scene(16)
     wav = wav_bytes(stream)
     au = b".snd" + struct.pack(">IIIII", 24, 4 * len(stream), 6, RATE, 1) + np.asarray(stream, ">f4").tobytes()
     open_au = au[:8] + b"\xff" * 4 + au[12:]

@@ -4,6 +4,7 @@
 
 usage: test_closest.py DAVIT [NAME ...]      runs the groups whose name contains one of NAME, or all
 """
+import json
 import sys
 
 import numpy as np
@@ -166,17 +167,17 @@ def test_algorithm():
 
 
 def test_csv():
-    rows = [[1.5, 2], [3, 4.25], [1.25, 2.125]]
+    rows, cpu = [[1.5, 2], [3, 4.25], [1.25, 2.125]], ("--devices", "cpu")
     for text in ("1.5,2\n3,4.25\n1.25,2.125\n", "x,y\n1.5,2\n3,4.25\n1.25,2.125", "# x y\n\n1.5 2\r\n 3\t4.25 \n1.25 2.125\n",
                  "1.5; 2\n3;4.25\n# between\n1.25 ;2.125\n\n", "\ufeff1.5,2\n3,4.25\n1.25,2.125\n",
                  "\ufeffx,y\n1.5,2\n3,4.25\n1.25,2.125\n", '"x","y (m)"\n1.5,2\n3,4.25\n1.25,2.125\n',
                  "x1,2nd\n1.5,2\n3,4.25\n1.25,2.125\n"):
         put("p.csv", text)
-        expect_pair(run_json("closest", "p.csv"), np.array(rows), repr(text))
-    result = run_json("closest", "-", data=b"0,0,0\n9,9,9\n0,0,1\n")
+        expect_pair(run_json("closest", "p.csv", *cpu), np.array(rows), repr(text))
+    result = run_json("closest", "-", *cpu, data=b"0,0,0\n9,9,9\n0,0,1\n")
     expect(result.get("j") == 2 and result.get("dim") == 3, f"standard input: {result}")
     put("p.mtx", "%%MatrixMarket matrix array real general\n3 2\n1.5\n3\n1.25\n2\n4.25\n2.125\n")
-    expect_pair(run_json("closest", "p.mtx"), np.array(rows), "mtx")
+    expect_pair(run_json("closest", "p.mtx", *cpu), np.array(rows), "mtx")
     many = np.random.default_rng(6).random((5000, 3))
     put("p.csv", "".join(",".join(map(repr, map(float, row))) + "\n" for row in many))
     expect_pair(run_json("closest", "p.csv"), many, "many lines")
@@ -197,9 +198,9 @@ def test_columns():
 
     def taken(text, wanted, words, *arguments):
         put("p.csv", text)
-        result = davit("closest", "p.csv", *arguments)
+        result = davit("closest", "p.csv", *arguments, "--json", "--devices", "cpu")
         expect((words in result.err) if words else not result.err, f"{text[:30]!r} says {words}: {result.err!r}")
-        expect_pair(run_json("closest", "p.csv", *arguments), wanted, f"{text[:30]!r} {arguments}")
+        expect_pair(json.loads(result.out), wanted, f"{text[:30]!r} {arguments}")
 
     x, y, z = points.T
     counts, quoted, plane = range(50), [f'"point {i}, say"' for i in range(50)], points[:, :2]
@@ -290,30 +291,29 @@ def points_of(*arguments):
 
 
 def test_points():
-    for dim in (2, 3):
-        for dtype in ("float32", "float64"):
-            common = ("-n", 20000, "--dim", dim, "--type", dtype, "--seed", 7)
-            uniform = points_of(*common)
-            expect(uniform.shape == (20000, dim) and uniform.dtype == dtype, "shape and type")
-            expect((uniform > 0).all() and (uniform <= 1).all(), "uniform range")
-            expect(len(np.unique(uniform, axis=0)) == 20000, "uniform points differ")
-            expect(abs(uniform.mean(axis=0) - 0.5).max() < 0.01, "uniform mean")
-            expect(abs(uniform.std(axis=0) - 12 ** -0.5).max() < 0.01, "uniform deviation")
-            expect(abs(np.corrcoef(uniform.T) - np.eye(dim)).max() < 0.03, "uniform axes do not depend on each other")
-            expect((uniform[:1000] == points_of("-n", 1000, *common[2:])).all(), "a point depends on its number alone")
-            expect(not (uniform == points_of(*common[:-1], 8)).all(), "another seed, other points")
-            signed = points_of(*common, "--kind", "signed")
-            expect((abs(signed) > 0).all() and (abs(signed) <= 1).all(), "signed range")
-            expect(abs((signed > 0).mean(axis=0) - 0.5).max() < 0.02, "signed signs")
-            expect(len(np.unique(signed, axis=0)) == 20000, "signed points differ")
-            for sigma in (1, 0.1, 0.001):
-                normal = points_of(*common, "--kind", "normal", "--sigma", sigma).astype(float)
-                expect((abs(normal) <= 1).all(), "normal range")
-                expect(abs(normal.mean(axis=0)).max() < 0.03 * sigma, f"normal mean {normal.mean(axis=0)}")
-                if sigma < 1:
-                    expect(abs(normal.std(axis=0) / sigma - 1).max() < 0.03, "normal deviation")
-                    tail = (abs(normal) > 2 * sigma).mean()
-                    expect(abs(tail - 0.0455) < 0.005, f"normal tail {tail}")
+    for dim, dtype in ((2, "float32"), (3, "float64")):
+        common = ("-n", 20000, "--dim", dim, "--type", dtype, "--seed", 7)
+        uniform = points_of(*common)
+        expect(uniform.shape == (20000, dim) and uniform.dtype == dtype, "shape and type")
+        expect((uniform > 0).all() and (uniform <= 1).all(), "uniform range")
+        expect(len(np.unique(uniform, axis=0)) == 20000, "uniform points differ")
+        expect(abs(uniform.mean(axis=0) - 0.5).max() < 0.01, "uniform mean")
+        expect(abs(uniform.std(axis=0) - 12 ** -0.5).max() < 0.01, "uniform deviation")
+        expect(abs(np.corrcoef(uniform.T) - np.eye(dim)).max() < 0.03, "uniform axes do not depend on each other")
+        expect((uniform[:1000] == points_of("-n", 1000, *common[2:])).all(), "a point depends on its number alone")
+        expect(not (uniform == points_of(*common[:-1], 8)).all(), "another seed, other points")
+        signed = points_of(*common, "--kind", "signed")
+        expect((abs(signed) > 0).all() and (abs(signed) <= 1).all(), "signed range")
+        expect(abs((signed > 0).mean(axis=0) - 0.5).max() < 0.02, "signed signs")
+        expect(len(np.unique(signed, axis=0)) == 20000, "signed points differ")
+        for sigma in (1, 0.1, 0.001):
+            normal = points_of(*common, "--kind", "normal", "--sigma", sigma).astype(float)
+            expect((abs(normal) <= 1).all(), "normal range")
+            expect(abs(normal.mean(axis=0)).max() < 0.03 * sigma, f"normal mean {normal.mean(axis=0)}")
+            if sigma < 1:
+                expect(abs(normal.std(axis=0) / sigma - 1).max() < 0.03, "normal deviation")
+                tail = (abs(normal) > 2 * sigma).mean()
+                expect(abs(tail - 0.0455) < 0.005, f"normal tail {tail}")
     # The first points of a seed, so that another machine or release does not change them unseen.
     expect(points_of("-n", 2, "--type", "float64").tolist() == FIRST_UNIFORM, f"{np.load('p.npy').tolist()}")
     expect(points_of("-n", 2, "--kind", "normal", "--type", "float64").tolist() == FIRST_NORMAL,
@@ -323,14 +323,13 @@ def test_points():
     expect(len(np.unique(many, axis=0)) == 1 << 20, "a million points differ")
     davit("points", "-n", 5, "-o", "p.mtx")
     expect(b"5 2" in open("p.mtx", "rb").read(), "mtx")
-    for dtype in ("float32", "float64"):
-        for dim in (2, 3):
-            common = ("-n", 500, "--dim", dim, "--type", dtype, "--kind", "signed", "--seed", 3, "--quiet")
-            davit("points", "-o", "p.csv", *common)
-            points = points_of(*common)
-            read = np.loadtxt("p.csv", delimiter=",")
-            expect(read.shape == (500, dim) and (read == points).all(), f"CSV, {dim} {dtype}")
-            expect_pair(run_json("closest", "p.csv"), points, f"CSV to closest, {dim} {dtype}")
+    for dim, dtype in ((3, "float32"), (2, "float64")):
+        common = ("-n", 500, "--dim", dim, "--type", dtype, "--kind", "signed", "--seed", 3, "--quiet")
+        davit("points", "-o", "p.csv", *common)
+        points = points_of(*common)
+        read = np.loadtxt("p.csv", delimiter=",")
+        expect(read.shape == (500, dim) and (read == points).all(), f"CSV, {dim} {dtype}")
+        expect_pair(run_json("closest", "p.csv"), points, f"CSV to closest, {dim} {dtype}")
     expect_keys(run_json("points", "-n", 5, "-o", "p.npy"), "kind", "n", "dim")
     expect_pair(run_json("closest", "p.npy"), np.load("p.npy"), "points to closest")
 
