@@ -49,6 +49,17 @@ DVT_INLINE bool counts(const pair_part *p, int32_t i, int32_t j) {
   return p->low <= j - i && j - i <= p->high;
 }
 
+DVT_INLINE int32_t larger_of(int32_t a, int32_t b) {
+  return a > b ? a : b;
+}
+
+/* The largest of the warp. */
+DVT_INLINE int32_t warp_most(int32_t x) {
+  for (int apart = 1; apart < 32; apart *= 2)
+    x = larger_of(x, (int32_t)dvt_shuffle((uint32_t)x, dvt_lane_number() ^ apart));
+  return x;
+}
+
 /* ---- the way back ---- */
 
 enum {

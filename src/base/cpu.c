@@ -38,8 +38,7 @@ void dvt_cpu_cache_assume(int64_t bytes) {
 int64_t dvt_cpu_cache_bytes(void) {
   enum {
     ASSUMED = 8 << 20, /* where the system does not say */
-    SHARE =
-        32 << 20 /* of a processor, at most: a virtual machine may name a cache that many others fill, too */
+    SHARE = 32 << 20   /* of a processor: a virtual machine may name a cache that others fill, too */
   };
   int64_t bytes = atomic_load(&cache_bytes);
   if (bytes == 0) {
