@@ -16,14 +16,18 @@
 #include "src/base/error.h"
 
 enum {
-  SEARCH_THREADS = 256,  /* at most */
-  WIDE_COLUMNS = 16,     /* of a lane, where scores have 32 bits */
-  PAIR_THREADS = 128,    /* measured on an H200; `davit tune` may have found others */
-  BORDER_BYTES = 8,      /* of a row */
-  BORDER_ROWS = 1 << 27, /* of the targets that go through the strips together */
+  SEARCH_THREADS = 256, /* at most */
+  WIDE_COLUMNS = 16,    /* of a lane, where scores have 32 bits */
+  PAIR_THREADS = 128,   /* measured on an H200; `davit tune` may have found others */
+  BORDER_BYTES = 8,     /* of a row */
   MAX_SCORE = (1 << 30) -
               128 /* so that no sum in 32 bits overflows, for any cost of gaps and any entry of a matrix */
 };
+
+/* Of what goes through the strips together; two targets side by side share theirs. */
+#ifndef BORDER_ROWS
+#define BORDER_ROWS (INT64_C(1) << 27)
+#endif
 
 #define EACH "offload/align_kernel.inc"
 #define KIND two
@@ -134,7 +138,7 @@ static int64_t border_rows(const dvt_align_targets *t, const dvt_align_query *q)
   const int64_t all = t->offsets[t->count], longest = t->offsets[1];
   if (way_of(q, false).strips == 1)
     return 0;
-  return dvt_at_most(all, BORDER_ROWS > longest ? BORDER_ROWS : longest);
+  return dvt_at_most(all, dvt_at_least(BORDER_ROWS, longest));
 }
 
 /* Of the device: the counter of a launch's items, profiles of all strips, a list of targets, borders, what long targets
@@ -260,14 +264,26 @@ static int64_t target_at(const search *s, int64_t i) {
   return s->list ? s->list[i] : i;
 }
 
+/* Rows of the borders of targets `first` to `last`. */
+static int64_t rows_of(const search *s, const way *w, int64_t first, int64_t last) {
+  const int64_t *offsets = s->targets->offsets, begin = target_at(s, first),
+                rows = offsets[target_at(s, last) + 1] - offsets[begin];
+  return w->pairs ? dvt_divide_up(rows + dvt_align_length(s->targets, begin), 2) : rows;
+}
+
 /* Where the targets end that fit the borders' memory together with target `first`. */
 static int64_t end_of_chunk(const search *s, const way *w, int64_t first) {
-  const int64_t *offsets = s->targets->offsets, begin = offsets[target_at(s, first)],
-                rows = border_rows(s->targets, s->query);
-  int64_t end = s->count;
-  if (w->strips > 1)
-    for (end = first + 1; end < s->count && offsets[target_at(s, end) + 1] - begin <= rows;)
-      end++;
+  const int64_t rows = border_rows(s->targets, s->query);
+  int64_t end = first + 1, beyond = s->count + 1;
+  if (w->strips == 1)
+    return s->count;
+  while (end + 1 < beyond) {
+    const int64_t middle = end + (beyond - end) / 2;
+    if (rows_of(s, w, first, middle - 1) <= rows)
+      end = middle;
+    else
+      beyond = middle;
+  }
   return end;
 }
 
@@ -289,29 +305,39 @@ static davit_status download(const search *s, int32_t *scores) {
   return dvt_stream_synchronize(s->stream);
 }
 
-/* Computes what may not fit 16 bits again; the list of these targets is the caller's. */
-static davit_status run_wide(search *s, int32_t *list, int32_t *scores) {
-  s->count = 0;
-  for (int64_t k = scores[s->targets->count] ? s->first : s->targets->count; k < s->targets->count; k++)
-    if (scores[k] > INT16_MAX - s->query->largest)
-      list[s->count++] = (int32_t)k;
-  s->list = list;
-  s->first = 0;
-  if (s->count == 0)
-    return DAVIT_SUCCESS;
+static davit_status run_list(search *s, const int32_t *list, int32_t *scores) {
   DVT_TRY(dvt_stream_copy_bytes(s->stream, s->memory.list, list, (size_t)s->count * sizeof *list));
   DVT_TRY(run_way(s, false));
   return download(s, scores);
 }
 
-static davit_status run_search(search *s, int32_t *list, int32_t *scores) {
+/* Computes what may not fit 16 bits again. */
+static davit_status run_wide(search *s, int32_t *scores) {
+  int32_t *list = dvt_allocate_raw((size_t)s->targets->count * sizeof *list);
+  if (!list)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  int64_t count = 0;
+  for (int64_t k = s->first; k < s->targets->count; k++)
+    if (scores[k] > INT16_MAX - s->query->largest)
+      list[count++] = (int32_t)k;
+  s->list = list;
+  s->first = 0;
+  s->count = count;
+  const davit_status status = run_list(s, list, scores);
+  if (status != DAVIT_SUCCESS)
+    dvt_stream_synchronize(s->stream); /* it may still read the list */
+  free(list);
+  return status;
+}
+
+static davit_status run_search(search *s, int32_t *scores) {
   const bool pairs = fits_pairs(s->query);
   if (s->first == s->count)
     return DAVIT_SUCCESS;
   DVT_TRY(dvt_stream_fill(s->stream, s->device->scores + s->targets->count, 0, sizeof *s->device->scores));
   DVT_TRY(run_way(s, pairs));
   DVT_TRY(download(s, scores));
-  return pairs ? run_wide(s, list, scores) : DAVIT_SUCCESS;
+  return pairs && scores[s->targets->count] ? run_wide(s, scores) : DAVIT_SUCCESS;
 }
 
 /* The first targets, one after the other. */
@@ -331,10 +357,10 @@ static davit_status run_waves(const search *s, void *staging, int32_t *scores) {
   return DAVIT_SUCCESS;
 }
 
-/* `list` has room for all targets, `staging` for a wavefront's, where there is one. */
-static davit_status run(search *s, int32_t *list, void *staging, int32_t *scores) {
+/* `staging` has room for a wavefront's, where there is one. */
+static davit_status run(search *s, void *staging, int32_t *scores) {
   s->first = s->memory.wavefronts;
-  DVT_TRY(run_search(s, list, scores));
+  DVT_TRY(run_search(s, scores));
   return s->memory.wavefronts > 0 ? run_waves(s, staging, scores) : DAVIT_SUCCESS;
 }
 
@@ -352,12 +378,10 @@ davit_status dvt_align_stream(const dvt_site *site, const void *work) {
               .threads = threads_of(a->threads),
               .teams = a->teams,
               .count = a->targets->count};
-  int32_t *list = dvt_allocate((size_t)a->targets->count + 1, sizeof *list);
   void *staging = dvt_allocate(s.memory.wavefronts ? dvt_align_wavefront_staging_bytes(a->query->m) : 1, 1);
-  const davit_status status = list && staging ? run(&s, list, staging, a->scores) : DAVIT_OUT_OF_HOST_MEMORY;
+  const davit_status status = staging ? run(&s, staging, a->scores) : DAVIT_OUT_OF_HOST_MEMORY;
   if (status != DAVIT_SUCCESS)
-    dvt_stream_synchronize(site->stream); /* what was enqueued still uses the list and the caller's memory */
-  free(list);
+    dvt_stream_synchronize(site->stream); /* what was enqueued still uses the caller's memory */
   free(staging);
   return status;
 }

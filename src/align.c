@@ -302,7 +302,7 @@ davit_status davit_align_search(davit_align_database *database, const davit_alig
   if (top > 0)
     DVT_TRY(dvt_check_pointer("hits", hits));
   DVT_TRY(dvt_check_pointer("found", found));
-  int32_t *scores = dvt_allocate((size_t)database->count + 1, sizeof *scores);
+  int32_t *scores = dvt_allocate_raw(((size_t)database->count + 1) * sizeof *scores);
   if (!scores)
     return DAVIT_OUT_OF_HOST_MEMORY;
   davit_status status = davit_align_scores(database, scoring, m, query, scores);

@@ -6,6 +6,8 @@
 #include "tests/align_wavefront.h"
 static double wave_seconds = 1; /* of a long target */
 #define dvt_align_wavefront_seconds(m, n) wave_seconds
+static int64_t border_rows_at_most = INT64_C(1) << 27;
+#define BORDER_ROWS border_rows_at_most
 #define dvt_align_fit emulated_align_fit
 #define dvt_align_stream emulated_align_stream
 #include "offload/align_stream.c"
@@ -155,6 +157,17 @@ CASE(test_strips) {
   run_case(20, 2300, 4, 50, 3, 5, 2, 3);
   run_case(20, 3000, 40, 50, 3, 5, 2, 3);
   run_case(20, 5000, 5, 90, 3, 5, 2, 4);
+}
+
+/* No more targets at a time than the borders have rows for; the emulator ends a program that writes behind them. */
+CASE(test_borders) {
+  static const int64_t rows[] = {1, 50, 51, 120, 700};
+  for (int i = 0; i < COUNT(rows); i++) {
+    border_rows_at_most = rows[i];
+    run_case(20, 1600, 33, 50, 3, 5, 2, (uint64_t)i);
+    run_case(4, 1600, 5, 350, 127, 5, 2, (uint64_t)i);
+  }
+  border_rows_at_most = INT64_C(1) << 27;
 }
 
 /* Scores beyond 16 bits, and penalties that do not fit them. */
