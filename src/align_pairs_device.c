@@ -576,9 +576,10 @@ davit_status dvt_pairs_on_devices(const dvt_pairs *p, int count, const int *devi
 
 /* ---- the choice ---- */
 
-#define SCORE_RATE 1e12      /* cells a second of a device: for scores, */
-#define COLUMN_RATE 4e11     /* and with columns */
-#define DROP_RATE 1e11       /* of those with an X-drop, by estimate */
+#define SCORE_RATE 1e12  /* cells a second of a device: for scores, */
+#define COLUMN_RATE 4e11 /* with columns, */
+#define DROP_RATE 1.7e11 /* with an X-drop, */
+#define DROP_COLUMN_RATE 1e11
 #define SYMBOL_SECONDS 6e-11 /* to bring a symbol there */
 #define PAIR_SECONDS 5e-9    /* to bring a pair's results back */
 #define LANE_SECONDS 3e-3    /* until a device is at work */
@@ -588,7 +589,7 @@ double dvt_pairs_device_seconds(const dvt_pairs *p, double cells, int devices) {
   const double symbols = count > 0
                              ? (double)(symbols_of(p->queries, 0, count) + symbols_of(p->targets, 0, count))
                              : 0,
-               rate = p->x_drop > 0 ? DROP_RATE
+               rate = p->x_drop > 0 ? (p->full ? DROP_COLUMN_RATE : DROP_RATE)
                       : p->full     ? COLUMN_RATE
                                     : SCORE_RATE,
                compute = cells / rate / devices,
