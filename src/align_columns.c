@@ -295,7 +295,7 @@ static davit_status open_worker(worker *w, const dvt_trace *t, int64_t rows, int
   w->trace = t;
   w->rows = rows;
   w->vectors = dvt_allocate((size_t)rows + 1, 4 * sizeof *w->vectors);
-  w->steps = dvt_allocate(dvt_align_steps_bytes(whole ? rows * columns : most), 1);
+  w->steps = dvt_allocate_raw(dvt_align_steps_bytes(whole ? rows * columns : most));
   if (!w->vectors || !w->steps)
     return DAVIT_OUT_OF_HOST_MEMORY;
   return dvt_align_team_open(&t->costs, rows, columns, threads, &w->team);

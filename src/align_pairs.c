@@ -77,16 +77,21 @@ static bool is_narrow(const dvt_pairs *p, const dvt_pair_part *a) {
          (!corner || lost <= DVT_PAIR_RANGE);
 }
 
-bool dvt_pairs_is_small(const dvt_pairs *p, const dvt_pair_part *a) {
-  return a->n <= DVT_ALIGN_TRACE_CELLS / a->m &&
+bool dvt_pairs_is_small(const dvt_pairs *p, const dvt_pair_part *a, int64_t cells) {
+  return a->n <= cells / dvt_pairs_height(a) &&
          (p->mode != DAVIT_ALIGN_GLOBAL || dvt_pairs_is_cut(a) || a->n <= DVT_ALIGN_BLOCK);
+}
+
+/* Cells of a pair side by side with others, whose steps are kept: without a band dvt_align_trace() is as fast for more. */
+static int64_t lane_cells(const dvt_pairs *p) {
+  return p->band > 0 ? DVT_ALIGN_TRACE_CELLS : DVT_ALIGN_TRACE_CELLS / 4;
 }
 
 /* Whether a pair goes side by side with others: then its columns are those that dvt_align_trace() finds. */
 static bool is_for_lanes(const dvt_pairs *p, const dvt_pair_part *a) {
   if (p->x_drop > 0)
     return dvt_pairs_extends_in_lanes(p, a);
-  return !is_empty(a) && is_narrow(p, a) && (!p->full || dvt_pairs_is_small(p, a));
+  return !is_empty(a) && is_narrow(p, a) && (!p->full || dvt_pairs_is_small(p, a, lane_cells(p)));
 }
 
 /* ---- steps ---- */
@@ -243,8 +248,8 @@ static davit_status trace(dvt_pairs_worker *w, dvt_pairs_place *at, int64_t m, i
   static const int host = DAVIT_HOST;
   const dvt_pairs *p = w->pairs;
   char *cigar = NULL;
-  DVT_TRY(dvt_align_trace(&p->scoring, m, at->part.query, n, at->part.target, DVT_ALIGN_TRACE_CELLS, -1, 1,
-                          result, p->strings ? &cigar : NULL,
+  DVT_TRY(dvt_align_trace(&p->scoring, m, at->part.query, n, at->part.target, -1, -1, 1, result,
+                          p->strings ? &cigar : NULL,
                           &(davit_align_trace_options){.devices = &host, .device_count = 1, .mode = mode}));
   if (!p->strings)
     return DAVIT_SUCCESS;
@@ -318,19 +323,21 @@ static int by_size(const void *x, const void *y) {
 /* How many pairs from the first on go side by side: their rectangle has no more cells than one pair may have. 0: too
  * few of them. */
 static int group_of(const dvt_pairs *p, int64_t count, const dvt_pairs_place *at) {
-  int64_t m = 0, n = 0;
+  dvt_pair_part all = {0};
   double cells = 0;
   int group = 0;
   for (; group < dvt_at_most(count, DVT_PAIR_LANES) && at[group].class < INT64_MAX; group++) {
     const dvt_pair_part *a = &at[group].part;
-    const int64_t rows = dvt_at_least(m, a->m), columns = dvt_at_least(n, a->n);
-    if (p->full && p->x_drop == 0 && group > 0 && rows * columns > DVT_ALIGN_TRACE_CELLS)
+    const dvt_pair_part both = {.m = dvt_at_least(all.m, a->m),
+                                .n = dvt_at_least(all.n, a->n),
+                                .low = dvt_at_most(all.low, a->low),
+                                .high = dvt_at_least(all.high, a->high)};
+    if (p->full && p->x_drop == 0 && group > 0 && dvt_pairs_height(&both) * both.n > lane_cells(p))
       break;
-    m = rows;
-    n = columns;
+    all = both;
     cells += (double)a->m * (double)a->n;
   }
-  return cells < (double)m * (double)n * (double)SPARSE && p->band == 0 && p->x_drop == 0 ? 0 : group;
+  return cells < (double)all.m * (double)all.n * (double)SPARSE && p->band == 0 && p->x_drop == 0 ? 0 : group;
 }
 
 /* Whether the pairs' scores come from the striped form, one by one. */

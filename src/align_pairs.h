@@ -65,8 +65,15 @@ static inline int64_t dvt_pairs_largest_drop(const dvt_pairs *p, int64_t shorter
          both * p->scoring.gap_extend;
 }
 
-/* Whether all ways to align a pair find the same columns (src/align.h). */
-bool dvt_pairs_is_small(const dvt_pairs *p, const dvt_pair_part *a);
+/* Rows of a column of the band, at most. */
+static inline int64_t dvt_pairs_height(const dvt_pair_part *p) {
+  const int64_t band = p->high - p->low + 1;
+  return band < p->m ? band : p->m;
+}
+
+/* Whether a pair's columns come from the steps of so many cells at most, and all ways to find them find the same if
+ * these are no more than DVT_ALIGN_TRACE_CELLS (src/align.h). */
+bool dvt_pairs_is_small(const dvt_pairs *p, const dvt_pair_part *a, int64_t cells);
 
 /* Classes of query lengths, each a fifth longer than the one before. */
 int64_t dvt_pairs_length_class(int64_t m);

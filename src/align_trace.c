@@ -15,9 +15,9 @@
  *
  * Cost: m n cells for sequences of which a part is similar, 1.1 to 1.3 m n for those that are all along, and
  * 4.1 m n at most, where many alignments are equally good; 289 m + n bytes, 64 MiB for more threads, for each
- * of them the larger of DVT_ALIGN_TRACE_CELLS and m and an eighth more for a matrix, 70 KiB and its stack; the
- * string. Vectors of a sweep have 64 bits, as scores of global alignments may be far below 0 and no sum of penalties
- * shall overflow; kept columns have 32. */
+ * of them the larger of its cells and m and an eighth more for a matrix, 70 KiB and its stack; the string. Vectors of a
+ * sweep have 64 bits, as scores of global alignments may be far below 0 and no sum of penalties shall overflow; kept
+ * columns have 32. */
 #include <davit/memory.h>
 #include <limits.h>
 #include <stdatomic.h>
@@ -463,6 +463,10 @@ static int64_t spacing(int64_t n) {
   return n > every ? every : 0;
 }
 
+static int64_t cells_of(int64_t m, int64_t n) {
+  return m == 0 || n <= DVT_ALIGN_TRACE_CELLS / m ? DVT_ALIGN_TRACE_CELLS : DVT_ALIGN_TRACE_CELLS / 4;
+}
+
 davit_status dvt_align_trace(const davit_align_scoring *scoring, int64_t m, const uint8_t *query, int64_t n,
                              const uint8_t *target, int64_t cells, int64_t every, int threads,
                              davit_align_result *result, char **cigar,
@@ -491,7 +495,7 @@ davit_status dvt_align_trace(const davit_align_scoring *scoring, int64_t m, cons
                  .all = {m ? query : nothing, n ? target : nothing, m, n, 1},
                  .mode = mode,
                  .threads = threads,
-                 .cells = cells,
+                 .cells = cells < 0 ? cells_of(m, n) : cells,
                  .every = every < 0 ? spacing(n) : every};
   int device;
   DVT_TRY(choose_device(&t, options, &device));
@@ -501,5 +505,5 @@ davit_status dvt_align_trace(const davit_align_scoring *scoring, int64_t m, cons
 davit_status davit_align_trace(const davit_align_scoring *scoring, int64_t m, const uint8_t *query, int64_t n,
                                const uint8_t *target, davit_align_result *result, char **cigar,
                                const davit_align_trace_options *options) {
-  return dvt_align_trace(scoring, m, query, n, target, DVT_ALIGN_TRACE_CELLS, -1, 0, result, cigar, options);
+  return dvt_align_trace(scoring, m, query, n, target, -1, -1, 0, result, cigar, options);
 }

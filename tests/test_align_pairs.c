@@ -8,8 +8,8 @@
 static wanted *traces_by(const problem *p, int threads) {
   wanted *right = kept((size_t)(p->count + 1) * sizeof *right);
   for (int64_t k = 0; k < p->count; k++)
-    right[k].cigar = trace(&p->scoring, &p->pairs[k].q, &p->pairs[k].t, p->options.mode,
-                           DVT_ALIGN_TRACE_CELLS, threads, &right[k].result);
+    right[k].cigar =
+        trace(&p->scoring, &p->pairs[k].q, &p->pairs[k].t, p->options.mode, -1, threads, &right[k].result);
   return right;
 }
 
@@ -293,6 +293,56 @@ CASE(test_bands) {
       pairs[k].t = random_sequence(random_below(&random, most), symbols, &random);
     }
     expect_as_oracle(&scoring, COUNT(pairs), pairs, bands[repeat / 6 % COUNT(bands)]);
+  }
+}
+
+/* Of the same alignments with scores 50 times as high, which 16 bits do not hold: they go one by one. */
+static wanted *fiftieths_of(const problem *p) {
+  wanted *right = kept((size_t)p->count * sizeof *right);
+  davit_align_result *results = kept((size_t)p->count * sizeof *results);
+  static const int host = DAVIT_HOST;
+  int8_t matrix[SQUARE];
+  davit_align_scoring high = p->scoring;
+  davit_align_pairs_options options = p->options;
+  char *cigars;
+  for (int i = 0; i < high.symbols * high.symbols; i++)
+    matrix[i] = (int8_t)(50 * p->scoring.matrix[i]);
+  high.matrix = matrix;
+  high.gap_open *= 50;
+  high.gap_extend *= 50;
+  options.devices = &host;
+  options.device_count = 1;
+  CHECK(davit_align_pairs(&high, &p->queries.view, &p->targets.view, NULL, results, &cigars, &options));
+  for (int64_t k = 0; k < p->count; k++) {
+    char *cigar = kept(strlen(cigars + results[k].cigar) + 1);
+    right[k] = (wanted){results[k], strcpy(cigar, cigars + results[k].cigar)};
+    right[k].result.cigar = 0;
+    right[k].result.score /= 50;
+  }
+  davit_free(cigars);
+  return right;
+}
+
+/* The cells of the band are few, those of the matrix many; two lengths apart, and all of one. */
+CASE(test_long_bands) {
+  static const int64_t lengths[][2] = {{1500, 1450}, {2100, 2000}, {2500, 2900}, {5000, 5010}};
+  uint64_t random = 36;
+  int8_t matrix[SQUARE];
+  for (int i = 0; i < SQUARE; i++)
+    matrix[i] = i % 5 == 0 && i < 16 ? 2 : -2;
+  const davit_align_scoring scoring = scoring_of(4, matrix, 3, 1);
+  pair pairs[20];
+  for (int k = 0; k < COUNT(pairs); k++) {
+    const int64_t *length = lengths[k % COUNT(lengths)];
+    pairs[k].q = random_sequence(length[0], 4, &random);
+    pairs[k].t = random_sequence(length[1], 4, &random);
+    for (int64_t i = 0; i < length[0] && i < length[1]; i++)
+      if (random_below(&random, 10) > 0)
+        pairs[k].t.symbols[i] = pairs[k].q.symbols[i];
+  }
+  for (davit_align_mode mode = DAVIT_ALIGN_LOCAL; mode <= DAVIT_ALIGN_SEMIGLOBAL; mode++) {
+    const problem p = problem_of(&scoring, COUNT(pairs), pairs, mode, 12);
+    expect_pairs(&p, fiftieths_of(&p));
   }
 }
 
