@@ -390,13 +390,31 @@ static davit_status make_cigar(const char *columns, int64_t count, char **cigar)
   return DAVIT_SUCCESS;
 }
 
-static davit_status find(dvt_trace *t, pieces *list, char *columns, char **cigar) {
+/* Of a global alignment. */
+static int64_t score_of(const dvt_align_costs *costs, const dvt_align_stretch *s, const char *columns,
+                        int64_t count) {
+  int64_t score = 0, i = 0, j = 0;
+  for (int64_t k = 0; k < count; k++) {
+    const bool gap = columns[k] == 'I' || columns[k] == 'D', opens = k == 0 || columns[k] != columns[k - 1];
+    score -= gap ? costs->extend + (opens ? costs->first : 0) : 0;
+    score += gap              ? 0
+             : costs->profile ? costs->profile[i + s->target[j] * costs->m]
+                              : costs->matrix[s->query[i] + s->target[j] * costs->symbols];
+    i += columns[k] != 'D';
+    j += columns[k] != 'I';
+  }
+  return score;
+}
+
+static davit_status find(dvt_trace *t, pieces *list, char *columns, davit_align_result *a, char **cigar) {
   worker all = {.trace = t, .team = t->team, .vectors = t->vectors, .rows = t->all.m};
   int64_t used = 0;
   DVT_TRY(divide_large(&all, list));
   DVT_TRY(solve_all(t, list, columns));
   for (int64_t k = 0; k < list->count; used += list->at[k++].used)
     memmove(columns + used, columns + list->at[k].begin, (size_t)list->at[k].used);
+  if (t->scored_by_columns)
+    a->score = (int32_t)score_of(&t->costs, &t->all, columns, used);
   return make_cigar(columns, used, cigar);
 }
 
@@ -414,13 +432,13 @@ static davit_status add_all(const dvt_trace *t, const davit_align_result *a, pie
   return DAVIT_SUCCESS;
 }
 
-davit_status dvt_trace_columns(dvt_trace *t, const davit_align_result *a, char **cigar) {
+davit_status dvt_trace_columns(dvt_trace *t, davit_align_result *a, char **cigar) {
   pieces list = {0};
   const int64_t most = a->query_end - a->query_begin + a->target_end - a->target_begin;
   char *columns = dvt_allocate((size_t)most + 1, 1);
   davit_status status = columns ? add_all(t, a, &list) : DAVIT_OUT_OF_HOST_MEMORY;
   if (status == DAVIT_SUCCESS)
-    status = find(t, &list, columns, cigar);
+    status = find(t, &list, columns, a, cigar);
   free(list.at);
   free(columns);
   return status;

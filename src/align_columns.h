@@ -16,8 +16,9 @@ typedef struct dvt_trace {
   dvt_align_stretch all;
   davit_align_mode mode;
   int threads;
-  int64_t cells; /* of a rectangle that is traced through a matrix */
-  int64_t every; /* column of the forward sweep is kept; 0: none is */
+  int64_t cells;          /* of a rectangle that is traced through a matrix */
+  int64_t every;          /* column of the forward sweep is kept; 0: none is */
+  bool scored_by_columns; /* there is no forward sweep: the columns have the score */
   dvt_align_team team;
   const dvt_align_wavefront *wavefront;            /* NULL: the host alone */
   int64_t *vectors;                                /* 4 of m + 1: */
@@ -48,7 +49,7 @@ static inline bool dvt_trace_is_for_device(const dvt_trace *t, const dvt_align_s
 davit_status dvt_trace_cross(dvt_trace *t, dvt_align_cell *x);
 
 /* The columns of the alignment as a string for the user. */
-davit_status dvt_trace_columns(dvt_trace *t, const davit_align_result *a, char **cigar);
+davit_status dvt_trace_columns(dvt_trace *t, davit_align_result *a, char **cigar);
 
 /* The columns of a global alignment, in order, from the steps of its cells, which `step_at` reads; their number.
  * `state` is where the last cell is left: DVT_ALIGN_BOTH, or DVT_ALIGN_D within a gap of target symbols. columns: m +

@@ -77,11 +77,6 @@ static bool is_narrow(const dvt_pairs *p, const dvt_pair_part *a) {
          (!corner || lost <= DVT_PAIR_RANGE);
 }
 
-bool dvt_pairs_is_small(const dvt_pairs *p, const dvt_pair_part *a, int64_t cells) {
-  return a->n <= cells / dvt_pairs_height(a) &&
-         (p->mode != DAVIT_ALIGN_GLOBAL || dvt_pairs_is_cut(a) || a->n <= DVT_ALIGN_BLOCK);
-}
-
 /* Cells of a pair side by side with others, whose steps are kept: without a band dvt_align_trace() is as fast for more. */
 static int64_t lane_cells(const dvt_pairs *p) {
   return p->band > 0 ? DVT_ALIGN_TRACE_CELLS : DVT_ALIGN_TRACE_CELLS / 4;
@@ -91,7 +86,7 @@ static int64_t lane_cells(const dvt_pairs *p) {
 static bool is_for_lanes(const dvt_pairs *p, const dvt_pair_part *a) {
   if (p->x_drop > 0)
     return dvt_pairs_extends_in_lanes(p, a);
-  return !is_empty(a) && is_narrow(p, a) && (!p->full || dvt_pairs_is_small(p, a, lane_cells(p)));
+  return !is_empty(a) && is_narrow(p, a) && (!p->full || a->n <= lane_cells(p) / dvt_pairs_height(a));
 }
 
 /* ---- steps ---- */

@@ -71,10 +71,6 @@ static inline int64_t dvt_pairs_height(const dvt_pair_part *p) {
   return band < p->m ? band : p->m;
 }
 
-/* Whether a pair's columns come from the steps of so many cells at most, and all ways to find them find the same if
- * these are no more than DVT_ALIGN_TRACE_CELLS (src/align.h). */
-bool dvt_pairs_is_small(const dvt_pairs *p, const dvt_pair_part *a, int64_t cells);
-
 /* Classes of query lengths, each a fifth longer than the one before. */
 int64_t dvt_pairs_length_class(int64_t m);
 

@@ -360,7 +360,11 @@ static davit_status run(dvt_trace *t, davit_align_result *result, char **cigar) 
                                                                 [DAVIT_ALIGN_SEMIGLOBAL] = find_semiglobal};
   dvt_align_cell end = {0}, begin = {0};
   DVT_TRY(allocate(t));
-  DVT_TRY(find[t->mode](t, &t->all, &end, &begin));
+  t->scored_by_columns = t->mode == DAVIT_ALIGN_GLOBAL && t->every == 0 && cigar;
+  if (t->scored_by_columns)
+    end = (dvt_align_cell){0, t->all.m, t->all.n};
+  else
+    DVT_TRY(find[t->mode](t, &t->all, &end, &begin));
   davit_align_result a = {0};
   a.score = (int32_t)end.score;
   a.query_begin = begin.row;
@@ -463,8 +467,8 @@ static int64_t spacing(int64_t n) {
   return n > every ? every : 0;
 }
 
-static int64_t cells_of(int64_t m, int64_t n) {
-  return m == 0 || n <= DVT_ALIGN_TRACE_CELLS / m ? DVT_ALIGN_TRACE_CELLS : DVT_ALIGN_TRACE_CELLS / 4;
+static bool is_whole(int64_t m, int64_t n) {
+  return m == 0 || n <= DVT_ALIGN_TRACE_CELLS / m;
 }
 
 davit_status dvt_align_trace(const davit_align_scoring *scoring, int64_t m, const uint8_t *query, int64_t n,
@@ -483,7 +487,9 @@ davit_status dvt_align_trace(const davit_align_scoring *scoring, int64_t m, cons
   if (mode == DAVIT_ALIGN_GLOBAL)
     DVT_TRY(dvt_check_cost_range(scoring, m, n));
   DVT_TRY(dvt_check_pointer("result", result));
-  const int64_t open = scoring->gap_open, extend = dvt_at_most(scoring->gap_extend, open);
+  const int64_t open = scoring->gap_open, extend = dvt_at_most(scoring->gap_extend, open),
+                most = is_whole(m, n) ? DVT_ALIGN_TRACE_CELLS : DVT_ALIGN_TRACE_CELLS / 4,
+                spaced = is_whole(m, n) && mode == DAVIT_ALIGN_GLOBAL ? 0 : spacing(n);
   dvt_trace t = {.costs = {.matrix = scoring->matrix,
                            .symbols = scoring->symbols,
                            .largest = dvt_largest_entry(scoring, m),
@@ -495,8 +501,8 @@ davit_status dvt_align_trace(const davit_align_scoring *scoring, int64_t m, cons
                  .all = {m ? query : nothing, n ? target : nothing, m, n, 1},
                  .mode = mode,
                  .threads = threads,
-                 .cells = cells < 0 ? cells_of(m, n) : cells,
-                 .every = every < 0 ? spacing(n) : every};
+                 .cells = cells < 0 ? most : cells,
+                 .every = every < 0 ? spaced : every};
   int device;
   DVT_TRY(choose_device(&t, options, &device));
   return run_on(device, &t, result, cigar);

@@ -79,6 +79,24 @@ CASE(test_unequal_lengths) {
   expect_as_traces(&scoring, COUNT(pairs), pairs);
 }
 
+/* Many alignments score the same; davit_align_trace() traces each pair through one matrix. */
+CASE(test_whole_pairs) {
+  static const int sizes[][2] = {{500, 2000}, {900, 1100}, {1000, 1030}, {40, 1500}, {1010, 1500}};
+  uint64_t random = 37;
+  for (int symbols = 1; symbols < 4; symbols++) {
+    int8_t matrix[SQUARE];
+    fill_diagonal(symbols, 1, -1, matrix);
+    const davit_align_scoring scoring = scoring_of(symbols, matrix, symbols, 1);
+    pair pairs[2 * COUNT(sizes)];
+    for (int k = 0; k < COUNT(pairs); k++) {
+      const int *size = sizes[k % COUNT(sizes)];
+      pairs[k].q = random_sequence(size[0], symbols, &random);
+      pairs[k].t = random_sequence(size[1], symbols, &random);
+    }
+    expect_as_traces(&scoring, COUNT(pairs), pairs);
+  }
+}
+
 /* Targets that davit_align_trace() folds, with many alignments that score the same: about the places where lanes begin,
  * and anywhere. */
 CASE(test_folded_targets) {

@@ -339,6 +339,8 @@ MUTANTS = [
            "staged_step(number - first, w.i) & DVT_ALIGN_D_EXTENDS", "align_pairs_stream"),
     Mutant("drop-in-too-few-slots", "offload/align_pairs_drop.inc", "      return false;", "      {}", "align_pairs_stream"),
     Mutant("drop-undone-and-kept", "src/align_pairs_device.c", "  leave_undone(d, b);\n", "", "align_pairs_stream"),
+    Mutant("columns-score-no-openings", "src/align_columns.c", "(opens ? costs->first : 0)", "0", "align_pairs"),
+    Mutant("columns-score-by-one-symbol", "src/align_columns.c", "j += columns[k] != 'I';", "j = i;", "align_pairs"),
     Mutant("pairs-pass-words", "src/align_pairs.c", "shorter * p->largest <= DVT_PAIR_RANGE",
            "shorter * p->largest <= 2 * DVT_PAIR_RANGE", "align_pairs"),
     Mutant("ties-of-scores", "ref/detect.c", "null_scores[r] >= score", "null_scores[r] > score", "detect_oracle"),
