@@ -24,7 +24,7 @@ enum {
               128 /* so that no sum in 32 bits overflows, for any cost of gaps and any entry of a matrix */
 };
 
-/* Of what goes through the strips together; two targets side by side share theirs. */
+/* Maximum rows of the borders of one chunk; two targets side by side share rows. */
 #ifndef BORDER_ROWS
 #define BORDER_ROWS (INT64_C(1) << 27)
 #endif
@@ -135,7 +135,8 @@ static int64_t waves_of(const dvt_align_targets *t, const dvt_align_query *q) {
 /* ---- memory ---- */
 
 static int64_t border_rows(const dvt_align_targets *t, const dvt_align_query *q) {
-  const int64_t all = t->offsets[t->count], longest = t->offsets[1];
+  const int64_t longest = t->offsets[1], rows = t->offsets[t->count],
+                all = fits_pairs(q) ? dvt_divide_up(rows + longest, 2) : rows;
   if (way_of(q, false).strips == 1)
     return 0;
   return dvt_at_most(all, dvt_at_least(BORDER_ROWS, longest));

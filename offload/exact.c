@@ -84,7 +84,7 @@ DVT_INLINE modulus modulus_of(int count, int l, int side, int words) {
   const int p = dvt_exact_modulus(l), fold = side == 0 ? dvt_exact_inverse(count, l) : 1;
   modulus m = {.value = p, .half = p / 2, .reciprocal = (uint32_t)((UINT64_C(1) << 32) / (unsigned)p + 1)};
   int power = fold % p, added = 0;
-#pragma unroll
+#pragma unroll /* so that the factors are registers */
   for (int byte = 0; byte < 4 * words; byte++) {
     const int factor = power > (p - 1) / 2 ? power - p : power;
     m.factor[byte / 4] |= (uint32_t)(factor & 255) << 8 * (byte % 4);

@@ -36,10 +36,10 @@ davit_status dvt_check_score_range(const davit_align_scoring *scoring, int64_t m
  * 2^31 - 1. */
 davit_status dvt_check_cost_range(const davit_align_scoring *scoring, int64_t m, int64_t n);
 
-/* davit_align_trace() by so many threads (0: those of the host), with rectangles of at most `cells` cells traced through
- * a matrix and larger ones divided, and one column in `every` of the forward sweep kept (0: none). -1: as
- * davit_align_trace() does, which traces a pair of at most DVT_ALIGN_TRACE_CELLS cells through one matrix, and divides
- * others further, as smaller matrices stay in the caches. */
+/* davit_align_trace() by so many threads (0: those of the host), with rectangles of at most `cells` cells traced
+ * through a matrix and larger ones divided, and one column in `every` of the forward sweep kept (0: none). `cells` and
+ * `every` may be -1: as davit_align_trace() does, where a global pair of at most DVT_ALIGN_TRACE_CELLS cells goes
+ * through one matrix. Larger pairs are divided further, as smaller matrices stay in the caches. */
 enum { DVT_ALIGN_TRACE_CELLS = 1 << 22 };
 davit_status dvt_align_trace(const davit_align_scoring *scoring, int64_t m, const uint8_t *query, int64_t n,
                              const uint8_t *target, int64_t cells, int64_t every, int threads,

@@ -390,7 +390,7 @@ static davit_status make_cigar(const char *columns, int64_t count, char **cigar)
   return DAVIT_SUCCESS;
 }
 
-/* Of a global alignment. */
+/* The score of a global alignment, by its columns. */
 static int64_t score_of(const dvt_align_costs *costs, const dvt_align_stretch *s, const char *columns,
                         int64_t count) {
   int64_t score = 0, i = 0, j = 0;

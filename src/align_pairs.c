@@ -77,12 +77,14 @@ static bool is_narrow(const dvt_pairs *p, const dvt_pair_part *a) {
          (!corner || lost <= DVT_PAIR_RANGE);
 }
 
-/* Cells of a pair side by side with others, whose steps are kept: without a band dvt_align_trace() is as fast for more. */
+/* Maximum cells of a pair side by side with others if steps are kept: without a band dvt_align_trace() is as fast for
+ * more. */
 static int64_t lane_cells(const dvt_pairs *p) {
   return p->band > 0 ? DVT_ALIGN_TRACE_CELLS : DVT_ALIGN_TRACE_CELLS / 4;
 }
 
-/* Whether a pair goes side by side with others: then its columns are those that dvt_align_trace() finds. */
+/* Whether a pair goes side by side with others: then, without a band, its columns are those that dvt_align_trace()
+ * finds. */
 static bool is_for_lanes(const dvt_pairs *p, const dvt_pair_part *a) {
   if (p->x_drop > 0)
     return dvt_pairs_extends_in_lanes(p, a);
@@ -315,8 +317,8 @@ static int by_size(const void *x, const void *y) {
   return a->which < b->which ? -1 : 1;
 }
 
-/* How many pairs from the first on go side by side: their rectangle has no more cells than one pair may have. 0: too
- * few of them. */
+/* How many pairs from the first on go side by side: all their bands together have no more cells than one pair may have.
+ * 0: too few of them. */
 static int group_of(const dvt_pairs *p, int64_t count, const dvt_pairs_place *at) {
   dvt_pair_part all = {0};
   double cells = 0;

@@ -65,7 +65,7 @@ static inline int64_t dvt_pairs_largest_drop(const dvt_pairs *p, int64_t shorter
          both * p->scoring.gap_extend;
 }
 
-/* Rows of a column of the band, at most. */
+/* Maximum number of rows that the band has in a column. */
 static inline int64_t dvt_pairs_height(const dvt_pair_part *p) {
   const int64_t band = p->high - p->low + 1;
   return band < p->m ? band : p->m;

@@ -290,7 +290,7 @@ static int64_t make_groups(device_worker *d, int64_t count, int64_t *narrow) {
       const dvt_pair_item *a = &d->items[i];
       const int32_t rows = a->m > g->rows ? a->m : g->rows, columns = a->n > g->columns ? a->n : g->columns;
       if (g->count > 0 && (2 * a->n + 16 < columns || 2 * a->m + 16 < rows ||
-                           (int64_t)rows * columns > 2 * (int64_t)DVT_ALIGN_TRACE_CELLS))
+                           (int64_t)rows * columns > DVT_ALIGN_TRACE_CELLS))
         break;
       g->rows = rows;
       g->columns = columns;
@@ -577,13 +577,13 @@ davit_status dvt_pairs_on_devices(const dvt_pairs *p, int count, const int *devi
 
 /* ---- the choice ---- */
 
-#define SCORE_RATE 1e12  /* cells a second of a device: for scores, */
-#define COLUMN_RATE 4e11 /* with columns, */
-#define DROP_RATE 1.7e11 /* with an X-drop, */
-#define DROP_COLUMN_RATE 1e11
-#define SYMBOL_SECONDS 6e-11 /* to bring a symbol there */
-#define PAIR_SECONDS 5e-9    /* to bring a pair's results back */
-#define LANE_SECONDS 3e-3    /* until a device is at work */
+#define SCORE_RATE 1e12       /* cells a second of a device: for scores, */
+#define COLUMN_RATE 4e11      /* with columns, */
+#define DROP_RATE 1.7e11      /* with an X-drop, */
+#define DROP_COLUMN_RATE 1e11 /* and with both */
+#define SYMBOL_SECONDS 6e-11  /* to bring a symbol there */
+#define PAIR_SECONDS 5e-9     /* to bring a pair's results back */
+#define LANE_SECONDS 3e-3     /* until a device is at work */
 
 double dvt_pairs_device_seconds(const dvt_pairs *p, double cells, int devices) {
   const int64_t count = p->queries->count;

@@ -3,7 +3,8 @@
  *
  *   end      Forward: the best score and a cell that has it. Local: scores are kept at 0 or more, and all cells
  *            count. Semiglobal: the edges are 0, and the cells of the last row and column count. Global: the
- *            last cell alone. Some columns are kept.
+ *            last cell alone. Some columns are kept. A global pair that one matrix holds has no such sweep if
+ *            its columns are wanted, which have the score.
  *   cross    Backward from there, from one kept column to the one before, in the rows that the best alignment can
  *            have there (align_crosspoints.c).
  *   begin    Backward from the last such cell, until the score is reached; semiglobal: in the last row or column.
@@ -15,7 +16,7 @@
  *
  * Cost: m n cells for sequences of which a part is similar, 1.1 to 1.3 m n for those that are all along, and
  * 4.1 m n at most, where many alignments are equally good; 289 m + n bytes, 64 MiB for more threads, for each
- * of them the larger of its cells and m and an eighth more for a matrix, 70 KiB and its stack; the string. Vectors of a
+ * of them the larger of `cells` and m, and an eighth more, for a matrix, 70 KiB and its stack; the string. Vectors of a
  * sweep have 64 bits, as scores of global alignments may be far below 0 and no sum of penalties shall overflow; kept
  * columns have 32. */
 #include <davit/memory.h>

@@ -201,9 +201,9 @@ CASE(test_long_traces) {
   memcpy(t.symbols + t.length / 3, q.symbols, (size_t)q.length);
   const davit_align_scoring scoring = with_profile(20, random_profile(&q, 20, -9, 8, &random), 11, 1),
                             other = with_profile(20, random_profile(&long_query, 20, -9, 8, &random), 11, 1);
-  expect_trace(&scoring, &q, &t, DAVIT_ALIGN_LOCAL, DVT_ALIGN_TRACE_CELLS, 4);
+  expect_trace(&scoring, &q, &t, DAVIT_ALIGN_LOCAL, -1, 4);
   expect_trace(&other, &long_query, &kin, DAVIT_ALIGN_LOCAL, 5000, 4);
-  expect_trace(&other, &long_query, &kin, DAVIT_ALIGN_GLOBAL, DVT_ALIGN_TRACE_CELLS, 4);
+  expect_trace(&other, &long_query, &kin, DAVIT_ALIGN_GLOBAL, -1, 4);
 }
 
 /* ---- a matrix written as a profile ---- */

@@ -12,6 +12,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 
@@ -83,11 +84,14 @@ HAS = {
     "load": re.compile(r"\sld[a-z.]*\.global[a-z.]*\.(v4\.[bfu]32|v2\.[bfu]64)|\scp\.async\.cg\.shared\.global"),
     "store": re.compile(r"\sst[a-z.]*\.global[a-z.]*\.(v4\.[bfu]32|v2\.[bfu]64)"),
 }
+# No end and one.
+EXAMPLES = {"$A:\n\tbra.uni \t$A;\n$B:\n\tret;": True, "$A:\n\t@%p1 bra \t$A;\n\tret;": False}
 FAULTS = {
     "stack": "spills or has an array on a stack",
     "call": "calls a function",
     "empty": "has no body",
-    "endless": "has a loop without an end",
+    "endless": "cannot return from all of its code",
+    "strange": "has a branch that this script does not know",
 }
 
 
@@ -110,41 +114,42 @@ def compile_to_ptx(file, command, work):
     flags += ["-g0", "--offload-device-only", "--ptxas-path=" + os.path.join(work, "ptxas"), "-save-temps=cwd", "-c"]
     subprocess.run(flags + ["-o", file + ".o"], cwd=folder, check=True)
     with open(os.path.join(folder, f"{file}-openmp-nvptx64-nvidia-cuda-{architecture}.s")) as text:
-        return text.read()
+        ptx = text.read()
+    shutil.rmtree(folder)
+    return ptx
 
 
 def blocks_of(body):
-    """The basic blocks, each with the places that it may go to: their labels, or None for the next block."""
-    blocks = [["", []]]
+    """The basic blocks: label, label that the last instruction goes to, whether it returns, whether the next block may
+    follow."""
+    blocks, label = [], ""
     for line in body:
-        label = re.match(r"(\$\w+):", line)
-        if label:
-            blocks.append([label[1], []])
-            continue
-        step = re.match(r"\s*(@!?%\w+\s+)?(bra(?:\.uni)?|ret|exit|trap)\b\s*(\$\w+)?", line)
-        if step:
-            blocks[-1][1].append((step[2], step[3]))
-            if step[1]:
-                blocks[-1][1].append(("next", None))
-            blocks.append(["", []])
-    return [(label, steps or [("next", None)]) for label, steps in blocks]
+        name = re.match(r"\s*(\$?\w+):(?!:)", line)
+        step = re.match(r"\s*(@!?%\w+\s+)?(bra(?:\.uni)?|brx[.\w]*|ret|exit)\b\s*(\$?\w+)?", line)
+        if name:
+            blocks.append((label, None, False, True))
+            label = name[1]
+        elif step:
+            returns = step[2] in ("ret", "exit")
+            blocks.append((label, None if returns else step[3], returns, bool(step[1])))
+            label = ""
+    return blocks
 
 
-def is_endless(body):
-    """Whether a return cannot be reached from a block that can be."""
+def flow_of(body):
+    """What is wrong with the way through a kernel: a block that can be reached, but no return from there."""
     blocks = blocks_of(body)
-    number = {label: k for k, (label, _) in enumerate(blocks) if label}
+    number = {block[0]: k for k, block in enumerate(blocks) if block[0]}
     goes, comes = [set() for _ in blocks], [set() for _ in blocks]
-    ends = set()
-    for k, (_, steps) in enumerate(blocks):
-        for kind, label in steps:
-            to = number[label] if label else k + 1 if kind == "next" and k + 1 < len(blocks) else None
-            if to is None:
-                ends.add(k)
-            else:
-                goes[k].add(to)
-                comes[to].add(k)
-    return bool(reached({0}, goes) - reached(ends, comes))
+    for k, (_, to, _, falls) in enumerate(blocks):
+        if to and to not in number:
+            return {"strange"}
+        following = ({number[to]} if to else set()) | ({k + 1} & set(range(len(blocks))) if falls else set())
+        goes[k] = following
+        for other in following:
+            comes[other].add(k)
+    ends = {k for k, block in enumerate(blocks) if block[2]}
+    return {"endless"} if reached({0}, goes) - reached(ends, comes) else set()
 
 
 def reached(first, goes):
@@ -164,9 +169,7 @@ def kernels_of(ptx):
         has = {word for word, form in HAS.items() if any(form.search(line) for line in body)}
         if sum(";" in line for line in body) <= 8:
             has.add("empty")
-        if is_endless(body):
-            has.add("endless")
-        yield name, has
+        yield name, has | flow_of(body)
 
 
 def faults_of(file, ptx, kernels):
@@ -174,6 +177,8 @@ def faults_of(file, ptx, kernels):
     words = [x for x in re.findall(r"^[^/\n]*\.global +\..*", ptx, re.M) if "__omp_rtl_" not in x]
     if words:
         yield f"offload/{file}.c has global variables: {words}"
+    if len(kernels) != len(re.findall(r"\.entry\s", ptx)):
+        yield f"offload/{file}.c has kernels that this script does not see"
     for name, has in kernels:
         yield from (f"{name} {fault}" for word, fault in FAULTS.items() if word in has)
 
@@ -184,15 +189,20 @@ def main(build):
     with open(os.path.join(build, "compile_commands.json")) as text:
         commands = {os.path.realpath(entry["file"]): entry["command"] for entry in json.load(text)}
     work = os.path.join(os.path.realpath(build), "ptx")
-    subprocess.run(["rm", "-rf", work], check=True)
+    shutil.rmtree(work, ignore_errors=True)
     os.makedirs(work)
     with open(os.path.join(work, "ptxas"), "w") as script:
         script.write(NO_ASSEMBLER)
     os.chmod(script.name, 0o755)
 
     bad, kernels = [], {}
+    for body, endless in EXAMPLES.items():
+        assert flow_of(body.split("\n")) == ({"endless"} if endless else set())
     for file in files:
-        ptx = compile_to_ptx(file, commands[os.path.realpath(os.path.join(SOURCES, file + ".c"))], work)
+        source = os.path.realpath(os.path.join(SOURCES, file + ".c"))
+        if source not in commands:
+            sys.exit(f"{build}/compile_commands.json does not say how offload/{file}.c is compiled")
+        ptx = compile_to_ptx(file, commands[source], work)
         kernels[file] = list(kernels_of(ptx))
         bad += faults_of(file, ptx, kernels[file])
     for file, pattern, *needs in rows:
