@@ -9,7 +9,8 @@
 
 enum { MOST_CELLS = 1 << 22 /* of a pair side by side with others, whose steps are kept */ };
 
-/* As far as the lengths, the band and the cost of gaps say: two rows are as far apart as a gap of that cost. */
+/* By the lengths, the band and the cost of a gap from one row to the other. Cells far from each other may count for long
+ * where sequences resemble themselves, or X is large beside the scores: then more do. */
 int64_t dvt_pairs_drop_rows(const dvt_pairs *p, const dvt_pair_part *a) {
   return dvt_at_most(dvt_at_most(dvt_at_most(a->m, a->n) + 1, (a->high - a->low) / 2 + 1),
                      p->x_drop / p->scoring.gap_extend + 8);

@@ -588,7 +588,8 @@ const cli_command cli_command_align = {
         CLI_OPTION(FLAG, align_comparison, pairs, "--pairs", NULL, .excludes = "--top",
                    .help =
                        "align record i of QUERY with record i of TARGET alone, in the order of the files; "
-                       "names may repeat; evalue and bits are *"),
+                       "names may repeat, but not those of targets with --format sam; evalue and bits "
+                       "are *"),
         CLI_OPTION(WHOLE, align_comparison, band, "--band", "W", .minimum = 1, .maximum = INT32_MAX,
                    .needs = "--pairs", .otherwise = "none: all alignments count",
                    .help =
