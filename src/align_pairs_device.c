@@ -290,7 +290,7 @@ static int64_t make_groups(device_worker *d, int64_t count, int64_t *narrow) {
       const dvt_pair_item *a = &d->items[i];
       const int32_t rows = a->m > g->rows ? a->m : g->rows, columns = a->n > g->columns ? a->n : g->columns;
       if (g->count > 0 && (2 * a->n + 16 < columns || 2 * a->m + 16 < rows ||
-                           (int64_t)rows * columns > DVT_ALIGN_TRACE_CELLS))
+                           (int64_t)rows * columns > 2 * (int64_t)DVT_ALIGN_TRACE_CELLS))
         break;
       g->rows = rows;
       g->columns = columns;
