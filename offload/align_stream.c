@@ -134,12 +134,17 @@ static int64_t waves_of(const dvt_align_targets *t, const dvt_align_query *q) {
 
 /* ---- memory ---- */
 
+/* Of targets `first` to `last`. */
+static int64_t rows_of(const dvt_align_targets *t, int64_t first, int64_t last, bool pairs) {
+  const int64_t rows = t->offsets[last + 1] - t->offsets[first];
+  return pairs ? dvt_divide_up(rows + dvt_align_length(t, first), 2) : rows;
+}
+
 static int64_t border_rows(const dvt_align_targets *t, const dvt_align_query *q) {
-  const int64_t longest = t->offsets[1], rows = t->offsets[t->count],
-                all = fits_pairs(q) ? dvt_divide_up(rows + longest, 2) : rows;
+  const int64_t all = rows_of(t, 0, t->count - 1, fits_pairs(q));
   if (way_of(q, false).strips == 1)
     return 0;
-  return dvt_at_most(all, dvt_at_least(BORDER_ROWS, longest));
+  return dvt_at_most(all, dvt_at_least(BORDER_ROWS, dvt_align_length(t, 0)));
 }
 
 /* Of the device: the counter of a launch's items, profiles of all strips, a list of targets, borders, what long targets
@@ -265,13 +270,6 @@ static int64_t target_at(const search *s, int64_t i) {
   return s->list ? s->list[i] : i;
 }
 
-/* Rows of the borders of targets `first` to `last`. */
-static int64_t rows_of(const search *s, const way *w, int64_t first, int64_t last) {
-  const int64_t *offsets = s->targets->offsets, begin = target_at(s, first),
-                rows = offsets[target_at(s, last) + 1] - offsets[begin];
-  return w->pairs ? dvt_divide_up(rows + dvt_align_length(s->targets, begin), 2) : rows;
-}
-
 /* Where the targets end that fit the borders' memory together with target `first`. */
 static int64_t end_of_chunk(const search *s, const way *w, int64_t first) {
   const int64_t rows = border_rows(s->targets, s->query);
@@ -280,7 +278,7 @@ static int64_t end_of_chunk(const search *s, const way *w, int64_t first) {
     return s->count;
   while (end + 1 < beyond) {
     const int64_t middle = end + (beyond - end) / 2;
-    if (rows_of(s, w, first, middle - 1) <= rows)
+    if (rows_of(s->targets, target_at(s, first), target_at(s, middle - 1), w->pairs) <= rows)
       end = middle;
     else
       beyond = middle;

@@ -41,6 +41,9 @@ davit_status dvt_check_cost_range(const davit_align_scoring *scoring, int64_t m,
  * `every` may be -1: as davit_align_trace() does, where a global pair of at most DVT_ALIGN_TRACE_CELLS cells goes
  * through one matrix. Larger pairs are divided further, as smaller matrices stay in the caches. */
 enum { DVT_ALIGN_TRACE_CELLS = 1 << 22 };
+static inline bool dvt_align_is_whole(int64_t m, int64_t n) {
+  return m == 0 || n <= DVT_ALIGN_TRACE_CELLS / m;
+}
 davit_status dvt_align_trace(const davit_align_scoring *scoring, int64_t m, const uint8_t *query, int64_t n,
                              const uint8_t *target, int64_t cells, int64_t every, int threads,
                              davit_align_result *result, char **cigar,

@@ -413,7 +413,7 @@ static davit_status find(dvt_trace *t, pieces *list, char *columns, davit_align_
   DVT_TRY(solve_all(t, list, columns));
   for (int64_t k = 0; k < list->count; used += list->at[k++].used)
     memmove(columns + used, columns + list->at[k].begin, (size_t)list->at[k].used);
-  if (t->scored_by_columns)
+  if (dvt_trace_is_scored_by_columns(t))
     a->score = (int32_t)score_of(&t->costs, &t->all, columns, used);
   return make_cigar(columns, used, cigar);
 }

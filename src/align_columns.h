@@ -16,9 +16,8 @@ typedef struct dvt_trace {
   dvt_align_stretch all;
   davit_align_mode mode;
   int threads;
-  int64_t cells;          /* of a rectangle that is traced through a matrix */
-  int64_t every;          /* column of the forward sweep is kept; 0: none is */
-  bool scored_by_columns; /* there is no forward sweep: the columns have the score */
+  int64_t cells; /* of a rectangle that is traced through a matrix */
+  int64_t every; /* column of the forward sweep is kept; 0: none is */
   dvt_align_team team;
   const dvt_align_wavefront *wavefront;            /* NULL: the host alone */
   int64_t *vectors;                                /* 4 of m + 1: */
@@ -28,6 +27,11 @@ typedef struct dvt_trace {
   dvt_align_cell crosspoints[DVT_TRACE_CROSSINGS]; /* from the end on */
   int crossed;
 } dvt_trace;
+
+/* Whether no forward sweep is needed if the columns are wanted, as these have the score. */
+static inline bool dvt_trace_is_scored_by_columns(const dvt_trace *t) {
+  return t->mode == DAVIT_ALIGN_GLOBAL && t->every == 0;
+}
 
 /* Seconds of a sweep on the host: bands of the threads, each a block of columns behind the one above. */
 static inline double dvt_trace_host_seconds(int64_t m, int64_t n, int threads) {

@@ -49,8 +49,8 @@ static device_form form_of(const dvt_pairs *p, const dvt_pair_part *a) {
   if (p->x_drop > 0)
     return p->x_drop <= DVT_PAIRS_WIDE_RANGE && dvt_pairs_drop_rows(p, a) <= DVT_PAIRS_DROP_ROWS ? WIDE
                                                                                                  : NO_FORM;
-  if (p->full &&
-      a->n > DVT_ALIGN_TRACE_CELLS / a->m) /* steps are kept of the cells that a band leaves out as well */
+  /* Steps are kept of the cells that a band leaves out as well. */
+  if (p->full && !dvt_align_is_whole(a->m, a->n))
     return NO_FORM;
   if (open > DVT_PAIRS_NARROW_GAP)
     return WIDE;

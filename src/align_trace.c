@@ -361,8 +361,7 @@ static davit_status run(dvt_trace *t, davit_align_result *result, char **cigar) 
                                                                 [DAVIT_ALIGN_SEMIGLOBAL] = find_semiglobal};
   dvt_align_cell end = {0}, begin = {0};
   DVT_TRY(allocate(t));
-  t->scored_by_columns = t->mode == DAVIT_ALIGN_GLOBAL && t->every == 0 && cigar;
-  if (t->scored_by_columns)
+  if (cigar && dvt_trace_is_scored_by_columns(t))
     end = (dvt_align_cell){0, t->all.m, t->all.n};
   else
     DVT_TRY(find[t->mode](t, &t->all, &end, &begin));
@@ -468,10 +467,6 @@ static int64_t spacing(int64_t n) {
   return n > every ? every : 0;
 }
 
-static bool is_whole(int64_t m, int64_t n) {
-  return m == 0 || n <= DVT_ALIGN_TRACE_CELLS / m;
-}
-
 davit_status dvt_align_trace(const davit_align_scoring *scoring, int64_t m, const uint8_t *query, int64_t n,
                              const uint8_t *target, int64_t cells, int64_t every, int threads,
                              davit_align_result *result, char **cigar,
@@ -489,8 +484,8 @@ davit_status dvt_align_trace(const davit_align_scoring *scoring, int64_t m, cons
     DVT_TRY(dvt_check_cost_range(scoring, m, n));
   DVT_TRY(dvt_check_pointer("result", result));
   const int64_t open = scoring->gap_open, extend = dvt_at_most(scoring->gap_extend, open),
-                most = is_whole(m, n) ? DVT_ALIGN_TRACE_CELLS : DVT_ALIGN_TRACE_CELLS / 4,
-                spaced = is_whole(m, n) && mode == DAVIT_ALIGN_GLOBAL ? 0 : spacing(n);
+                most = dvt_align_is_whole(m, n) ? DVT_ALIGN_TRACE_CELLS : DVT_ALIGN_TRACE_CELLS / 4,
+                spaced = dvt_align_is_whole(m, n) && mode == DAVIT_ALIGN_GLOBAL ? 0 : spacing(n);
   dvt_trace t = {.costs = {.matrix = scoring->matrix,
                            .symbols = scoring->symbols,
                            .largest = dvt_largest_entry(scoring, m),

@@ -91,9 +91,8 @@ CASE(test_whole_pairs) {
     const davit_align_scoring scoring = scoring_of(symbols, matrix, symbols, 1);
     pair pairs[COUNT(sizes)];
     for (int k = 0; k < COUNT(pairs); k++) {
-      const int *size = sizes[k % COUNT(sizes)];
-      pairs[k].q = random_sequence(size[0], symbols, &random);
-      pairs[k].t = random_sequence(size[1], symbols, &random);
+      pairs[k].q = random_sequence(sizes[k][0], symbols, &random);
+      pairs[k].t = random_sequence(sizes[k][1], symbols, &random);
     }
     for (davit_align_mode mode = DAVIT_ALIGN_LOCAL; mode <= DAVIT_ALIGN_SEMIGLOBAL; mode++) {
       problem p = problem_of(&scoring, COUNT(pairs), pairs, mode, 0);
@@ -354,8 +353,7 @@ CASE(test_long_bands) {
   static const int64_t lengths[][2] = {{1500, 1450}, {2100, 2000}, {2500, 2900}, {5000, 5010}};
   uint64_t random = 36;
   int8_t matrix[SQUARE];
-  for (int i = 0; i < SQUARE; i++)
-    matrix[i] = i % 5 == 0 && i < 16 ? 2 : -2;
+  fill_diagonal(4, 2, -2, matrix);
   const davit_align_scoring scoring = scoring_of(4, matrix, 3, 1);
   pair pairs[20];
   for (int k = 0; k < COUNT(pairs); k++) {

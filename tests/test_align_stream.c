@@ -162,12 +162,13 @@ CASE(test_strips) {
 /* No more targets at a time than the borders have rows for; the emulator ends a program that writes behind them. */
 CASE(test_borders) {
   static const int64_t rows[] = {1, 50, 51, 120, 700};
+  const int64_t usual = border_rows_at_most;
   for (int i = 0; i < COUNT(rows); i++) {
     border_rows_at_most = rows[i];
     run_case(20, 1600, 33, 50, 3, 5, 2, (uint64_t)i);
     run_case(4, 1600, 5, 350, 127, 5, 2, (uint64_t)i);
   }
-  border_rows_at_most = INT64_C(1) << 27;
+  border_rows_at_most = usual;
 }
 
 /* Scores beyond 16 bits, and penalties that do not fit them. */

@@ -84,8 +84,6 @@ HAS = {
     "load": re.compile(r"\sld[a-z.]*\.global[a-z.]*\.(v4\.[bfu]32|v2\.[bfu]64)|\scp\.async\.cg\.shared\.global"),
     "store": re.compile(r"\sst[a-z.]*\.global[a-z.]*\.(v4\.[bfu]32|v2\.[bfu]64)"),
 }
-# No end and one.
-EXAMPLES = {"$A:\n\tbra.uni \t$A;\n$B:\n\tret;": True, "$A:\n\t@%p1 bra \t$A;\n\tret;": False}
 FAULTS = {
     "stack": "spills or has an array on a stack",
     "call": "calls a function",
@@ -93,6 +91,9 @@ FAULTS = {
     "endless": "cannot return from all of its code",
     "strange": "has a branch that this script does not know",
 }
+
+# Loops, and what is wrong with them.
+LOOPS = {"$A:\n\tbra.uni \t$A;\n$B:\n\tret;": {"endless"}, "$A:\n\t@%p1 bra \t$A;\n\tret;": set()}
 
 
 def compile_to_ptx(file, command, work):
@@ -144,9 +145,11 @@ def flow_of(body):
     for k, (_, to, _, falls) in enumerate(blocks):
         if to and to not in number:
             return {"strange"}
-        following = ({number[to]} if to else set()) | ({k + 1} & set(range(len(blocks))) if falls else set())
-        goes[k] = following
-        for other in following:
+        if to:
+            goes[k].add(number[to])
+        if falls and k + 1 < len(blocks):
+            goes[k].add(k + 1)
+        for other in goes[k]:
             comes[other].add(k)
     ends = {k for k, block in enumerate(blocks) if block[2]}
     return {"endless"} if reached({0}, goes) - reached(ends, comes) else set()
@@ -196,8 +199,8 @@ def main(build):
     os.chmod(script.name, 0o755)
 
     bad, kernels = [], {}
-    for body, endless in EXAMPLES.items():
-        assert flow_of(body.split("\n")) == ({"endless"} if endless else set())
+    for body, wrong in LOOPS.items():
+        assert flow_of(body.split("\n")) == wrong
     for file in files:
         source = os.path.realpath(os.path.join(SOURCES, file + ".c"))
         if source not in commands:
