@@ -208,7 +208,7 @@ davit_status dvt_stream_query(dvt_stream *stream, bool *idle) {
   return answer(cudaStreamQuery(stream->stream), "asking for a stream", idle);
 }
 
-static davit_status new_mark(dvt_stream *stream, bool timed, dvt_device_event **event) {
+static davit_status new_event(dvt_stream *stream, bool timed, dvt_device_event **event) {
   DVT_KEEP_CURRENT;
   dvt_device_event *made = dvt_allocate(1, sizeof *made);
   if (!made)
@@ -235,7 +235,7 @@ static davit_status event_make(dvt_stream *stream, bool timed, dvt_device_event 
     *pool = taken->next;
   pthread_mutex_unlock(&lock);
   if (!taken)
-    DVT_TRY(new_mark(stream, timed, &taken));
+    DVT_TRY(new_event(stream, timed, &taken));
   taken->stream = stream;
   *event = taken;
   return DAVIT_SUCCESS;

@@ -134,7 +134,7 @@ static davit_status copy_all(void *state, dvt_microbenchmark_way way, double byt
   return DAVIT_SUCCESS;
 }
 
-/* A load: the copy, a mark behind it, and another stream that waits for the mark. */
+/* A load: the copy, an event behind it, and another stream that waits for the event. */
 static davit_status enqueue(void *state, double *seconds) {
   enum { STEPS = 200, FEW_BYTES = 4096 };
   bench *b = state;
@@ -142,11 +142,11 @@ static davit_status enqueue(void *state, double *seconds) {
   for (int i = 0; i <= TIMES; i++) {
     const double start = dvt_now();
     for (int k = 0; k < STEPS; k++) {
-      dvt_device_event *mark;
+      dvt_device_event *event;
       DVT_TRY(enqueue_copies(b, &(request){0, DVT_MICROBENCHMARK_UP, FEW_BYTES, 1, FEW_BYTES}));
-      DVT_TRY(dvt_stream_record(b->stream[0][0], &mark));
-      const davit_status status = dvt_stream_wait(b->stream[0][1], mark);
-      dvt_device_event_free(mark);
+      DVT_TRY(dvt_stream_record(b->stream[0][0], &event));
+      const davit_status status = dvt_stream_wait(b->stream[0][1], event);
+      dvt_device_event_free(event);
       DVT_TRY(status);
     }
     const double end = dvt_now();

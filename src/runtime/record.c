@@ -40,9 +40,9 @@ static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
 static dvt_record *pool;
 
 /* Enough for what is in the graph at a time, but for thousands of busy queues: then a record has its own. */
-enum { POOLED_TOKENS = 4096 };
-static dvt_addresses pooled[POOLED_TOKENS];
-static int used, returned[POOLED_TOKENS], returned_count; /* of them; under pool_lock */
+enum { POOLED_ADDRESSES = 4096 };
+static dvt_addresses pooled[POOLED_ADDRESSES];
+static int used, returned[POOLED_ADDRESSES], returned_count; /* of them; under pool_lock */
 
 static void initialise(void) {
   for (int i = 0; i < STRIPES; i++) {
@@ -115,7 +115,7 @@ dvt_addresses *dvt_record_addresses(dvt_record *record) {
   if (returned_count > 0)
     record->addresses = &pooled[returned[--returned_count]];
   else
-    record->addresses = used < POOLED_TOKENS ? &pooled[used++] : &record->own;
+    record->addresses = used < POOLED_ADDRESSES ? &pooled[used++] : &record->own;
   pthread_mutex_unlock(&pool_lock);
   return record->addresses;
 }

@@ -3,7 +3,7 @@
  *
  * Counted references: the event, the command that records it, every wait and every notification hold one, so
  * an event can be reset or destroyed while others still wait, and late work only ever finishes its own
- * generation. State moves one way: PENDING -> (ISSUED ->) DONE or FAILED. ISSUED: the point is placed in a
+ * generation. State moves one way: PENDING -> (ISSUED ->) DONE or FAILED. ISSUED: it is placed in a
  * device stream as `event`; the device decides when it is reached. `time_ns` and the error are written before
  * the state that publishes them. */
 #ifndef DAVIT_SRC_RUNTIME_RECORD_H

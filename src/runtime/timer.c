@@ -37,14 +37,14 @@ static davit_status check(const davit_timer *timer) {
   return dvt_check_process("timer", timer->process);
 }
 
-static davit_status record(davit_queue *queue, dvt_record **point) {
+static davit_status record(davit_queue *queue, dvt_record **newest) {
   dvt_lane *lane = dvt_queue_lane(queue);
   if (!lane)
     return DAVIT_INVALID_ARGUMENT;
   dvt_record *made = NULL;
   DVT_TRY(dvt_lane_record(lane, true, &made));
-  dvt_record_drop(*point);
-  *point = made;
+  dvt_record_drop(*newest);
+  *newest = made;
   return DAVIT_SUCCESS;
 }
 

@@ -276,13 +276,13 @@ static void write_span(dvt_span *span) {
   char name[TEXT], bytes[40] = "", waits_for[40] = "";
   put_in_order(span);
   const int process = process_of(timeline->device);
-  dvt_traced *point = span->record ? &span->record->traced : NULL;
-  const bool arrow = span->what == WAIT && point->ns > 0 && point->trace == current;
+  dvt_traced *record = span->record ? &span->record->traced : NULL;
+  const bool arrow = span->what == WAIT && record->ns > 0 && record->trace == current;
   dvt_trace_file_quote(*span->label && span->what == WORK ? span->label : span->operation, sizeof name, name);
   if (span->bytes > 0)
     snprintf(bytes, sizeof bytes, ",\"bytes\":%zu", span->bytes);
   if (arrow)
-    snprintf(waits_for, sizeof waits_for, ",\"waits_for\":%lld", point->command);
+    snprintf(waits_for, sizeof waits_for, ",\"waits_for\":%lld", record->command);
   dvt_trace_file_add("{\"ph\":\"X\",\"name\":\"%s\",\"cat\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":" US
                      ",\"dur\":" US ",\"args\":{\"command\":%lld,\"operation\":\"%s\",\"device\":%d,"
                      "\"queue\":%d,\"subqueue\":%d,\"enqueued\":" US "%s%s%s}}",
@@ -291,9 +291,9 @@ static void write_span(dvt_span *span) {
                      timeline->queue, timeline->subqueue, IN_US(span->enqueued_ns), bytes, waits_for,
                      span->skipped ? ",\"skipped\":true" : "");
   if (span->what == RECORD) {
-    point->process = process;
-    point->row = timeline->number;
-    point->ns = span->begin_ns;
+    record->process = process;
+    record->row = timeline->number;
+    record->ns = span->begin_ns;
   }
   if (arrow)
     write_arrow(span, span->command);
