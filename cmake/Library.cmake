@@ -8,7 +8,7 @@ file(GLOB host_sources CONFIGURE_DEPENDS src/*.c src/base/*.c src/runtime/*.c sr
 file(GLOB region_sources CONFIGURE_DEPENDS offload/*.c offload/runtime/*.c)
 # Sources in offload/ without target regions need not be compiled for devices.
 set(plain_sources offload/align.c offload/align_pairs.c offload/align_pairs_extend.c offload/align_pairs_scores.c
-    offload/align_sweep.c offload/detect.c offload/occupancy.c
+    offload/align_pairs_single.c offload/align_sweep.c offload/detect.c offload/occupancy.c
     offload/exact_stream.c offload/runtime/cublas.c offload/runtime/cublaslt.c offload/runtime/cusolver.c offload/runtime/image.c offload/runtime/launch.c offload/runtime/profile.c
     offload/runtime/region.c offload/blas_stream.c offload/cholesky_qr_stream.c offload/inverse_stream.c offload/solve_stream.c
     offload/factored_stream.c offload/refine_stream.c offload/runtime/stream.c)

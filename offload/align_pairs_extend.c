@@ -86,7 +86,7 @@ static int noted_step(const dvt_pair_trail *t, int lane, int64_t i, int64_t j) {
   if (row < 0 || row >= r->count)
     return 0;
   if (lane < 0)
-    return t->steps.at[r->at + row];
+    return t->steps.at[r->at + r->count - 1 - row];
   const uint16_t *words_of = (const uint16_t *)(const void *)(t->steps.at + r->at);
   return words_of[row / NOTED * LANES + lane] >> 4 * (row % NOTED) & 15;
 }

@@ -114,11 +114,11 @@ static dvt_pair_rows pass_diagonal(const davit_align_scoring *s, const dvt_pair_
     if (here > NONE)
       count = (dvt_pair_rows){i, larger(count.to, i)};
     if (steps)
-      *steps++ = (uint8_t)((all > rest    ? DVT_ALIGN_I
-                            : rest > both ? DVT_ALIGN_D
-                                          : DVT_ALIGN_BOTH) |
-                           (d - s->gap_extend > opened ? DVT_ALIGN_D_EXTENDS : 0) |
-                           (f - s->gap_extend > opened ? DVT_ALIGN_I_EXTENDS : 0));
+      steps[i - rows.from] = (uint8_t)((all > rest    ? DVT_ALIGN_I
+                                        : rest > both ? DVT_ALIGN_D
+                                                      : DVT_ALIGN_BOTH) |
+                                       (d - s->gap_extend > opened ? DVT_ALIGN_D_EXTENDS : 0) |
+                                       (f - s->gap_extend > opened ? DVT_ALIGN_I_EXTENDS : 0));
     x->older[i] = here;
     x->d[i] = larger(d - s->gap_extend, opened);
     x->f[i] = larger(f - s->gap_extend, opened);

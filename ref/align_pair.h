@@ -169,7 +169,7 @@ static inline dvt_pair_rows dvt_pair_next_rows(dvt_pair_rows all, dvt_pair_rows 
 }
 
 /* The plain form. X: at least 0. scratch: 4 (m + 3) words. Steps are noted unless `note` is NULL: note(owner, number,
- * rows) gives room for a byte a row of this anti-diagonal, the last row first; NULL: there is none. Of a step, the gaps
+ * rows) gives room for a byte a row of this anti-diagonal; NULL: there is none. Of a step, the gaps
  * are those that leave the cell: DVT_ALIGN_D_EXTENDS is of the cell to the right. false: there was no room. */
 typedef uint8_t *dvt_pair_note(void *owner, int64_t number, dvt_pair_rows rows);
 bool dvt_ref_align_extend(const davit_align_scoring *scoring, const dvt_pair_part *p, int64_t x_drop,

@@ -6,10 +6,10 @@
  *   columns  forward over what lies between: the steps, along which the alignment is walked back
  *
  * 16 pairs go side by side (offload/align_pairs.h) where 16 bits hold their scores; others one by one: without a band
- * by dvt_align_trace(), with one by the plain passes of ref/align_pair.h. Extensions with an X-drop have a pass of their
- * own (align_pairs_extend.c). Pairs side by side are of similar lengths: a
- * thread takes a block of neighbours and sorts it. All ways return the same alignment, because the columns of a pair of
- * at most DVT_ALIGN_TRACE_CELLS cells come from the same steps. */
+ * by dvt_align_trace(), with one along its anti-diagonals (offload/align_pairs_single.h). Extensions with an X-drop have a
+ * pass of their own (align_pairs_extend.c). Pairs side by side are of similar lengths: a thread takes a block of
+ * neighbours and sorts it. All ways return the same alignment, because the columns of a pair of at most
+ * DVT_ALIGN_TRACE_CELLS cells come from the same steps. */
 #include <davit/memory.h>
 #include <omp.h>
 #include <stdatomic.h>
@@ -32,9 +32,10 @@ enum {
   BLOCKS = 4, /* for each thread */
   STRIPED =
       200, /* symbols of both, from which a local score is sooner found by striping the query, if bytes hold it, */
-  ALWAYS = 480, /* and even if they do not */
-  BYTES = 254,  /* the largest score that they hold */
-  SPARSE = 4    /* pairs as large as the largest that are too few to go side by side */
+  ALWAYS = 480,    /* and even if they do not */
+  BYTES = 254,     /* the largest score that they hold */
+  SPARSE = 4,      /* pairs as large as the largest that are too few to go side by side, */
+  SPARSE_ALONG = 2 /* and where a pair that is alone goes along anti-diagonals */
 };
 
 /* ---- one pair ---- */
@@ -65,16 +66,27 @@ dvt_pair_part dvt_pairs_whole(const dvt_pairs *p, int64_t k) {
   return part;
 }
 
-/* Whether 16 bits hold all scores of all passes. Without a band no cell scores less than gaps alone do; with one, it
- * may have to go down a diagonal. */
-static bool is_narrow(const dvt_pairs *p, const dvt_pair_part *a) {
+/* What a pass may lose: without a band no cell scores less than gaps alone do; with one, it may have to go down a
+ * diagonal. */
+static int64_t loss_of(const dvt_pairs *p, const dvt_pair_part *a) {
   const davit_align_scoring *s = &p->scoring;
-  const int64_t shorter = dvt_at_most(a->m, a->n), extends = dvt_at_most(s->gap_extend, DVT_PAIR_RANGE),
-                gaps = 3 * (int64_t)s->gap_open + (a->m + a->n) * extends,
-                lost = gaps + (dvt_pairs_is_cut(a) ? shorter * p->smallest : 0);
+  const int64_t extends = dvt_at_most(s->gap_extend, DVT_PAIR_SINGLE_RANGE),
+                gaps = 3 * (int64_t)s->gap_open + (a->m + a->n) * extends;
+  return gaps + (dvt_pairs_is_cut(a) ? dvt_at_most(a->m, a->n) * p->smallest : 0);
+}
+
+/* Whether 16 bits hold all scores of all passes. */
+static bool is_narrow(const dvt_pairs *p, const dvt_pair_part *a) {
   const bool corner = p->mode != DAVIT_ALIGN_LOCAL || p->full;
-  return dvt_at_least(a->m, a->n) <= DVT_PAIR_LONGEST && shorter * p->largest <= DVT_PAIR_RANGE &&
-         (!corner || lost <= DVT_PAIR_RANGE);
+  return dvt_at_least(a->m, a->n) <= DVT_PAIR_LONGEST &&
+         dvt_at_most(a->m, a->n) * p->largest <= DVT_PAIR_RANGE &&
+         (!corner || loss_of(p, a) <= DVT_PAIR_RANGE);
+}
+
+bool dvt_pairs_is_wide(const dvt_pairs *p, const dvt_pair_part *a) {
+  const int64_t shorter = dvt_at_most(a->m, a->n);
+  return shorter * p->largest > DVT_PAIR_SINGLE_RANGE ||
+         loss_of(p, a) + shorter * p->smallest > DVT_PAIR_SINGLE_RANGE;
 }
 
 /* Maximum cells of a pair side by side with others if steps are kept: without a band dvt_align_trace() is as fast for
@@ -93,23 +105,24 @@ static bool is_for_lanes(const dvt_pairs *p, const dvt_pair_part *a) {
 
 /* ---- steps ---- */
 
-/* Steps of a lane, or of the plain form. */
+/* Steps of a lane, or of a pair that is alone. */
 typedef struct lane_steps {
   dvt_pair_steps noted;
   int lane;
-  const uint8_t *plain; /* NULL: those of the lane */
 } lane_steps;
 
 static int step_of(const void *steps, int64_t i, int64_t j) {
   const lane_steps *s = steps;
-  const dvt_pair_steps *n = &s->noted;
-  return s->plain ? s->plain[(j - 1) * n->height + i - dvt_pair_first_row(n->high, j)]
-                  : dvt_pair_step(n, s->lane, i, j);
+  return dvt_pair_step(&s->noted, s->lane, i, j);
+}
+
+static int single_step(const void *trail, int64_t i, int64_t j) {
+  return dvt_pair_trail_step(trail, -1, i, j);
 }
 
 /* ---- passes ---- */
 
-/* A pass over some pairs, all of them in lanes or one of them by the plain form, whose steps are kept in `memory`. */
+/* A pass over some pairs, all of them in lanes or one of them alone, whose steps are kept in `memory` or `trail`. */
 typedef davit_status pass_pairs(dvt_pairs_worker *w, const dvt_pair_pass *pass, const dvt_pair_part *parts,
                                 dvt_pair_cell *best);
 
@@ -118,20 +131,14 @@ static davit_status pass_lanes(dvt_pairs_worker *w, const dvt_pair_pass *pass, c
   return dvt_pair_lanes(pass, parts, &w->memory, best) ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
 }
 
-static davit_status pass_plain(dvt_pairs_worker *w, const dvt_pair_pass *pass, const dvt_pair_part *part,
-                               dvt_pair_cell *best) {
-  const size_t steps = pass->noting ? (size_t)(dvt_ref_align_height(part) * part->n) : 0;
-  int64_t *scratch = dvt_allocate_raw(2 * (size_t)(part->m + 1) * sizeof *scratch);
-  free(w->memory.at);
-  w->memory = (dvt_pair_memory){dvt_allocate_raw(steps + 1), steps};
-  const bool room = scratch && w->memory.at;
-  if (room)
-    *best =
-        dvt_ref_align_pass(pass->scoring, pass->kind, part, scratch, steps ? (uint8_t *)w->memory.at : NULL);
-  else
-    w->memory.bytes = 0;
-  free(scratch);
-  return room ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
+static davit_status pass_single(dvt_pairs_worker *w, const dvt_pair_pass *pass, const dvt_pair_part *part,
+                                dvt_pair_cell *best) {
+  const dvt_pair_single single = {pass->scoring, pass->kind, -1, dvt_pairs_is_wide(w->pairs, part)};
+  dvt_pair_extension found;
+  if (!dvt_pair_single_pass(&single, part, &w->memory, pass->noting ? &w->trail : NULL, &found))
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  *best = found.end;
+  return DAVIT_SUCCESS;
 }
 
 static bool is_any_cut(int count, const dvt_pair_part *parts) {
@@ -201,14 +208,14 @@ static davit_status find_columns(dvt_pairs_worker *w, pass_pairs *run, int count
       .scoring = &p->scoring, .kind = DVT_PAIR_GLOBAL, .count = count, .banded = banded, .noting = true};
   if (any)
     DVT_TRY(run(w, &pass, inner, last));
-  const bool plain = run == pass_plain;
-  const dvt_pair_steps noted = plain ? (dvt_pair_steps){NULL, dvt_ref_align_height(inner), inner->high}
-                                     : dvt_pair_noted(&pass, inner, &w->memory);
+  const bool single = run == pass_single;
+  const dvt_pair_steps noted = single ? (dvt_pair_steps){0} : dvt_pair_noted(&pass, inner, &w->memory);
   for (int l = 0; l < count; l++) {
     if (p->mode == DAVIT_ALIGN_GLOBAL)
       p->results[at[l].which].score = (int32_t)last[l].score;
-    DVT_TRY(dvt_pairs_walk(w, &at[l], &inner[l], step_of,
-                           &(lane_steps){noted, l, plain ? (uint8_t *)w->memory.at : NULL}));
+    const lane_steps steps = {noted, l};
+    DVT_TRY(dvt_pairs_walk(w, &at[l], &inner[l], single ? single_step : step_of,
+                           single ? (const void *)&w->trail : &steps));
   }
   return DAVIT_SUCCESS;
 }
@@ -266,7 +273,7 @@ static davit_status do_trace(dvt_pairs_worker *w, dvt_pairs_place *at) {
   if (p->mode != DAVIT_ALIGN_EXTENSION)
     return trace(w, at, at->part.m, at->part.n, p->mode, r);
   dvt_pair_cell end;
-  DVT_TRY(find_ends(w, pass_plain, 1, &at->part, &end));
+  DVT_TRY(find_ends(w, pass_single, 1, &at->part, &end));
   *r = (davit_align_result){.score = (int32_t)end.score, .query_end = end.row, .target_end = end.column};
   return p->strings ? trace(w, at, end.row, end.column, DAVIT_ALIGN_GLOBAL, &prefix) : DAVIT_SUCCESS;
 }
@@ -289,7 +296,7 @@ static davit_status do_alone(dvt_pairs_worker *w, dvt_pairs_place *at) {
   if (w->pairs->x_drop > 0)
     return dvt_pairs_extend_alone(w, at);
   if (dvt_pairs_is_cut(&at->part))
-    return do_passes(w, pass_plain, 1, at);
+    return do_passes(w, pass_single, 1, at);
   return w->pairs->full || w->pairs->mode != DAVIT_ALIGN_LOCAL ? do_trace(w, at) : do_score(w, at);
 }
 
@@ -334,7 +341,8 @@ static int group_of(const dvt_pairs *p, int64_t count, const dvt_pairs_place *at
     all = both;
     cells += (double)a->m * (double)a->n;
   }
-  return cells < (double)all.m * (double)all.n * (double)SPARSE && p->band == 0 && p->x_drop == 0 ? 0 : group;
+  const double sparse = p->band > 0 || p->x_drop > 0 ? SPARSE_ALONG : SPARSE;
+  return cells < (double)all.m * (double)all.n * sparse ? 0 : group;
 }
 
 /* Whether the pairs' scores come from the striped form, one by one. */

@@ -5,7 +5,7 @@
 #ifndef DAVIT_SRC_ALIGN_PAIRS_H
 #define DAVIT_SRC_ALIGN_PAIRS_H
 
-#include "offload/align_pairs_extend.h"
+#include "offload/align_pairs_single.h"
 #include "src/align_columns.h"
 #include "src/base/error.h"
 
@@ -64,6 +64,9 @@ static inline int64_t dvt_pairs_largest_drop(const dvt_pairs *p, int64_t shorter
   return shorter * (p->largest + p->smallest) + 3 * (int64_t)p->scoring.gap_open +
          both * p->scoring.gap_extend;
 }
+
+/* Whether 32 bits do not hold all scores of all passes. */
+bool dvt_pairs_is_wide(const dvt_pairs *p, const dvt_pair_part *a);
 
 /* Maximum number of rows that the band has in a column. */
 static inline int64_t dvt_pairs_height(const dvt_pair_part *p) {

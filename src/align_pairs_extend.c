@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Extensions of pairs with an X-drop: one pass over the cells that count, which notes the steps if columns are wanted.
- * Side by side where 16 bits hold what counts (offload/align_pairs_extend.h), else by the plain form. */
-#include <stdlib.h>
-
+ * Side by side where 16 bits hold what counts (offload/align_pairs_extend.h), else alone (offload/align_pairs_single.h). */
 #include "src/align_pairs.h"
-#include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
 
 enum { MOST_CELLS = 1 << 22 /* of a pair side by side with others, whose steps are kept */ };
@@ -26,7 +23,7 @@ bool dvt_pairs_extends_in_lanes(const dvt_pairs *p, const dvt_pair_part *a) {
          (!p->strings || dvt_pairs_drop_cells(p, a) <= MOST_CELLS);
 }
 
-/* Steps of a lane, or of the plain form. */
+/* Steps of a lane, or of a pair that is alone. */
 typedef struct extended {
   const dvt_pair_trail *trail;
   int lane;
@@ -65,19 +62,12 @@ davit_status dvt_pairs_extend(dvt_pairs_worker *w, int count, dvt_pairs_place *a
   return DAVIT_SUCCESS;
 }
 
-static uint8_t *note(void *owner, int64_t number, dvt_pair_rows rows) {
-  return dvt_pair_trail_add(owner, number, rows, rows.to - rows.from + 1);
-}
-
 davit_status dvt_pairs_extend_alone(dvt_pairs_worker *w, dvt_pairs_place *at) {
   const dvt_pairs *p = w->pairs;
   const dvt_pair_part *a = &at->part;
+  const dvt_pair_single single = {&p->scoring, DVT_PAIR_BEGIN, p->x_drop, dvt_pairs_is_wide(p, a)};
   dvt_pair_extension found;
-  int64_t *scratch = dvt_allocate_raw(4 * (size_t)(a->m + 3) * sizeof *scratch);
-  bool done = scratch && (!p->strings || dvt_pair_trail_begin(&w->trail, a->m + a->n + 1));
-  if (done)
-    done =
-        dvt_ref_align_extend(&p->scoring, a, p->x_drop, scratch, p->strings ? note : NULL, &w->trail, &found);
-  free(scratch);
-  return done ? keep(w, at, &found, -1) : DAVIT_OUT_OF_HOST_MEMORY;
+  return dvt_pair_single_pass(&single, a, &w->memory, p->strings ? &w->trail : NULL, &found)
+             ? keep(w, at, &found, -1)
+             : DAVIT_OUT_OF_HOST_MEMORY;
 }

@@ -321,6 +321,24 @@ CASE(test_bands) {
   }
 }
 
+/* Gaps so dear that 32 bits do not hold them: as others in which nothing has a gap. */
+CASE(test_bands_of_dear_gaps) {
+  uint64_t random = 36;
+  int8_t matrix[SQUARE];
+  for (int repeat = 0; repeat < 20; repeat++) {
+    fill_random(4, -4, 4, &random, matrix);
+    const pair *pairs = random_pairs(20, 10, 20, 4, &random);
+    const davit_align_scoring dear = scoring_of(4, matrix, INT32_MAX, 1 + repeat),
+                              never = scoring_of(4, matrix, 20000, 1);
+    const problem p = problem_of(&dear, 20, pairs, DAVIT_ALIGN_LOCAL, 1 + repeat % 7),
+                  q = problem_of(&never, 20, pairs, DAVIT_ALIGN_LOCAL, 1 + repeat % 7);
+    wanted *right = kept(20 * sizeof *right);
+    for (int k = 0; k < 20; k++)
+      right[k] = oracle(&q, &pairs[k]);
+    expect_pairs(&p, right);
+  }
+}
+
 /* Of the same alignments with scores 50 times as high, which 16 bits do not hold: they go one by one. */
 static wanted *fiftieths_of(const problem *p) {
   wanted *right = kept((size_t)p->count * sizeof *right);

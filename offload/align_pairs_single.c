@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The instances of align_pairs_single.inc. */
+#include "offload/align_pairs_single.h"
+
+#include "src/base/arithmetic.h"
+#include "src/base/cpu.h"
+
+/* Cells of all anti-diagonals, at most. */
+static size_t most_steps(const dvt_pair_part *p) {
+  const int64_t rows = dvt_at_most(dvt_at_most(p->m, p->n), (p->high - p->low) / 2) + 1;
+  return (size_t)((p->m + p->n) * rows);
+}
+
+#define WORD int32_t
+#define NAME(x) x##_32
+#include "offload/align_pairs_single.inc"
+#undef WORD
+#undef NAME
+
+#define WORD int64_t
+#define NAME(x) x##_64
+#include "offload/align_pairs_single.inc"
+#undef WORD
+#undef NAME
+
+bool dvt_pair_single_pass(const dvt_pair_single *pass, const dvt_pair_part *part, dvt_pair_memory *memory,
+                          dvt_pair_trail *trail, dvt_pair_extension *found) {
+  return (pass->wide ? single_64 : single_32)(pass, part, memory, trail, found);
+}
