@@ -498,7 +498,7 @@ def test_kinds():
             ("XML or HTML", "<a/>"), ("blank lines", "\n \n"), ("the end of the file", ""), ("a sound (WAV)", of_sound),
             ("a zip archive", b"PK\3\4\0"), ("compressed by bzip2", b"BZh91"), ("text in UTF-16", "1;2\n".encode("utf-16")), ("text in UTF-16", "1;2\n".encode("utf-16-le")),
             ("sequences (FASTA)", gzip.compress(b">q\nACGT\n")), ("an HDF5 file", b"\x89HDF\r\n"),
-            ("no format known", b"\1\2\0\3")]
+            ("an unknown format", b"\1\2\0\3")]
     for kind, content in rows:
         put("x.npy", content)
         refuse(("reduce", "x.npy"), "x.npy: offset 0: expected a NumPy array (.npy), a Matrix Market file or a table of "

@@ -77,7 +77,7 @@ def test_sweep():
 def test_devices():
     gpus = [entry for entry in run_json("devices")["list"] if entry["kind"] == "nvidia"]
     if not gpus:
-        refuse(("occupancy", "--threads", 256), "there is no NVIDIA device here", "H200", code=2)
+        refuse(("occupancy", "--threads", 256), "there is no NVIDIA device;", "H200", code=2)
         refuse(("occupancy", "--threads", 256, "--card", 0), "--card", code=2)
         return
     for arguments in ((), ("--card", gpus[0]["device"])):

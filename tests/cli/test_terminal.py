@@ -61,7 +61,7 @@ def test_binary():
     np.save("x.npy", np.ones(3))
     for options, code in (("", 2), ("-f", 0)):
         shown = screens(f"{DAVIT} scan x.npy -o - {options}")
-        refused = "standard output is a terminal, the result is binary; -f writes it there" in shown[-1]
+        refused = "the result is binary, and standard output is a terminal; -f writes it there" in shown[-1]
         expect(refused == (code == 2) and f"ended with {code}" in shown[-1], f"{options}: {shown[-1]!r}")
         expect(("NUMPY" in shown[-1]) == (code == 0), f"{options}: {shown[-1]!r}")
 

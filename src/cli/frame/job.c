@@ -123,13 +123,13 @@ static int check_output(cli_job *job, const cli_option *row) {
   for (const cli_option *other = NULL; (other = next_output(job, other)) != row;) {
     const cli_output *earlier = cli_member(job, other->at);
     if (earlier->path && !strcmp(output->path, earlier->path))
-      return cli_fail(CLI_USAGE, "%s and %s both want '%s'", other->name, row->name, output->path);
+      return cli_fail(CLI_USAGE, "%s and %s both write to '%s'", other->name, row->name, output->path);
   }
   if (is_standard(output) && job->common.json)
-    return cli_fail(CLI_USAGE, "--json and %s - both want standard output", row->name);
+    return cli_fail(CLI_USAGE, "--json and %s - both write to standard output", row->name);
   if (is_standard(output) && is_array(job, row) && !job->common.force && isatty(STDOUT_FILENO))
     return cli_fail(CLI_USAGE,
-                    "%s -: standard output is a terminal, the result is binary; -f writes it there",
+                    "%s -: the result is binary, and standard output is a terminal; -f writes it there",
                     row->name);
   return CLI_OK;
 }
