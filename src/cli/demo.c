@@ -160,7 +160,7 @@ static void print_tiles(const davit_level3_report *product) {
     printf("  Device %d computed it as a whole.\n", product->devices[0].device);
   if (product->products == 1)
     return;
-  printf("  It is %" PRId64 " products of tiles, each for at most %" PRId64 " x %" PRId64
+  printf("  It was split into %" PRId64 " products of tiles, each of at most %" PRId64 " x %" PRId64
          " of the result and %" PRId64 " terms of its sums:\n  ",
          product->products, product->tile_m, product->tile_n, product->tile_k);
   for (int i = 0; i < product->device_count; i++)

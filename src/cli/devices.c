@@ -179,8 +179,8 @@ static void remark(const void *state) {
   if (*all->left_out)
     fprintf(stderr, "davit devices: %s\n", all->left_out);
   if (*all->no_gpu && all->count > 1)
-    fprintf(stderr, "davit devices: no GPU: the CPU, as %d host-offload device%s; %s\n", all->count - 1,
-            CLI_PLURAL(all->count - 1), all->no_gpu);
+    fprintf(stderr, "davit devices: no GPU: %s; the CPU stands in as %d host-offload device%s\n", all->no_gpu,
+            all->count - 1, CLI_PLURAL(all->count - 1));
   else if (*all->no_gpu)
     fprintf(stderr, "davit devices: no GPU: %s\n", all->no_gpu);
 }

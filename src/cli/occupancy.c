@@ -181,8 +181,9 @@ static void print(const void *state) {
   print_limits(o->limits, ", ");
   printf("%s%s\n", o->blocks ? "" : ": ", o->reason);
   if (c->hand.blocks != o->blocks)
-    printf("by plain division, without units: %d block%s, %d warp%s, occupancy %.2f %%\n", c->hand.blocks,
-           CLI_PLURAL(c->hand.blocks), c->hand.warps, CLI_PLURAL(c->hand.warps), 100 * c->hand.occupancy);
+    printf("by plain division, without allocation units: %d block%s, %d warp%s, occupancy %.2f %%\n",
+           c->hand.blocks, CLI_PLURAL(c->hand.blocks), c->hand.warps, CLI_PLURAL(c->hand.warps),
+           100 * c->hand.occupancy);
 }
 
 static void json_members(cli_json *json, const davit_occupancy_result *o) {

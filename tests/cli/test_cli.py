@@ -68,8 +68,8 @@ def test_devices():
         expect(entry["name"] in result.out.decode(), f"{entry['name']} in the text")
     if {entry["kind"] for entry in report["list"]} <= {"cpu", "host-offload"}:
         offload = len(report["list"]) - 1
-        place = f"the CPU, as {offload} host-offload devices; " if offload > 1 else ""
-        expect(result.err == f"davit devices: no GPU: {place}{report.get('no_gpu')}\n", f"why there is no GPU: {result.err}")
+        place = f"; the CPU stands in as {offload} host-offload devices" if offload > 1 else ""
+        expect(result.err == f"davit devices: no GPU: {report.get('no_gpu')}{place}\n", f"why there is no GPU: {result.err}")
         lines = [line for line in result.out.decode().splitlines() if report["list"][0]["name"] in line]
         expect(len(lines) == 1 + (offload > 0), f"the CPU as such, and once more for all host-offload devices: {lines}")
         built_for_gpus = "NVIDIA" in run_json("version")["built_for"]

@@ -34,7 +34,7 @@ def test_figures():
     report = calculate("--card", "GTX 670", "--threads", 128, "--shared", 3588)
     expect(report["hand"]["blocks"] == 13, f"by plain division: {report['hand']}")
     text = davit("occupancy", "--card", "GTX 670", "--threads", 128, "--shared", 3588).out.decode()
-    expect("by plain division, without units: 13 blocks" in text, f"both models: {text}")
+    expect("by plain division, without allocation units: 13 blocks" in text, f"both models: {text}")
 
 
 def test_advice():
