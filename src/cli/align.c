@@ -634,8 +634,8 @@ const cli_command cli_command_align = {
         CLI_OPTION(WHOLE, align_comparison, top, "--top", "K", .minimum = 1, .value = "10",
                    .help = "at most K alignments of each query, best first; ties in the order of TARGET"),
         CLI_OPTION(FLAG, align_comparison, cigar, "--cigar", NULL,
-                   .help = "fill the columns cigar (runs of = equal, X unequal, I query only, D target only) "
-                           "and identity, which are * otherwise")),
+                   .help = "with --format tsv: fill the columns cigar (runs of = equal, X unequal, I query "
+                           "only, D target only) and identity, which are * otherwise")),
     .common = CLI_COMMON_COMPUTE,
     .small_bytes = 1 << 16,
     .state = sizeof(align_comparison),

@@ -118,8 +118,7 @@ static int check_output(cli_job *job, const cli_option *row) {
   if (!output->path)
     return CLI_OK;
   if (is_array(job, row) && !cli_writer_of(output->path))
-    return cli_fail(CLI_USAGE, "%s %s: expected a name that ends in one of " CLI_WRITTEN, row->name,
-                    output->path);
+    return cli_fail(CLI_USAGE, "%s %s: expected a name that ends in " CLI_WRITTEN, row->name, output->path);
   for (const cli_option *other = NULL; (other = next_output(job, other)) != row;) {
     const cli_output *earlier = cli_member(job, other->at);
     if (earlier->path && !strcmp(output->path, earlier->path))
