@@ -220,8 +220,8 @@ def test_check():
     a = save("a.npy", np.eye(3))
     for value in (np.nan, np.inf):
         b = save("b.npy", np.array([[2, 1], [value, 3], [6, 5]]))
-        refuse(("solve", a, b, "-o", "x.npy", "--check", "--spd"), "check failed: error nan of bound 8.88e-16: max_j", code=1)
-        refuse(("solve", a, b, "-o", "x.npy", "--check"), "check failed: error nan of bound 2.66e-15: max_j", code=1)
+        refuse(("solve", a, b, "-o", "x.npy", "--check", "--spd"), "check failed: error nan, bound 8.88e-16: max_j", code=1)
+        refuse(("solve", a, b, "-o", "x.npy", "--check"), "check failed: error nan, bound 2.66e-15: max_j", code=1)
         davit("solve", a, b, "-o", "x.npy")
         expect((np.load("x.npy")[:, 1] == (1, 3, 5)).all(), f"{value} stays in its column")
         os.unlink("x.npy")

@@ -225,7 +225,7 @@ def test_columns():
                             ("0,y", "none is 'y'"), ("0,", "none is ''"), ("0,-1", "none is '-1'")):
         refuse(("closest", "p.npy", f"--columns={columns}"), *words, code=2)
     put("p.csv", table("a,b,c,d", x, y, z, quoted))
-    refuse(("closest", "p.csv"), "p.csv: expected columns x and y, or 2 or 3 columns, found 4; --columns takes some")
+    refuse(("closest", "p.csv"), "p.csv: expected columns x and y, or 2 or 3 columns, found 4; --columns chooses some")
     refuse(("closest", "p.csv", "--columns", "a,d"), "p.csv: line 2: expected numbers in the columns of coordinates")
     refuse(("closest", "p.csv", "--columns", "a,e"), "p.csv has 4 columns, and none is 'e'", code=2)
     refuse(("closest", put("p.csv", "a\n1\n2\n"), "--columns", "a,b"), "p.csv has 1 column, and none is 'b'", code=2)

@@ -263,7 +263,7 @@ davit align: the letters count as amino acids: 'Q' (p.fa, line 2) is not a base;
 scores -(11 + 1 (k - 1)); --dna scores them as bases
 query   target  score   qstart  qend    tstart  tend    cigar   strand  identity        coverage        evalue  bits
 p       p       62      1       9       1       9       *       +       *       100.00  5.57e-07        27.1
-error 0 of bound 0: scores, hits and columns that differ
+error 0, bound 0: scores, hits and columns that differ
 ended with 0
 $ davit align bad.fa p.fa
 davit align: bad.fa: line 2: record 'p', letter 4: expected one of ARNDCQEGHILKMFPSTWYVBZX*JOU, found '1'
@@ -419,7 +419,7 @@ $ davit dot v.npy v.npy --devices cpu
 ended with 0
 $ davit dot v.npy v.npy --devices cpu --check
 30
-error <word> of bound <word>: |r - r_ref| <= 3 eps sqrt(n + 2) ||x||_2 ||y||_2
+error <word>, bound <word>: |r - r_ref| <= 3 eps sqrt(n + 2) ||x||_2 ||y||_2
 ended with 0
 $ davit dot v.npy v.npy --devices cpu -v
 30
@@ -467,7 +467,7 @@ $ davit gemm sq.npy x.npy --devices cpu
 davit gemm: the result was not kept; -o C writes it
 ended with 0
 $ davit gemm sq.npy x.npy --devices cpu --check
-error <word> of bound <word>: ||C - C_ref||_F <= 3 eps (sqrt(k + 2) |alpha| ||A||_F ||B||_F + 2 |beta| ||C0||_F)
+error <word>, bound <word>: ||C - C_ref||_F <= 3 eps (sqrt(k + 2) |alpha| ||A||_F ||B||_F + 2 |beta| ||C0||_F)
 davit gemm: the result was not kept; -o C writes it
 ended with 0
 $ davit gemv x.npy v.npy --devices cpu

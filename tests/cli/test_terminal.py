@@ -52,7 +52,7 @@ def test_screen():
         expect(re.match(r"100000\nmedian .* GFLOP/s\nended with 0\n", shown[-1]), f"the value and its time stay: {shown[-1]!r}")
         expect(not any("\x1b[" in screen for screen in shown), f"no colours: {shown[-1]!r}")
     shown = screens(f"{DAVIT} dot x.npy x.npy --devices cpu --repeat 100 --check")
-    expect(re.match(r"100000\nmedian .* GFLOP/s\nerror \S+ of bound \S+: .*\nended with 0\n", shown[-1]), f"the value and the check: {shown[-1]!r}")
+    expect(re.match(r"100000\nmedian .* GFLOP/s\nerror \S+, bound \S+: .*\nended with 0\n", shown[-1]), f"the value and the check: {shown[-1]!r}")
 
 
 def test_binary():

@@ -483,12 +483,12 @@ static int report(cli_job *job) {
   if (job->common.verbose && !job->common.json)
     print_details(job);
   if (!holds)
-    return cli_fail(job->code, "check failed: error %.3g of bound %.3g: %s%s%s%s", error, found->bound,
+    return cli_fail(job->code, "check failed: error %.3g, bound %.3g: %s%s%s%s", error, found->bound,
                     found->measure, mark, factor, reason);
   if (job->common.json)
     return job->code;
   if (found->measure && !job->common.quiet)
-    fprintf(stderr, "error %.3g of bound %.3g: %s%s%s%s\n", error, found->bound, found->measure, mark, factor,
+    fprintf(stderr, "error %.3g, bound %.3g: %s%s%s%s\n", error, found->bound, found->measure, mark, factor,
             reason);
   remark_lost_result(job);
   return job->code;
