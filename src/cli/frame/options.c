@@ -45,14 +45,13 @@ static const struct {
                                   .help = "what to do with a CSV line that lacks a number (an empty field, "
                                           "NA, N/A, NULL, None, ?, - or .)")},
     {CLI_COMMON_DEVICES,
-     CLI_OPTION(TEXT, cli_common, devices, "--devices", "LIST", .value = "all", .words = "all gpu host cpu",
-                .help = "where to compute: all (the GPUs, or host if there is none), gpu, host (the host "
-                        "devices: the CPU in place of GPUs), cpu (the CPU reference, without offload), or "
-                        "numbers from 'davit devices', such as 0,2")},
+     CLI_OPTION(
+         TEXT, cli_common, devices, "--devices", "LIST", .value = "all", .words = "all gpu host cpu",
+         .help = "where to compute: all (the GPUs, or else host), gpu, host (the CPU in place of GPUs), cpu "
+                 "(the CPU reference, without offload), or numbers from 'davit devices', such as 0,2")},
     {CLI_COMMON_THREADS,
      CLI_OPTION(WHOLE, cli_common, threads, "--threads", "N", .minimum = 1, .maximum = DVT_MAX_THREADS,
-                .otherwise =
-                    "DAVIT_THREADS, else OMP_NUM_THREADS, else the processors that the process may use",
+                .otherwise = "DAVIT_THREADS, else OMP_NUM_THREADS, else the available processors",
                 .help = "use at most N host threads")},
     {CLI_COMMON_CHECK,
      CLI_OPTION(FLAG, cli_common, check, "--check", NULL,
