@@ -284,14 +284,11 @@ CASE(test_files_that_cannot_be_opened) {
   static const trouble troubles[] = {
       {.rank = 0, .more = "--trace /nowhere/t", .code = 1, .says = "/nowhere/t"},
       {.rank = 1, .words = "reduce ../in/none.npy", .code = 3, .says = "rank 1: ../in/none.npy"},
-      {.rank = 2,
-       .words = "reduce ../in/f.npy",
-       .code = 3,
-       .says = "rank 2: its files are not those of rank 0"},
+      {.rank = 2, .words = "reduce ../in/f.npy", .code = 3, .says = "rank 2: its files differ from rank 0's"},
       {.rank = 2,
        .words = "reduce ../in/few.mtx",
        .code = 3,
-       .says = "rank 2: its files are not those of rank 0"},
+       .says = "rank 2: its files differ from rank 0's"},
   };
   for (int k = 0; k < COUNT(troubles); k++)
     expect_trouble("reduce ../in/x.npy", &troubles[k]);
@@ -311,21 +308,21 @@ CASE(test_files_that_differ) {
   expect_trouble(scan_line, &(trouble){.rank = 1,
                                        .words = "scan ../in/same.mtx -o o --quiet",
                                        .code = 3,
-                                       .says = "rank 1: its files are not those of rank 0"});
+                                       .says = "rank 1: its files differ from rank 0's"});
   expect_trouble(detect_line,
                  &(trouble){.rank = 2,
                             .words = "detect ../in/short.npy --effect ../in/e.npy ../in/g.npy -o o --quiet",
                             .code = 3,
-                            .says = "rank 2: its files are not those of rank 0"});
+                            .says = "rank 2: its files differ from rank 0's"});
   expect_trouble(detect_line,
                  &(trouble){.rank = 2,
                             .words = "detect ../in/s.npy --effect ../in/g.npy ../in/e.npy -o o --quiet",
                             .code = 3,
-                            .says = "rank 2: its files are not those of rank 0"});
+                            .says = "rank 2: its files differ from rank 0's"});
   expect_trouble(align_line, &(trouble){.rank = 1,
                                         .words = "align ../in/q.fa ../in/u.fa -o o --quiet",
                                         .code = 3,
-                                        .says = "rank 1: its files are not those of rank 0"});
+                                        .says = "rank 1: its files differ from rank 0's"});
 }
 
 CASE(test_commands_that_differ) {
@@ -335,7 +332,7 @@ CASE(test_commands_that_differ) {
   for (int k = 0; k < COUNT(words); k++)
     for (int rank = 1; rank < RANKS; rank++) {
       char says[64];
-      snprintf(says, sizeof says, "rank %d: its command is not that of rank 0", rank);
+      snprintf(says, sizeof says, "rank %d: its command differs from rank 0's", rank);
       expect_trouble(line, &(trouble){.rank = rank, .words = words[k], .code = 2, .says = says});
     }
   expect_trouble(line, &(trouble){.rank = 0, .words = "help", .code = 2, .says = "rank 1: its command"});
@@ -380,7 +377,7 @@ CASE(test_options_that_differ) {
     for (int rank = 1; rank < RANKS; rank++) {
       char says[64] = "";
       if (rows[k].names)
-        snprintf(says, sizeof says, "rank %d: its %s is not that of rank 0", rank, rows[k].names);
+        snprintf(says, sizeof says, "rank %d: its %s differs from rank 0's", rank, rows[k].names);
       expect_trouble(
           rows[k].line,
           &(trouble){.rank = rank, .more = rows[k].more, .says = says, .code = rows[k].names ? 2 : 0});

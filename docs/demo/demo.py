@@ -42,7 +42,7 @@ def check(devices, report):
     norm = np.linalg.norm
     bound = 3 * np.finfo(float).eps * np.sqrt(a.shape[1] + 2) * norm(a) * norm(b)
     error = norm(c - wanted) if c.shape == wanted.shape else np.inf
-    print(f"error {error:.3g} of bound {bound:.3g}: ||C - A B||_F <= 3 eps sqrt(k + 2) ||A||_F ||B||_F")
+    print(f"error {error:.3g}, bound {bound:.3g}: ||C - A B||_F <= 3 eps sqrt(k + 2) ||A||_F ||B||_F")
     return 0 if error <= bound else 1
 
 

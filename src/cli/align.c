@@ -362,13 +362,13 @@ static bool write_rows(FILE *file, const void *state) {
 }
 
 static const cli_choice mode_names[] = {
-    {"local", DAVIT_ALIGN_LOCAL, "the stretches that score best"},
+    {"local", DAVIT_ALIGN_LOCAL, "the parts of both sequences that score best"},
     {"global", DAVIT_ALIGN_GLOBAL,
-     "all of both sequences; long pairs on a GPU where that is sooner, else on the host"},
+     "both sequences from end to end; long pairs on a GPU if that is faster, others on the host"},
     {"semi", DAVIT_ALIGN_SEMIGLOBAL,
-     "gaps before and behind cost nothing; the ends are found on the host, what lies between as with global"},
+     "as global, but gaps before and after cost nothing; the host finds the ends"},
     {"extend", DAVIT_ALIGN_EXTENSION,
-     "from the beginnings of both to where that scores best, as after a seed; with --pairs alone"},
+     "from the start of both sequences to where the score is best, as after a seed; only with --pairs"},
     {0}};
 
 static const char *name_of_matrix(const align_comparison *c) {
@@ -439,7 +439,7 @@ static int check_sam_letters(const align_comparison *c) {
     const cli_symbol_use *use = &c->query.uses[symbol];
     const char letter = c->scheme.matrix.letters[symbol];
     if (use->count && !isalpha((unsigned char)letter) && letter != '=' && letter != '.')
-      return cli_fail(CLI_INPUT, "%s: line %" PRId64 ": expected letters that SAM can hold, found '%c'",
+      return cli_fail(CLI_INPUT, "%s: line %" PRId64 ": expected letters that SAM allows, found '%c'",
                       c->query.file, use->line, letter);
   }
   return CLI_OK;
@@ -448,22 +448,22 @@ static int check_sam_letters(const align_comparison *c) {
 /* What cannot be asked of this scheme. */
 static int check_options(const align_comparison *c) {
   if (c->format == ALIGN_SAM && !c->scheme.bases)
-    return align_scheme_needs_bases(&c->scheme, "SAM is a format for DNA and RNA");
+    return align_scheme_needs_bases(&c->scheme, "SAM is only for DNA and RNA");
   if (c->mode == DAVIT_ALIGN_EXTENSION && !c->pairs)
-    return cli_fail(CLI_USAGE, "--mode extend: with --pairs alone");
+    return cli_fail(CLI_USAGE, "--mode extend needs --pairs");
   if (c->x_drop > 0 && c->mode != DAVIT_ALIGN_EXTENSION)
-    return cli_fail(CLI_USAGE, "--x-drop: with --mode extend alone");
+    return cli_fail(CLI_USAGE, "--x-drop needs --mode extend");
   if (c->pairs && c->strands == ALIGN_SEARCH_BOTH)
-    return cli_fail(CLI_USAGE, "--strand both: with --pairs it is plus or minus");
+    return cli_fail(CLI_USAGE, "--strand both and --pairs exclude each other");
   if (c->pairs && c->maximum_expect > 0)
-    return cli_fail(CLI_USAGE, "--evalue and --pairs exclude each other; --min-score needs no statistics");
+    return cli_fail(CLI_USAGE, "--evalue and --pairs exclude each other; --min-score works instead");
   if (c->maximum_expect > 0 && c->mode != DAVIT_ALIGN_LOCAL)
     return cli_fail(CLI_USAGE,
-                    "--evalue: the statistics are those of local alignments; --min-score needs none");
+                    "--evalue: there are statistics only for local alignments; --min-score works instead");
   if (c->maximum_expect > 0 && c->statistics.k <= 0) {
     align_sentence why;
     align_statistics_missing(&c->scheme, &why);
-    return cli_fail(CLI_USAGE, "--evalue: %s; --min-score needs none", why.text);
+    return cli_fail(CLI_USAGE, "--evalue: %s; --min-score works instead", why.text);
   }
   return c->format == ALIGN_SAM ? check_sam_letters(c) : CLI_OK;
 }
@@ -542,31 +542,32 @@ static void release(void *state) {
   cli_pssm_free(&c->scheme.profile);
 }
 
-static const cli_choice strand_names[] = {{"plus", ALIGN_SEARCH_PLUS, "the query as it is"},
+static const cli_choice strand_names[] = {{"plus", ALIGN_SEARCH_PLUS, "the query as it is in the file"},
                                           {"minus", ALIGN_SEARCH_MINUS, "its reverse complement"},
-                                          {"both", ALIGN_SEARCH_BOTH, "both"},
+                                          {"both", ALIGN_SEARCH_BOTH, "both strands"},
                                           {0}};
 
-static const cli_choice format_names[] = {{"tsv", ALIGN_TSV, "the columns above"},
-                                          {"json", ALIGN_JSON, "an array of objects with these keys"},
-                                          {"sam", ALIGN_SAM, "Sequence Alignment/Map, DNA alone"},
-                                          {"paf", ALIGN_PAF, "pairwise mapping format"},
-                                          {"blast6", ALIGN_BLAST6, "the twelve columns of BLAST's outfmt 6"},
-                                          {0}};
+static const cli_choice format_names[] = {
+    {"tsv", ALIGN_TSV, "tab-separated columns, as above"},
+    {"json", ALIGN_JSON, "an array of objects with these columns as keys"},
+    {"sam", ALIGN_SAM, "Sequence Alignment/Map, for DNA and RNA only"},
+    {"paf", ALIGN_PAF, "pairwise mapping format"},
+    {"blast6", ALIGN_BLAST6, "the twelve columns of BLAST's outfmt 6"},
+    {0}};
 
 const cli_command cli_command_align = {
     .name = "align",
-    .summary = "best alignments of sequences",
+    .summary = "best alignments of DNA, RNA or protein sequences",
     .description =
-        "Aligns every sequence of QUERY with all of TARGET and prints the best alignments (Smith-Waterman, "
-        "with --mode Needleman-Wunsch, semiglobal or extensions; affine gaps) as tab-separated lines: query "
-        "target score "
-        "qstart qend tstart tend cigar strand identity coverage evalue bits. The first line has these names. "
-        "Positions count from 1, and both ends belong to the alignment; those of the query are on the strand "
-        "that the file has. Identity is the percentage of equal columns, coverage that of the query. Local "
-        "alignments and extensions that score 0 are left out. Letters are scored as DNA if all are IUPAC's "
-        "for bases and at "
-        "least 90 % are from ACGTUN, else as amino acids; a line says which, and by which letter.",
+        "Aligns each sequence of QUERY with all sequences of TARGET, and prints the best alignments. They "
+        "are local (Smith-Waterman); --mode chooses global ones (Needleman-Wunsch), semiglobal ones or "
+        "extensions. Gaps are affine.\n\nRows are tab-separated; the first has the names of the columns: "
+        "query target score qstart qend tstart tend cigar strand identity coverage evalue bits. Positions "
+        "count from 1 and include both ends; positions in the query refer to the strand in the file. "
+        "Identity is the percentage of equal columns, coverage the percentage of the query that is aligned. "
+        "Local alignments and extensions that score 0 are left out.\n\nLetters count as DNA or RNA if all "
+        "are IUPAC codes of bases and at least 90 % are from ACGTUN, otherwise as amino acids; a line on "
+        "standard error says which, and why.",
     .examples = "davit align query.fa targets.fa.gz --top 5 --cigar\n"
                 "davit align reads.fq genes.fa --strand both --format sam -o hits.sam\n"
                 "davit align reads.fq genes.fa --match 5 --mismatch -4 --gap-open 10 --gap-extend 6\n"
@@ -576,66 +577,65 @@ const cli_command cli_command_align = {
     .operands = CLI_PLACES(CLI_PLACE(align_comparison, query_path, "QUERY",
                                      "FASTA or FASTQ, plain or compressed by gzip or bgzip"),
                            CLI_PLACE(align_comparison, target_path, "TARGET",
-                                     "the same; each of its sequences has a name of its own")),
+                                     "likewise; names must be unique, unless --pairs is given")),
     .options = CLI_OPTIONS(
-        CLI_OPTION(OUTPUT, align_comparison, job.output, "-o", "FILE", .value = "-",
-                   .otherwise = "standard output",
-                   .help = "write the lines there; with --json, lines are written only to a file"),
+        CLI_ROWS_OPTION,
         CLI_OPTION(CHOICE, align_comparison, mode, "--mode", "M", .choices = mode_names, .value = "local",
-                   .help = "which stretches are aligned"),
+                   .help = "what is aligned"),
         CLI_OPTION(CHOICE, align_comparison, format, "--format", "F", .choices = format_names, .value = "tsv",
-                   .help = "of the lines"),
-        CLI_OPTION(FLAG, align_comparison, pairs, "--pairs", NULL, .excludes = "--top",
-                   .help =
-                       "align record i of QUERY with record i of TARGET alone, in the order of the files; "
-                       "names may repeat, but not those of targets with --format sam; evalue and bits "
-                       "are *"),
-        CLI_OPTION(WHOLE, align_comparison, band, "--band", "W", .minimum = 1, .maximum = INT32_MAX,
-                   .needs = "--pairs", .otherwise = "none: all alignments count",
-                   .help =
-                       "leave out cells more than W diagonals from those between the corners of the matrix"),
+                   .help = "format of the rows"),
+        CLI_OPTION(
+            FLAG, align_comparison, pairs, "--pairs", NULL, .excludes = "--top",
+            .help =
+                "align record i of QUERY only with record i of TARGET, in the order of the files; names may "
+                "repeat (with --format sam, not those of targets); the columns evalue and bits have *"),
+        CLI_OPTION(
+            WHOLE, align_comparison, band, "--band", "W", .minimum = 1, .maximum = INT32_MAX,
+            .needs = "--pairs", .otherwise = "no limit",
+            .help =
+                "leave out cells more than W diagonals outside the range between the corners of the matrix"),
         CLI_OPTION(WHOLE, align_comparison, x_drop, "--x-drop", "X", .minimum = 1, .maximum = INT32_MAX,
-                   .needs = "--pairs", .otherwise = "none: all alignments count",
-                   .help = "with --mode extend: leave out cells that score less than the best of the "
-                           "anti-diagonals before by more than X; lines of --format json say "
-                           "whether that has ended the "
-                           "alignment before either sequence ended"),
+                   .needs = "--pairs", .otherwise = "no limit",
+                   .help = "with --mode extend: leave out cells that score more than X below the best score "
+                           "on earlier anti-diagonals; --format json says whether this ended the alignment "
+                           "before either sequence ended"),
         CLI_OPTION(FLAG, align_comparison, scheme.dna, "--dna", NULL, .excludes = "--protein",
-                   .help = "the letters are of bases: match 2, mismatch -3 unless options say otherwise"),
+                   .help = "the letters are bases; match 2 and mismatch -3, unless options say otherwise"),
         CLI_OPTION(FLAG, align_comparison, scheme.protein, "--protein", NULL, .excludes = "--match",
-                   .help = "the letters are of amino acids, even if they look like bases"),
+                   .help = "the letters are amino acids, even if they look like bases"),
         CLI_OPTION(
             FLAG, align_comparison, scheme.pssm, "--pssm", NULL, .excludes = "--pairs",
             .help =
-                "read QUERY as a position-specific scoring matrix, which psiblast -out_ascii_pssm writes"),
+                "read QUERY as a position-specific scoring matrix, as psiblast -out_ascii_pssm writes it"),
         CLI_OPTION(TEXT, align_comparison, scheme.matrix_name, "--matrix", "M",
-                   .otherwise = "blosum62 for amino acids",
+                   .otherwise = "blosum62, for amino acids",
                    .help = "blosum45, 50, 62, 80 or 90, pam30, 70 or 250 (NCBI's older revision, without J), "
-                           "nuc.4.4, or a file in NCBI's format, whose letters are the alphabet"),
+                           "nuc.4.4, or a file in NCBI's format, whose letters become the alphabet"),
         CLI_OPTION(WHOLE, align_comparison, scheme.match, "--match", "X", .minimum = 1, .maximum = INT8_MAX,
-                   .needs = "--mismatch", .excludes = "--matrix", .help = "DNA: the score of equal bases"),
+                   .needs = "--mismatch", .excludes = "--matrix", .help = "DNA: score of two equal bases"),
         CLI_OPTION(WHOLE, align_comparison, scheme.mismatch, "--mismatch", "Y", .minimum = INT8_MIN,
-                   .maximum = 0, .needs = "--match", .help = "the score of other bases, and of N with any"),
+                   .maximum = 0, .needs = "--match",
+                   .help = "DNA: score of two different bases, and of N with any base"),
         CLI_OPTION(WHOLE, align_comparison, scheme.gap_open, "--gap-open", "X", .minimum = 1,
-                   .maximum = INT32_MAX, .otherwise = "11, DNA 7, PSSM 12",
-                   .help = "what the first symbol of a gap costs"),
+                   .maximum = INT32_MAX, .otherwise = "11, for DNA 7, for a PSSM 12",
+                   .help = "cost of the first symbol of a gap"),
         CLI_OPTION(WHOLE, align_comparison, scheme.gap_extend, "--gap-extend", "X", .minimum = 1,
-                   .maximum = INT32_MAX, .otherwise = "1, DNA 2",
-                   .help = "what each further symbol of a gap costs"),
+                   .maximum = INT32_MAX, .otherwise = "1, for DNA 2",
+                   .help = "cost of each further symbol of a gap"),
         CLI_OPTION(CHOICE, align_comparison, strands, "--strand", "S", .choices = strand_names,
-                   .value = "plus", .help = "of DNA: which strand of the query to search with"),
+                   .value = "plus", .help = "DNA: which strand of the query to search with"),
         CLI_OPTION(WHOLE, align_comparison, minimum_score, "--min-score", "S", .minimum = INT32_MIN,
-                   .maximum = INT32_MAX, .otherwise = "1, with --mode any score",
-                   .help = "leave out alignments with lower scores"),
+                   .maximum = INT32_MAX, .otherwise = "1, with --mode global and semi no limit",
+                   .help = "leave out alignments that score less than S"),
         CLI_OPTION(REAL, align_comparison, maximum_expect, "--evalue", "E", .minimum = 0, .maximum = 1e15,
-                   .above = true, .otherwise = "all",
-                   .help = "leave out alignments of which more than E are expected by chance, where the "
-                           "statistics of matrix and gaps are published"),
+                   .above = true, .otherwise = "no limit",
+                   .help = "leave out alignments with an E-value (the number expected by chance) above E; "
+                           "only if statistics for the matrix and the gap costs are published"),
         CLI_OPTION(WHOLE, align_comparison, top, "--top", "K", .minimum = 1, .value = "10",
-                   .help = "at most K targets for a query, best first, then in the order of TARGET"),
+                   .help = "at most K alignments of each query, best first; ties in the order of TARGET"),
         CLI_OPTION(FLAG, align_comparison, cigar, "--cigar", NULL,
-                   .help = "fill the column cigar: runs of = (equal), X (not equal), I (query alone), D "
-                           "(target alone); else it is *")),
+                   .help = "with --format tsv: fill the columns cigar (runs of = equal, X unequal, I query "
+                           "only, D target only) and identity, which are * otherwise")),
     .common = CLI_COMMON_COMPUTE,
     .small_bytes = 1 << 16,
     .state = sizeof(align_comparison),

@@ -35,7 +35,7 @@ static int find_named(const char *name, davit_align_matrix *m) {
     return CLI_OK;
   return path || access(name, F_OK) == 0
              ? cli_matrix_read(name, m)
-             : cli_fail(CLI_INPUT, "--matrix: %s; nor is it a file", davit_last_error());
+             : cli_fail(CLI_INPUT, "--matrix: %s; and there is no such file", davit_last_error());
 }
 
 /* All letters of amino acids, among which those of bases are, each a symbol of its own. */
@@ -51,7 +51,7 @@ static int make_letters(align_scheme *s) {
 int align_scheme_begin(align_scheme *s, const davit_align_matrix **alphabet) {
   *alphabet = &s->matrix;
   if (s->pssm && (s->match || s->dna || s->matrix_name))
-    return cli_fail(CLI_USAGE, "--pssm: a PSSM has scores of amino acids; %s excludes it",
+    return cli_fail(CLI_USAGE, "--pssm and %s exclude each other: a PSSM scores amino acids",
                     s->match ? "--match"
                     : s->dna ? "--dna"
                              : "--matrix");
@@ -127,8 +127,7 @@ static void put_reason(const align_scheme *s, align_sentence *reason) {
   if (!l->letter)
     snprintf(text, room, "all letters are from ACGTUN");
   else if (l->foreign)
-    snprintf(text, room, "'%c' (%.120s, line %" PRId64 ") is no letter of bases", l->letter, l->file,
-             l->line);
+    snprintf(text, room, "'%c' (%.120s, line %" PRId64 ") is not a base", l->letter, l->file, l->line);
   else
     snprintf(text, room,
              "%s%.4g %% of the letters are from ACGTUN, %s are ambiguous bases, the first '%c' (%.120s, line "
@@ -144,12 +143,12 @@ void align_scheme_say(const align_scheme *s) {
     return;
   put_reason(s, &reason);
   if (s->bases)
-    cli_remark("the letters are those of DNA or RNA: %s; a match scores %d, a mismatch %d, a gap of k "
-               "symbols -(%d + %d (k - 1)); --protein takes them for amino acids",
+    cli_remark("the letters count as DNA or RNA: %s; a match scores %d, a mismatch %d, a gap of k symbols "
+               "-(%d + %d (k - 1)); --protein scores them as amino acids",
                reason.text, MATCH, MISMATCH, (int)s->scoring.gap_open, (int)s->scoring.gap_extend);
   else
-    cli_remark("the letters are those of amino acids: %s; BLOSUM62, a gap of k symbols scores -(%d + %d (k - "
-               "1)); --dna takes them for bases",
+    cli_remark("the letters count as amino acids: %s; BLOSUM62, a gap of k symbols scores -(%d + %d (k - "
+               "1)); --dna scores them as bases",
                reason.text, (int)s->scoring.gap_open, (int)s->scoring.gap_extend);
 }
 
@@ -157,13 +156,14 @@ int align_scheme_needs_bases(const align_scheme *s, const char *what) {
   align_sentence reason;
   if (s->by_letters) {
     put_reason(s, &reason);
-    return cli_fail(CLI_USAGE, "%s: %s; --dna takes the letters for bases", what, reason.text);
+    return cli_fail(CLI_USAGE, "%s: %s; --dna says that the letters are bases", what, reason.text);
   }
   if (s->pssm)
-    return cli_fail(CLI_USAGE, "%s; --pssm says that the letters are of amino acids", what);
-  return s->matrix_name ? cli_fail(CLI_USAGE, "%s; --dna says that the letters of --matrix %s are of bases",
-                                   what, s->matrix_name)
-                        : cli_fail(CLI_USAGE, "%s; --protein says that the letters are of amino acids", what);
+    return cli_fail(CLI_USAGE, "%s, but --pssm says that the letters are amino acids", what);
+  return s->matrix_name
+             ? cli_fail(CLI_USAGE, "%s; --dna says that the letters of --matrix %s are bases", what,
+                        s->matrix_name)
+             : cli_fail(CLI_USAGE, "%s, but --protein says that the letters are amino acids", what);
 }
 
 static void renumber(const align_scheme *s, cli_sequences *sequences) {
@@ -287,22 +287,21 @@ void align_statistics_missing(const align_scheme *s, align_sentence *sentence) {
   size_t used = 0;
   if (s->pssm) {
     snprintf(text, room,
-             "the PSSM's statistics are not those of --gap-open %" PRId32 " and --gap-extend %" PRId32
-             "; psiblast's own gaps are 12 and 1",
+             "the PSSM has no statistics for --gap-open %" PRId32 " and --gap-extend %" PRId32
+             "; psiblast's own costs are 12 and 1",
              s->scoring.gap_open, s->scoring.gap_extend);
     return;
   }
   if (!strcmp(s->matrix.name, "BLOSUM80")) {
     snprintf(text, room,
-             "the statistics published for BLOSUM80 are those of BLAST's, in halves of a bit; davit's is in "
-             "thirds");
+             "the published statistics are for BLAST's BLOSUM80, in half bits; davit's is in third bits");
     return;
   }
   used += (size_t)snprintf(text, room,
-                           "there are no statistics here for these scores with --gap-open %" PRId32
+                           "there are no statistics for these scores with --gap-open %" PRId32
                            " and --gap-extend %" PRId32,
                            s->scoring.gap_open, s->scoring.gap_extend);
-  const char *before = ", but with";
+  const char *before = ", only with";
   for (int i = 0; i < PUBLISHED; i++)
     if (!strcmp(published[i].matrix, published_name(s)) && used < room) {
       used += (size_t)snprintf(text + used, room - used, "%s %d/%d", before,

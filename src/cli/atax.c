@@ -45,8 +45,10 @@ static double bound(const void *state) {
 const cli_command cli_command_atax = {
     .name = "atax",
     .summary = "product with a matrix and its transpose, y = A^T (A x)",
-    .description = "Computes y = A^T (A x). A GPU reads A once if it is in C order with rows of at most "
-                   "12288 float64 or 24576 float32, else twice, as two products.",
+    .description = "Computes y = A^T (A x). On NVIDIA GPUs, A is read only once if it is in C order with "
+                   "rows of at most 12288 float64 or 24576 float32; from compute capability 9.0 on also if "
+                   "it is in Fortran order with 48 to 24576 columns that are multiples of 16 bytes long. "
+                   "Otherwise it is read twice, as two products.",
     .examples = "davit atax A.npy x.npy -o y.npy\n",
     .operands = CLI_PLACES(CLI_PLACE(product, a_path, "A", "a float64 or float32 matrix"),
                            CLI_PLACE(product, x_path, "X", "a vector of the same type")),

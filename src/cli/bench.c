@@ -128,8 +128,8 @@ static int find_programs(benchmarks *b) {
   if (b->program_count > 0)
     return CLI_OK;
   return cli_fail(CLI_USAGE,
-                  "there are no benchmarks (bench_*) in '%s': they are not installed, ./run bench in a clone "
-                  "of davit builds and runs them, and DAVIT_BENCH_DIR names another directory",
+                  "there are no benchmarks (bench_*) in '%s'; they are not installed: './run bench' in a "
+                  "clone of davit builds and runs them, and DAVIT_BENCH_DIR names another directory",
                   b->folder);
 }
 
@@ -283,7 +283,7 @@ static int run_script(benchmarks *b, bool all, const char *const *files, int cou
   for (int i = 0; i < count && all; i++)
     *word++ = files[i];
   if (access(b->script, R_OK))
-    return cli_fail(CLI_USAGE, "%s: expected the program that reads results of benchmarks: %s", b->script,
+    return cli_fail(CLI_USAGE, "%s: expected the program that reads the results of benchmarks: %s", b->script,
                     strerror(errno));
   pid_t child;
   int status = 0;
@@ -461,44 +461,41 @@ static void json(cli_json *json, const void *state) {
 
 const cli_command cli_command_bench = {
     .name = "bench",
-    .summary = "run the benchmarks, draw their results, compare them with older ones",
+    .summary = "run the benchmarks, plot the results, compare them with older ones",
     .description =
-        "Runs the benchmark programs bench_NAME. They are beside davit in a build tree, or in the "
-        "directory that the environment variable DAVIT_BENCH_DIR names; they are not installed. "
-        "With --json, what each of them measured is an object of \"benchmarks\". If a program "
-        "fails, davit names it and runs the others; the exit code is 4 if the program's was 4, else "
-        "1.\n\n"
-        "--report writes the results as a page with plots against size, against the peers and "
-        "against the limit of the machine. It is one file without scripts. --peers adds the "
-        "peers. --from takes results from files, and runs nothing.\n\n"
-        "--compare prints the rows that became slower or faster than in an older file, beyond the "
-        "noise, and exits with 1 if any became slower. Rows are compared if they measured the "
-        "same, on devices of the same name and size. If there is none, the exit code is 3.\n\n"
-        "--report, --compare and --from need python3.",
+        "Runs the benchmark programs bench_NAME, which are beside davit in a build tree, or in the directory "
+        "$DAVIT_BENCH_DIR; they are not installed. With --json, the results of each program are an object in "
+        "\"benchmarks\". If a program fails, davit names it and runs the others; the exit code is then 4 if "
+        "the program's was 4, else 1.\n\n--report writes the results as one HTML file without scripts, which "
+        "plots them against size, beside the limits of the machine and, with --peers, beside other "
+        "software.\n\n--compare prints the rows that are slower or faster than in an older file by more than "
+        "the noise, and exits with 1 if any is slower. It compares rows that measure the same on devices of "
+        "the same name and size; if there are none, the exit code is 3.\n\n--report, --compare and --from "
+        "need python3.",
     .examples = "davit bench --list\ndavit bench queue --json\n"
                 "davit bench --peers --report bench.html\n"
                 "davit bench scan --compare old.json\n"
                 "davit bench --from new.json --compare old.json --report bench.html\n",
-    .operands =
-        CLI_PLACES({.name = "NAME",
-                    .at = offsetof(benchmarks, names),
-                    .many = true,
-                    .words = "",
-                    .help = "the benchmarks to run, reduction-ladder for bench_reduction_ladder; none: all "
-                            "except reduction-ladder and those that end in -study, which take minutes"}),
+    .operands = CLI_PLACES(
+        {.name = "NAME",
+         .at = offsetof(benchmarks, names),
+         .many = true,
+         .words = "",
+         .help = "the benchmarks to run, such as reduction-ladder for bench_reduction_ladder (default all "
+                 "except reduction-ladder and those that end in -study, which take minutes)"}),
     .options = CLI_OPTIONS(
         CLI_OPTION(FLAG, benchmarks, list, "--list", NULL, .excludes = "--json",
-                   .help = "print the names of the benchmarks, and run none"),
+                   .help = "print the names of the benchmarks, and run nothing"),
         CLI_OPTION(FLAG, benchmarks, peers, "--peers", NULL, .excludes = "--from",
-                   .help = "also measure what davit is compared with"),
+                   .help = "also measure the software that davit is compared with"),
         CLI_OPTION(OUTPUT, benchmarks, report, "--report", "FILE", .write = write_report,
-                   .excludes = "--list", .help = "write the results as a page, FILE.html"),
+                   .excludes = "--list", .help = "write the results as an HTML page"),
         CLI_OPTION(TEXT, benchmarks, compare, "--compare", "FILE", .excludes = "--list",
-                   .help = "compare with older results: what davit bench --json or a benchmark printed"),
+                   .help = "compare with older results, as printed by davit bench --json or by a benchmark"),
         CLI_OPTION(REAL, benchmarks, noise, "--noise", "PERCENT", .minimum = 0, .maximum = 1000, .value = "5",
                    .needs = "--compare",
-                   .help = "smallest change of a time that counts; larger for rows whose own times vary "
-                           "more, by their median over their fastest run"),
+                   .help = "smallest change of a time that counts; larger for rows whose times vary more, by "
+                           "their median over their fastest run"),
         CLI_OPTION(LIST, benchmarks, from, "--from", "FILE ...", .excludes = "--list",
                    .help = "take the results from files, as for --compare, and run nothing")),
     .common = CLI_COMMON_THREADS | CLI_COMMON_JSON,

@@ -7,17 +7,19 @@
 
 #define CLI_ALPHA_OPTION(type)                                                                               \
   CLI_OPTION(COMPLEX, type, alpha, "--alpha", "X", .value = "1",                                             \
-             .help = "factor of the product; 1+2j for complex operands")
+             .help = "factor of the product, such as 2, or 1+2j for complex operands")
 
 /* `start` is the result as it was before. */
 #define CLI_BETA_OPTION(type, start)                                                                         \
   CLI_OPTION(COMPLEX, type, beta, "--beta", "X", .value = "1", .help = "factor of " start)
 
-static const cli_choice cli_transposes[] = {
-    {"N", 0, NULL}, {"T", CLI_TRANSPOSED, NULL}, {"C", CLI_CONJUGATED, NULL}, {0}};
+static const cli_choice cli_transposes[] = {{"N", 0, "the matrix itself"},
+                                            {"T", CLI_TRANSPOSED, "its transpose"},
+                                            {"C", CLI_CONJUGATED, "its conjugate transpose"},
+                                            {0}};
 
 #define CLI_TRANSPOSE_OPTION(type, option, matrix)                                                           \
   CLI_OPTION(CHOICE, type, option, "--" #option, "N|T|C", .choices = cli_transposes, .implied = "T",         \
-             .help = "use " matrix " itself (N), its transpose (T) or its conjugate transpose (C)")
+             .otherwise = "N", .help = "op(" matrix "); T if no letter follows")
 
 #endif

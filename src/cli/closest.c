@@ -149,7 +149,7 @@ static int check(void *state, cli_check *check) {
 /* ---- command ---- */
 
 static const cli_choice algorithms[] = {
-    {"auto", DAVIT_CLOSEST_PAIR_AUTO, "brute for few points, else grid"},
+    {"auto", DAVIT_CLOSEST_PAIR_AUTO, "brute for a few points, else grid"},
     {"brute", DAVIT_CLOSEST_PAIR_BRUTE, "all pairs"},
     {"divide", DAVIT_CLOSEST_PAIR_DIVIDE, "divide and conquer, on the host"},
     {"grid", DAVIT_CLOSEST_PAIR_GRID, "cells of a grid, on the devices"},
@@ -195,9 +195,9 @@ static void report(cli_json *json, const void *state) {
 const cli_command cli_command_closest = {
     .name = "closest",
     .summary = "closest pair of points, the K closest, or all within a radius",
-    .description =
-        "Prints the two points that are closest to each other and their distance; of several such pairs the "
-        "one with the minimum (i, j). With --k or --radius a pair a line, in the order of (distance, i, j).",
+    .description = "Prints the indices i < j of the two points that are closest to each other, and their "
+                   "distance; of several closest pairs, the one with the lowest (i, j). With --k or "
+                   "--radius, prints one pair per line, ordered by (distance, i, j).",
     .examples = "davit closest points.csv\n"
                 "davit closest points.csv --columns 0,1 --k 3\n"
                 "davit closest points.csv --radius 0.5\n"
@@ -206,12 +206,12 @@ const cli_command cli_command_closest = {
     .options =
         CLI_OPTIONS(CLI_COLUMNS_OPTION(search, coordinates, ""),
                     CLI_OPTION(WHOLE, search, k, "--k", "K", .minimum = 1, .maximum = 1e12,
-                               .otherwise = "1, with --radius all",
-                               .help = "the K closest pairs, or as many as there are"),
+                               .otherwise = "1, or all with --radius",
+                               .help = "print the K closest pairs, or all if there are fewer"),
                     CLI_OPTION(REAL, search, radius, "--radius", "R", .minimum = 0, .maximum = INFINITY,
-                               .otherwise = "none", .help = "leave out pairs that are farther apart than R"),
+                               .otherwise = "no limit", .help = "print only pairs that are at most R apart"),
                     CLI_OPTION(CHOICE, search, algorithm, "--algorithm", "A", .choices = algorithms,
-                               .value = "auto", .help = "how to search; the answer is the same"),
+                               .value = "auto", .help = "how to search; the result is the same"),
                     CLI_SPHERE_OPTION(search, coordinates)),
     .common = CLI_COMMON_RAW | CLI_COMMON_TABLE | CLI_COMMON_COMPUTE,
     .small_bytes = 1 << 20,

@@ -92,7 +92,7 @@ static davit_status work(void *state, cli_array *labels, bool reference) {
 static int load(void *state) {
   grouping *g = state;
   if (!g->emst && !cli_job_given(&g->job, "--eps"))
-    return cli_fail(CLI_USAGE, "--eps is missing; or --emst");
+    return cli_fail(CLI_USAGE, "--eps or --emst is missing");
   CLI_TRY(cli_coordinates_read(&g->job, g->path, &g->points));
   if (g->points.n < 1)
     return cli_shape_fail(g->path, &g->points.points, "at least 1 point");
@@ -176,15 +176,12 @@ static void report(cli_json *json, const void *state) {
 const cli_command cli_command_cluster = {
     .name = "cluster",
     .summary = "clusters of points by density (DBSCAN), or their minimum spanning tree",
-    .description = "A point with at least N points within E, itself among them, is a core point. Core points "
-                   "within E of each other "
-                   "are in one cluster; other points belong to the first cluster that has a core point "
-                   "within E, or are noise. "
-                   "Clusters are numbered from 0 in the order of their first core points. Prints the label "
-                   "of each point, -1 for "
-                   "noise; with -o nothing.\n\n"
-                   "With --emst it prints the edges of the Euclidean minimum spanning tree, in the order of "
-                   "(distance, i, j).",
+    .description = "Prints the cluster (DBSCAN) of each point, or -1 for noise. A point with at least N "
+                   "points within distance E, itself included, is a core point. Core points within E of each "
+                   "other are in one cluster; any other point belongs to the first cluster that has a core "
+                   "point within E, or is noise. Clusters are numbered from 0 in the order of their first "
+                   "core points.\n\nWith --emst, prints the edges of the Euclidean minimum spanning tree "
+                   "instead, ordered by (distance, i, j). With -o, nothing is printed.",
     .examples = "davit cluster points.csv --eps 0.5 --min-points 2\n"
                 "davit cluster points.csv --eps 0.5 -o labels.npy\n"
                 "davit cluster points.csv --emst\n"
@@ -192,16 +189,16 @@ const cli_command cli_command_cluster = {
     .operands = CLI_PLACES(CLI_PLACE(grouping, path, "POINTS", CLI_COORDINATES_HELP)),
     .options = CLI_OPTIONS(
         CLI_OPTION(REAL, grouping, eps, "--eps", "E", .minimum = 0, .maximum = INFINITY,
-                   .otherwise = "none: needed without --emst", .excludes = "--emst",
-                   .help = "how far neighbours may be from each other"),
+                   .otherwise = "none; required without --emst", .excludes = "--emst",
+                   .help = "maximum distance between neighbours"),
         CLI_OPTION(WHOLE, grouping, min_points, "--min-points", "N", .minimum = 1, .maximum = 1e12,
-                   .value = "5", .help = "points within E, itself among them, that make a core point"),
-        CLI_OPTION(FLAG, grouping, emst, "--emst", NULL, .help = "the minimum spanning tree"),
+                   .value = "5",
+                   .help = "number of points within E, itself included, that makes a core point"),
+        CLI_OPTION(FLAG, grouping, emst, "--emst", NULL, .help = "compute the minimum spanning tree instead"),
         CLI_COLUMNS_OPTION(grouping, points, ""),
         CLI_OPTION(OUTPUT, grouping, job.output, "-o", "L",
-                   .help = "write the labels, a vector, or a row of i, j and distance for each edge: .npy, "
-                           ".mtx or .csv, as the "
-                           "name ends; .npy without an ending"),
+                   .help = "write the labels as a vector, or with --emst a row of i, j and distance for each "
+                           "edge: " CLI_ARRAY_FORMATS),
         CLI_SPHERE_OPTION(grouping, points)),
     .common = CLI_COMMON_RAW | CLI_COMMON_TABLE | CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
     .small_bytes = 1 << 20,

@@ -34,8 +34,8 @@ static void say_what_was_taken(const cli_job *job, const cli_coordinates *coordi
       fprintf(stderr, "%d", c->column[k]);
     }
   }
-  fprintf(stderr, "; --columns takes others%s\n",
-          flat ? "; distances are those in the plane, --sphere takes those on the sphere" : "");
+  fprintf(stderr, "; --columns chooses others%s\n",
+          flat ? "; distances are in the plane, with --sphere they are on the sphere" : "");
 }
 
 /* Whether the first column is the longitude, by its name. */
@@ -72,7 +72,7 @@ static int to_sphere(const char *path, cli_coordinates *c) {
   const bool longitude_first = begins_with_longitude(&c->columns);
   cli_array places;
   if (c->dim != 2)
-    return cli_shape_fail(path, &c->points, "2 columns, of latitudes and longitudes");
+    return cli_shape_fail(path, &c->points, "2 columns, latitude and longitude");
   CLI_TRY(cli_array_create(CLI_F8, 2, 3, c->n, c->points.wanted, &places));
   double *to = places.data;
   int code = CLI_OK;
@@ -96,7 +96,7 @@ int cli_coordinates_read(cli_job *job, const char *path, cli_coordinates *c) {
   CLI_TRY(cli_array_to_floating(path, CLI_F8, a));
   CLI_TRY(cli_check_floating(path, a));
   if (a->ndim != 2 || a->shape[1] < 2 || a->shape[1] > 3)
-    return cli_shape_fail(path, a, "a matrix of n x 2 or n x 3");
+    return cli_shape_fail(path, a, "an n x 2 or n x 3 matrix");
   c->n = a->shape[0];
   c->dim = (int)a->shape[1];
   say_what_was_taken(job, c);

@@ -20,24 +20,24 @@ typedef struct cli_coordinates {
 #define CLI_POINTS(c) cli_number_type((c)->points.type), (c)->dim, (c)->n, (c)->points.data
 
 #define CLI_COORDINATES_HELP                                                                                 \
-  "an n x 2 or n x 3 matrix of float64 or float32, or a CSV file: a point a line, "                          \
-  "with commas, semicolons, tabs or blanks between the numbers; lines that begin "                           \
-  "with # are skipped, and the first line may hold names. A first column that is "                           \
-  "called id, index, name or label, or counts the lines, is no coordinate"
+  "an n x 2 or n x 3 matrix of float64 or float32, or a CSV file with one point per line, and commas, "      \
+  "semicolons, tabs or spaces between the numbers. Lines that begin with # are skipped; the first line may " \
+  "have the names of the columns. A first column that is named id, index, name or label, or that in a file " \
+  "without names counts the lines, is not a coordinate"
 
 /* `more`: what else the help says. */
 #define CLI_COLUMNS_OPTION(type, member, more)                                                               \
   CLI_OPTION(TEXT, type, member.columns.wanted, "--columns", "LIST", .words = "",                            \
-             .otherwise = "x, y and z, or all that can be coordinates",                                      \
-             .help = "the 2 or 3 columns that are coordinates, such as x,y: names of a CSV file, or "        \
+             .otherwise = "x, y and z, or longitude and latitude, or else all that can be coordinates",      \
+             .help = "the 2 or 3 columns that are coordinates, such as x,y: names in a CSV file, or "        \
                      "numbers, counted from 0" more)
 
 #define CLI_SPHERE_OPTION(type, member)                                                                      \
-  CLI_OPTION(FLAG, type, member.sphere, "--sphere", NULL,                                                    \
-             .help =                                                                                         \
-                 "the points are latitudes and longitudes in degrees, in the order that the names of the "   \
-                 "columns say, else latitude first; distances are kilometres along great circles of a "      \
-                 "sphere of radius 6371.0088 km")
+  CLI_OPTION(                                                                                                \
+      FLAG, type, member.sphere, "--sphere", NULL,                                                           \
+      .help =                                                                                                \
+          "the points are latitudes and longitudes in degrees, in the order of the columns' names, else "    \
+          "latitude first; distances are in km along great circles of a sphere of radius 6371.0088 km")
 
 /* Reads the points, which have to be finite, and says what was taken for coordinates where that is worth a line. */
 int cli_coordinates_read(cli_job *job, const char *path, cli_coordinates *c);

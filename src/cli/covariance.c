@@ -203,7 +203,7 @@ static const cli_choice mean_divisors[] = {{"rows", ROWS, NULL}, {0}};
 const cli_command cli_command_covariance = {
     .name = "covariance",
     .summary = "covariance matrix of the columns of a data set",
-    .description = "Computes S = C^T C / divisor, where C is D with the mean of each column subtracted.",
+    .description = "Computes S = C^T C / divisor, where C is D minus the mean of each column.",
     .examples = "davit covariance D.npy -o S.npy --mean m.npy\n"
                 "davit covariance D.npy --divisor rows --packed -o p.npy\n",
     .operands =
@@ -211,15 +211,14 @@ const cli_command cli_command_covariance = {
     .options = CLI_OPTIONS(
         CLI_RESULT_OPTION("S"),
         CLI_OPTION(OUTPUT, covariance, mean_output, "--mean", "FILE", .array = offsetof(covariance, mean),
-                   .help = "write the means; if -o is given too, both files are written or neither is"),
+                   .help = "write the means; with -o, both files are written or neither"),
         CLI_OPTION(REAL, covariance, divisor_given, "--divisor", "X", .choices = divisors, .value = "rows-1",
                    .help = "divisor of the products, not 0"),
         CLI_OPTION(REAL, covariance, mean_divisor_given, "--mean-divisor", "X", .choices = mean_divisors,
-                   .value = "rows", .help = "divisor of the sums of columns for the means, not 0"),
+                   .value = "rows", .help = "divisor of the column sums for the means, not 0"),
         CLI_OPTION(
             FLAG, covariance, packed, "--packed", NULL,
-            .help =
-                "write only the elements above the diagonal, row by row, as S[numpy.triu_indices(n, 1)]")),
+            .help = "write only the elements above the diagonal, row by row: S[numpy.triu_indices(n, 1)]")),
     .common = CLI_COMMON_RAW | CLI_COMMON_ARRAYS,
     .small_bytes = 1 << 20,
     .state = sizeof(covariance),

@@ -142,7 +142,7 @@ static int run(void *state) {
   if (!(d->sum_error <= d->sum_bound))
     return cli_fail(CLI_FAILED, "the sum is wrong by %g, above its bound %g", d->sum_error, d->sum_bound);
   if (d->alignment.score != KNOWN_SCORE || strcmp(d->cigar, known_cigar) != 0)
-    return cli_fail(CLI_FAILED, "the alignment is wrong: score %d, columns %s, not %d, %s",
+    return cli_fail(CLI_FAILED, "the alignment is wrong: score %d and columns %s instead of %d and %s",
                     (int)d->alignment.score, d->cigar, KNOWN_SCORE, known_cigar);
   return CLI_OK;
 }
@@ -160,7 +160,7 @@ static void print_tiles(const davit_level3_report *product) {
     printf("  Device %d computed it as a whole.\n", product->devices[0].device);
   if (product->products == 1)
     return;
-  printf("  It is %" PRId64 " products of tiles, each for at most %" PRId64 " x %" PRId64
+  printf("  It was split into %" PRId64 " products of tiles, each of at most %" PRId64 " x %" PRId64
          " of the result and %" PRId64 " terms of its sums:\n  ",
          product->products, product->tile_m, product->tile_n, product->tile_k);
   for (int i = 0; i < product->device_count; i++)
@@ -210,15 +210,15 @@ static void release(void *state) {
 
 const cli_command cli_command_demo = {
     .name = "demo",
-    .summary = "a product, a sum and an alignment, with words on what ran where",
-    .description =
-        "Multiplies two random matrices and sums random numbers on the devices, aligns two sequences, checks "
-        "each result by other means, and says what ran where. The exit code is 1 if one is wrong.",
+    .summary = "a matrix product, a sum and an alignment, checked, and what ran where",
+    .description = "Multiplies two random matrices and sums random numbers on the devices, aligns two "
+                   "sequences on the host, checks each result independently, and says what ran where. The "
+                   "exit code is 1 if a result is wrong.",
     .examples = "davit demo\n"
                 "davit demo --size 500 --seed 7 --json\n",
-    .options = CLI_OPTIONS(CLI_OPTION(WHOLE, demo, n, "--size", "N", .minimum = 1, .maximum = 100000,
-                                      .value = "1500",
-                                      .help = "rows and columns of the matrices; 4000 N numbers are summed")),
+    .options = CLI_OPTIONS(
+        CLI_OPTION(WHOLE, demo, n, "--size", "N", .minimum = 1, .maximum = 100000, .value = "1500",
+                   .help = "rows and columns of the matrices; the sum has 4000 N numbers")),
     .common = CLI_COMMON_DEVICES | CLI_COMMON_SEED | CLI_COMMON_THREADS | CLI_COMMON_JSON | CLI_COMMON_QUIET,
     .state = sizeof(demo),
     .read = load,

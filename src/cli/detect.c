@@ -349,17 +349,17 @@ static int check(void *state, cli_check *check) {
 static void warn_of_brief(const detect_search *s) {
   for (int e = 0; e < s->paths.count; e++)
     if (s->effects[e].notes & DETECT_BRIEF)
-      cli_remark("%s: %.3g s of it sound, so chance alone may give %.3g hits a minute at --alpha %g: a "
-                 "longer piece of the sound, a lower --alpha or --fdr gives more certain ones",
+      cli_remark("%s: %.3g s of sound are so short that chance alone may give %.3g hits a minute at --alpha "
+                 "%g; a longer piece of the sound, a lower --alpha or --fdr makes hits more certain",
                  s->effects[e].name, (double)s->span[e] * s->effects[e].frame_s, chance_a_minute(s, e),
                  s->rows.alpha);
 }
 
 static void warn(const detect_search *s) {
   static const char *const why[] = {
-      "fewer than 8 frames of the effect sound: it may be missed; --frame makes them shorter",
+      "fewer than 8 frames of the effect are loud enough: it may be missed; use a shorter --frame",
       "--alpha is below 1 / (--permutations + 1): nothing can be detected",
-      "the stream is shorter than 8 times the effect, too short to compare with; --null window is for that"};
+      "the stream is shorter than 8 times the effect, too short to compare with; use --null window"};
   for (int e = 0; e < s->paths.count; e++)
     for (int k = 0; k < 3; k++)
       if (s->effects[e].notes >> k & 1)
@@ -372,11 +372,11 @@ static void say_what_chance_does(const detect_search *s) {
   const detect_rows *r = &s->rows;
   const int64_t hits = r->hits;
   if (hits > 0 && r->fdr > 0)
-    cli_remark("%" PRId64 " hit%s, of which up to about %.3g are to be expected by chance (--fdr %g)", hits,
+    cli_remark("%" PRId64 " hit%s; expect up to about %.3g of them by chance (--fdr %g)", hits,
                CLI_PLURAL(hits), detect_rows_by_chance(r), r->fdr);
   else if (hits > 0)
-    cli_remark("%" PRId64 " hit%s; up to about %.3g are to be expected by chance alone, in %" PRId64
-               " decision%s at --alpha %g; --fdr bounds their share",
+    cli_remark("%" PRId64 " hit%s; expect up to about %.3g by chance alone, in %" PRId64
+               " decision%s at --alpha %g; --fdr limits their share",
                hits, CLI_PLURAL(hits), detect_rows_by_chance(r), r->count, CLI_PLURAL(r->count), r->alpha);
 }
 
@@ -389,8 +389,7 @@ static void warn_of_fdr(const detect_search *s) {
   for (int e = 0; e < s->paths.count; e++)
     s->effects[e].notes |= DETECT_ALPHA;
   cli_remark("--fdr %g detects nothing: of %" PRId64 " decision%s %" PRId64
-             " %s the lowest p-value that there can be, 1 / (--permutations + 1), and %" PRId64
-             " would have to",
+             " %s the lowest possible p-value, 1 / (--permutations + 1), but %" PRId64 " would be needed",
              r->fdr, r->count, CLI_PLURAL(r->count), r->ranks[1], r->ranks[1] == 1 ? "has" : "have", needed);
 }
 
@@ -556,32 +555,27 @@ static void release(void *state) {
 }
 
 static const cli_choice nulls[] = {
-    {"stream", DAVIT_DETECT_NULL_STREAM, "windows drawn from the stream, without what stands out from it"},
-    {"window", DAVIT_DETECT_NULL_WINDOW, "the window itself, its frames in random order"},
+    {"stream", DAVIT_DETECT_NULL_STREAM, "windows drawn from the stream, without the parts that stand out"},
+    {"window", DAVIT_DETECT_NULL_WINDOW, "the window itself, with its frames in random order"},
     {0}};
 
 const cli_command cli_command_detect = {
     .name = "detect",
-    .summary = "effects in a stream of sound",
+    .summary = "short sounds (effects) in a long recording",
     .description =
-        "Searches each effect in STREAM; both are sound or both feature vectors. Prints a row for each "
-        "occurrence, with --all for each window and effect: effect, window, onset_s, offset_s, score, "
-        "null_mean, "
-        "null_sd, z, p_value, decision, level_db, note, correlation. The decision is 'detected' once for "
-        "each "
-        "occurrence, 'repeated' for other windows that show the same one. A p-value of 0.01 is met by about "
-        "one in "
-        "a hundred windows that have no effect; a line says how many hits are to be expected so, and --fdr "
-        "limits "
-        "their share. A correlation above 0 is that of an exact copy. The note says why an "
-        "effect can hardly be found (short, alpha, stream), or that it is too short for its hits to be "
-        "certain "
-        "(brief: more than 5 a minute are to be expected by chance).\n\nOf a pipe of sound (WAV, AU) that is "
-        "STREAM, rows are printed as soon as they are certain, and scores are compared with the last two "
-        "minutes; not with -o, --json, --labels, --plot, --fdr, --check or --null window, which need the "
-        "whole.\n\nSTREAM stands before --effect. Sound is compared at the lowest rate of the files, at most "
-        "22050, unless --rate is given. For feature vectors --rate and --frame only say how long a frame "
-        "lasts.",
+        "Searches STREAM for each effect; all are sounds, or all are feature vectors. Prints a row for each "
+        "occurrence, or with --all for each window and effect: effect, window, onset_s, offset_s, score, "
+        "null_mean, null_sd, z, p_value, decision, level_db, note, correlation.\n\nThe decision is "
+        "'detected' once for each occurrence, and 'repeated' for other windows that show the same one. About "
+        "one in a hundred windows without an effect has a p-value of at most 0.01; a line on standard error "
+        "says how many such hits to expect, and --fdr limits their share. A correlation above 0 marks an "
+        "exact copy. The note says why an effect is hard to find (short, alpha, stream), or that it is too "
+        "short for its hits to be certain (brief: chance alone is expected to give more than 5 a "
+        "minute).\n\nIf STREAM is -, a pipe of WAV or AU sound, rows are printed as soon as they are "
+        "certain, and scores are compared with the last two minutes; -o, --json, --labels, --plot, --fdr, "
+        "--stretch, --check and --null window read the whole pipe first.\n\nSTREAM stands before --effect. "
+        "Sounds are compared at the lowest rate of the files, at most 22050, unless --rate is given. For "
+        "feature vectors, --rate and --frame only say how long a frame lasts.",
     .examples = "davit detect stream.wav --effect door.wav shot.wav --labels hits.txt --plot hits.svg\n"
                 "davit detect stream.wav --effect door.wav --fdr 0.05 --json -o rows.tsv\n"
                 "davit detect stream.wav --effect door.wav --null window --window 50 --hop 25\n",
@@ -589,68 +583,69 @@ const cli_command cli_command_detect = {
         CLI_PLACE(detect_search, path, "STREAM", "sound, or feature vectors (.npy, frames x features)")),
     .options = CLI_OPTIONS(
         CLI_OPTION(LIST, detect_search, paths, "--effect", "E ...", .required = true,
-                   .help = "the effects: all arguments up to the next option. Their names are those of the "
-                           "files, without folder and ending; the second effect of a name is NAME#2"),
-        CLI_OPTION(OUTPUT, detect_search, job.output, "-o", "FILE", .value = "-",
-                   .otherwise = "standard output",
-                   .help = "write the rows there; with --json, rows are written only to a file"),
+                   .help = "the effects: all arguments up to the next option. Each is named after its file, "
+                           "without folder and ending; a second one of the same name is NAME#2"),
+        CLI_ROWS_OPTION,
         CLI_OPTION(FLAG, detect_search, rows.all, "--all", NULL,
-                   .help = "write the rows of all windows, not only of those that are detected"),
+                   .help = "write the rows of all windows, not only the detected ones"),
         CLI_OPTION(FLAG, detect_search, copies.off, "--no-copies", NULL,
-                   .help = "do not correlate samples to find exact copies that the alignment misses"),
+                   .help = "do not compare samples to find exact copies that the alignment misses"),
         CLI_OPTION(REAL, detect_search, stretch, "--stretch", "P", .maximum = 20,
-                   .help = "look for effects that are up to P percent slower and faster, too: they are named "
-                           "NAME@SPEED"),
+                   .help = "also look for effects up to P percent slower or faster, named NAME@SPEED"),
         CLI_OPTION(OUTPUT, detect_search, labels, "--labels", "FILE", .write = write_labels,
-                   .help = "write the hits as labels that Audacity reads"),
+                   .help = "write the hits as labels for Audacity"),
         CLI_OPTION(OUTPUT, detect_search, picture, "--plot", "FILE", .write = write_picture,
                    .help = "draw the stream's level, the scores and the hits (SVG)"),
         CLI_OPTION(CHOICE, detect_search, options.null, "--null", "WHAT", .choices = nulls, .value = "stream",
                    .help = "what a score is compared with"),
         CLI_OPTION(WHOLE, detect_search, options.window, "--window", "W", .minimum = 1,
                    .maximum = DAVIT_DETECT_WINDOW_MAXIMUM,
-                   .otherwise = "twice the effect, with --null window or --hop 200",
-                   .help = "frames of a window, for all effects; none may be longer"),
+                   .otherwise = "twice the effect, or 200 with --null window or --hop",
+                   .help = "frames in a window, for all effects; no effect may be longer"),
         CLI_OPTION(WHOLE, detect_search, options.hop, "--hop", "H", .minimum = 1,
                    .maximum = DAVIT_DETECT_WINDOW_MAXIMUM,
-                   .otherwise = "the effect, with --null window or --window the window",
+                   .otherwise = "the length of the effect, or a window with --null window or --window",
                    .help = "frames from one window to the next, at most a window"),
         CLI_OPTION(WHOLE, detect_search, options.bands, "--bands", "B", .maximum = 1 << 19,
-                   .otherwise = "31 of features of sound, with --null window 0",
-                   .help = "the first B features are powers, the next B their changes: compare them by what "
-                           "is unusual in the stream; 0: as they are"),
+                   .otherwise = "31 for frames of 62 features; otherwise, or with --null window, 0",
+                   .help = "the first B features are powers and the next B their changes: compare what is "
+                           "unusual in the stream; 0: compare the features as they are"),
         CLI_OPTION(REAL, detect_search, options.threshold, "--threshold", "T", .maximum = 100,
-                   .otherwise = "30, without --bands 50", .help = "a similarity below T counts as -T"),
+                   .otherwise = "30, or 50 without bands", .help = "a similarity below T counts as -T"),
         CLI_OPTION(REAL, detect_search, options.gap_penalty, "--gap-penalty", "G",
                    .maximum = DAVIT_DETECT_GAP_PENALTY_MAXIMUM, .above = true,
                    .help = "the first frame of a gap costs 100 + G, each further one G"),
         CLI_OPTION(FLAG, detect_search, options.round, "--round", NULL,
                    .help = "round similarities to whole numbers; --gap-penalty must be whole too"),
         CLI_OPTION(WHOLE, detect_search, options.permutations, "--permutations", "R", .minimum = 1,
-                   .maximum = DAVIT_DETECT_PERMUTATIONS_MAXIMUM, .otherwise = "999, with --null window 100",
-                   .help = "size of the null distribution"),
+                   .maximum = DAVIT_DETECT_PERMUTATIONS_MAXIMUM,
+                   .otherwise = "999, or 100 with --null window", .help = "size of the null distribution"),
         CLI_OPTION(WHOLE, detect_search, options.block, "--block", "B", .minimum = 1,
                    .maximum = DAVIT_DETECT_WINDOW_MAXIMUM,
-                   .help = "with --null window: frames that stay together in permutations, at most a window"),
+                   .help =
+                       "with --null window: frames that stay together in random orders, at most a window"),
         CLI_OPTION(REAL, detect_search, options.floor_db, "--floor", "DB", .maximum = 1000,
-                   .otherwise = "40, with --null window none",
-                   .help = "frames DB below the stream's mean level match nothing"),
+                   .otherwise = "40, or none with --null window",
+                   .help = "frames more than DB decibels below the stream's mean level match nothing"),
         CLI_OPTION(REAL, detect_search, options.effect_floor_db, "--effect-floor", "DB", .maximum = 1000,
-                   .otherwise = "25, with --null window none",
-                   .help = "nor do frames of an effect DB below its mean level"),
+                   .otherwise = "25, or none with --null window",
+                   .help = "likewise for frames of an effect and its mean level"),
         CLI_OPTION(REAL, detect_search, rows.alpha, "--alpha", "P", .maximum = 1,
                    .help = "an effect is detected if its p-value is at most P"),
         CLI_OPTION(REAL, detect_search, rows.fdr, "--fdr", "Q", .maximum = 1, .above = true,
                    .excludes = "--alpha", .otherwise = "--alpha decides",
-                   .help = "instead: at most a part Q of what is detected is expected to be false, over all "
-                           "windows and effects (Benjamini and Hochberg)"),
+                   .help = "instead of --alpha: the expected share of false detections is at most Q, over "
+                           "all windows and effects, by the rule of Benjamini and Hochberg"),
         CLI_OPTION(FLAG, detect_search, rows.any_dependence, "--any-dependence", NULL, .needs = "--fdr",
-                   .help = "whatever depends on what (Benjamini and Yekutieli)"),
+                   .help = "with --fdr: by the rule of Benjamini and Yekutieli, for any dependence between "
+                           "windows and effects"),
         CLI_OPTION(REAL, detect_search, options.coverage, "--coverage", "C", .maximum = 1,
-                   .otherwise = "0.2, without --bands 0.3",
-                   .help = "and its score at least C times the effect's own"),
+                   .otherwise = "0.2, or 0.3 without bands",
+                   .help =
+                       "an effect is detected only if it scores at least C times its score against itself"),
         CLI_SOUND_OPTIONS(detect_search,
-                          .otherwise = "1024, halved until 8 frames of the effect sound; at least 64")),
+                          .otherwise = "1024, halved until 8 frames of the effect are loud enough, down to "
+                                       "64, and then --binning is hard; 1024 with --null window")),
     .common = CLI_COMMON_COMPUTE | CLI_COMMON_SEED,
     .state = sizeof(detect_search),
     .defaults = set_defaults,

@@ -71,10 +71,11 @@ static int name_effect(detect_search *s, int e, const char *path) {
 static int check_effect(const detect_search *s, const cli_frames *file, const cli_array *features) {
   const int64_t most = s->options.window ? s->options.window : DAVIT_DETECT_WINDOW_MAXIMUM;
   if (file->width != s->stream.width)
-    return cli_fail(CLI_INPUT, "%s: expected frames of %d feature%s, as the stream's, found %d", file->name,
+    return cli_fail(CLI_INPUT, "%s: expected frames of %d feature%s as in the stream, found %d", file->name,
                     s->stream.width, CLI_PLURAL(s->stream.width), file->width);
   if (features->shape[0] > most)
-    return cli_fail(CLI_INPUT, "%s: expected at most %" PRId64 " frame%s, as a window has, found %" PRId64,
+    return cli_fail(CLI_INPUT,
+                    "%s: expected at most %" PRId64 " frame%s (the length of a window), found %" PRId64,
                     file->name, most, CLI_PLURAL(most), features->shape[0]);
   return CLI_OK;
 }
@@ -211,7 +212,7 @@ int detect_choose_rate(detect_search *s) {
   }
   if (!(lowest < s->sound.rate))
     return CLI_OK;
-  cli_remark("searching at %g samples a second, as '%s' has no more (--rate is for other rates)", lowest, of);
+  cli_remark("searching at %g samples a second, the rate of '%s'; --rate sets another", lowest, of);
   s->sound.rate = lowest;
   return cli_frames_set_rate(&s->stream, lowest);
 }

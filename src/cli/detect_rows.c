@@ -18,7 +18,7 @@ int detect_rows_open(detect_rows *r) {
   if (!r->ranks)
     return cli_fail(CLI_DEVICE, "not enough memory for %" PRId64 " p-values", r->permutations + 1);
   r->file = tmpfile();
-  return r->file ? CLI_OK : cli_fail(CLI_FAILED, "no temporary file can be made");
+  return r->file ? CLI_OK : cli_fail(CLI_FAILED, "cannot make a temporary file");
 }
 
 void detect_rows_close(detect_rows *r) {

@@ -179,8 +179,8 @@ static void remark(const void *state) {
   if (*all->left_out)
     fprintf(stderr, "davit devices: %s\n", all->left_out);
   if (*all->no_gpu && all->count > 1)
-    fprintf(stderr, "davit devices: no GPU: the CPU, as %d host-offload device%s; %s\n", all->count - 1,
-            CLI_PLURAL(all->count - 1), all->no_gpu);
+    fprintf(stderr, "davit devices: no GPU: %s; the CPU stands in as %d host-offload device%s\n", all->no_gpu,
+            all->count - 1, CLI_PLURAL(all->count - 1));
   else if (*all->no_gpu)
     fprintf(stderr, "davit devices: no GPU: %s\n", all->no_gpu);
 }
@@ -190,9 +190,9 @@ const cli_command cli_command_devices = {
     .summary = "list the devices, their memory and their links",
     .description =
         "Lists the host (-1) and every device: kind, name, free and total memory, compute units, CUDA "
-        "capability, and how bytes travel from row to column: same (one memory), peer (direct), staged "
-        "(through the host). Host-offload devices, in which the CPU stands in "
-        "for GPUs, share one line. Where there is no GPU, a line on standard error says why.",
+        "capability, and the link from the device of each row to that of each column: same (one memory), "
+        "peer (direct) or staged (through the host). Host-offload devices, in which the CPU stands in for "
+        "GPUs, share one line. If there is no GPU, a line on standard error says why.",
     .examples = "davit devices\n"
                 "davit devices --json\n",
     .common = CLI_COMMON_THREADS | CLI_COMMON_JSON | CLI_COMMON_VERBOSE,

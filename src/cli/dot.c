@@ -52,14 +52,13 @@ static double bound(const void *state) {
 const cli_command cli_command_dot = {
     .name = "dot",
     .summary = "dot product of two vectors",
-    .description =
-        "Prints the sum of x_i y_i. Complex vectors are not conjugated, unless --conjugate is given.",
+    .description = "Prints the sum of x_i y_i. Complex vectors are conjugated only with --conjugate.",
     .examples = "davit dot x.npy y.npy\n",
     .operands =
         CLI_PLACES(CLI_PLACE(product, x_path, "X", "a float64, float32, complex128 or complex64 vector"),
                    CLI_PLACE(product, y_path, "Y", "a vector of the same length and type")),
     .options = CLI_OPTIONS(CLI_OPTION(FLAG, product, conjugate, "--conjugate", NULL,
-                                      .help = "for complex vectors the sum of conj(x_i) y_i")),
+                                      .help = "for complex vectors, print the sum of conj(x_i) y_i")),
     .common = CLI_COMMON_TABLE | CLI_COMMON_COMPUTE,
     .small_bytes = 4 << 20,
     .state = sizeof(product),

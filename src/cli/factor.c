@@ -222,19 +222,19 @@ static int finish(void *state) {
   return c->job.output.path ? cli_array_to_fortran(&c->f) : CLI_OK;
 }
 
-static const cli_choice kinds[] = {{"cholesky", CHOLESKY, "L with A = L L^H, of a positive definite A"},
-                                   {"lu", LU, "L and U with A = P L U, L below the diagonal"},
-                                   {"qr", QR, "R with A = Q R, and Q as reflectors below the diagonal"},
+static const cli_choice kinds[] = {{"cholesky", CHOLESKY, "A = L L^H, for a positive definite A; F is L"},
+                                   {"lu", LU, "A = P L U; F has L below the diagonal, and U"},
+                                   {"qr", QR, "A = Q R; F has R, and Q as reflectors below the diagonal"},
                                    {0}};
 
 const cli_command cli_command_factor = {
     .name = "factor",
-    .summary = "a matrix as a product: Cholesky, LU or QR",
-    .description =
-        "Computes the lower triangular L with A = L L^H, or with --upper the upper triangular U with A = U^H "
-        "U; ^H is the conjugate transpose. Only that half of A is read. With --kind lu or qr A may be any "
-        "matrix, and F is the result of LAPACK's getrf or geqrf. If A is not positive definite, or for LU "
-        "singular, the exit code is 1. With --check the CPU multiplies the factors out.",
+    .summary = "Cholesky, LU or QR factorisation of a matrix",
+    .description = "Computes the Cholesky factor of A: the lower triangular L with A = L L^H, or with "
+                   "--upper the upper triangular U with A = U^H U; ^H is the conjugate transpose. Only that "
+                   "half of A is read. With --kind lu or qr, A may be any matrix, and F is the result of "
+                   "LAPACK's getrf or geqrf. The exit code is 1 if A is not positive definite, or for LU "
+                   "singular. With --check, the CPU multiplies the factors and compares the product with A.",
     .examples = "davit factor A.npy -o L.npy\n"
                 "davit factor A.npy -o F.npy --kind lu --pivots p.npy --check\n",
     .operands = CLI_PLACES(CLI_PLACE(factors, a_path, "A",
@@ -243,11 +243,11 @@ const cli_command cli_command_factor = {
     .options = CLI_OPTIONS(
         CLI_RESULT_OPTION("F"),
         CLI_OPTION(CHOICE, factors, kind, "--kind", "KIND", .choices = kinds, .value = "cholesky",
-                   .help = "what A becomes"),
+                   .help = "the factorisation"),
         CLI_OPTION(FLAG, factors, upper, "--upper", NULL,
                    .help = "Cholesky: read the upper half of A, and compute U"),
         CLI_OPTION(OUTPUT, factors, pivots_output, "--pivots", "FILE", .array = offsetof(factors, pivots),
-                   .help = "LU: write the row, from 0 on, with which each row was exchanged; "
+                   .help = "LU: write the row, counted from 0, that each row was swapped with; "
                            "scipy.linalg.lu_solve takes F and this file"),
         CLI_OPTION(OUTPUT, factors, tau_output, "--tau", "FILE", .array = offsetof(factors, tau),
                    .help = "QR: write the factors tau of the reflectors")),

@@ -70,17 +70,16 @@ static void release(void *state) {
 
 const cli_command cli_command_features = {
     .name = "features",
-    .summary = "feature vectors of sound",
+    .summary = "feature vectors of a sound",
     .description = "Computes the audio spectrum envelope of each frame (31 bands) and its change (31 more): "
                    "frames x 62 float32, in C order.",
     .examples = "davit features door.wav -o door.npy\n"
                 "davit features stream.wav --frame 2048 --json -o stream.npy\n",
     .operands = CLI_PLACES(
         CLI_PLACE(extraction, path, "SOUND", "anything that libsndfile reads; channels are averaged")),
-    .options = CLI_OPTIONS(
-        CLI_OPTION(OUTPUT, extraction, job.output, "-o", "F", .required = true,
-                   .help = "the file: .npy, .mtx or .csv, as the name ends; .npy without an ending"),
-        CLI_SOUND_OPTIONS(extraction, .otherwise = NULL)),
+    .options = CLI_OPTIONS(CLI_OPTION(OUTPUT, extraction, job.output, "-o", "F", .required = true,
+                                      .help = "write the features: " CLI_ARRAY_FORMATS),
+                           CLI_SOUND_OPTIONS(extraction, .otherwise = NULL)),
     .common = CLI_COMMON_THREADS | CLI_COMMON_RUN | CLI_COMMON_CHECK | CLI_COMMON_FORCE,
     .state = sizeof(extraction),
     .arrays = CLI_ARRAYS(CLI_FREED(extraction, features)),

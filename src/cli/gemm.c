@@ -186,38 +186,36 @@ static void print(const void *state) {
   print_figures(DAVIT_HOST);
 }
 
-static const cli_choice arithmetics[] = {
-    {"native", DAVIT_ARITHMETIC_NATIVE, "that of the element type"},
-    {"exact", DAVIT_ARITHMETIC_EXACT,
-     "by exact sums of integers: the same bits on all devices and any number of ranks, and faster on many "
-     "GPUs"},
-    {0}};
+static const cli_choice arithmetics[] = {{"native", DAVIT_ARITHMETIC_NATIVE, "in the type of the elements"},
+                                         {"exact", DAVIT_ARITHMETIC_EXACT,
+                                          "with exact integer sums: the same bits on all devices and with "
+                                          "any number of ranks, and faster on many GPUs"},
+                                         {0}};
 
 static const cli_choice tiles[] = {{"auto", 0, NULL}, {0}};
 
 const cli_command cli_command_gemm = {
     .name = "gemm",
     .summary = "matrix product, C = alpha op(A) op(B) + beta C0",
-    .description = "Computes C = alpha op(A) op(B) + beta C0 on several devices, where op(A) is A, its "
-                   "transpose or its conjugate transpose.",
+    .description = "Computes C = alpha op(A) op(B) + beta C0, where op(A) is A, its transpose or its "
+                   "conjugate transpose. The devices share the work.",
     .examples = "davit gemm A.npy B.npy -o C.npy\n"
                 "davit gemm A.npy B.npy --transa --alpha 2 --c0 C.npy --beta -1 -o D.npy --check -v\n",
     .operands =
         CLI_PLACES(CLI_PLACE(product, a_path, "A", "a float64, float32, complex128 or complex64 matrix"),
                    CLI_PLACE(product, b_path, "B", "a matrix of the same type")),
-    .options = CLI_OPTIONS(
-        CLI_RESULT_OPTION("C"), CLI_ALPHA_OPTION(product), CLI_BETA_OPTION(product, "C0"),
-        CLI_OPTION(TEXT, product, c0_path, "--c0", "FILE",
-                   .help = "C before the product; without it that term is left out"),
-        CLI_TRANSPOSE_OPTION(product, transa, "A"), CLI_TRANSPOSE_OPTION(product, transb, "B"),
-        CLI_OPTION(WHOLE, product, tile, "--tile", "N", .minimum = 1, .choices = tiles, .value = "auto",
-                   .help = "rows and columns of a tile"),
-        CLI_OPTION(CHOICE, product, arithmetic, "--arithmetic", "A", .choices = arithmetics,
-                   .value = "native", .help = "how products are computed"),
-        CLI_OPTION(
-            FLAG, product, explain, "--explain", NULL,
-            .help =
-                "print what was chosen, its predicted time by part, the alternatives, and the figures used")),
+    .options =
+        CLI_OPTIONS(CLI_RESULT_OPTION("C"), CLI_ALPHA_OPTION(product), CLI_BETA_OPTION(product, "C0"),
+                    CLI_OPTION(TEXT, product, c0_path, "--c0", "FILE",
+                               .help = "C before the product; without it, beta C0 is left out"),
+                    CLI_TRANSPOSE_OPTION(product, transa, "A"), CLI_TRANSPOSE_OPTION(product, transb, "B"),
+                    CLI_OPTION(WHOLE, product, tile, "--tile", "N", .minimum = 1, .choices = tiles,
+                               .value = "auto", .help = "rows and columns of a tile"),
+                    CLI_OPTION(CHOICE, product, arithmetic, "--arithmetic", "A", .choices = arithmetics,
+                               .value = "native", .help = "how products are computed"),
+                    CLI_OPTION(FLAG, product, explain, "--explain", NULL,
+                               .help = "print the chosen plan, its predicted times, the alternatives, and "
+                                       "the machine parameters used")),
     .common = CLI_COMMON_ARRAYS,
     .small_bytes = 1 << 20,
     .of_devices = (const char *const[]){"--tile", "--explain", "--arithmetic", NULL},

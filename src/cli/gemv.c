@@ -47,7 +47,7 @@ const cli_command cli_command_gemv = {
                    CLI_PLACE(product, x_path, "X", "a vector of the same type")),
     .options = CLI_OPTIONS(CLI_RESULT_OPTION("Y"), CLI_ALPHA_OPTION(product), CLI_BETA_OPTION(product, "y0"),
                            CLI_OPTION(TEXT, product, y0_path, "--y0", "FILE",
-                                      .help = "y before the product; without it that term is left out"),
+                                      .help = "y before the product; without it, beta y0 is left out"),
                            CLI_TRANSPOSE_OPTION(product, trans, "A")),
     .common = CLI_COMMON_ARRAYS,
     .small_bytes = 4 << 20,

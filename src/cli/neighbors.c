@@ -85,7 +85,7 @@ static int read_queries(search *s) {
   s->queries.columns.wanted = s->points.columns.wanted;
   CLI_TRY(cli_coordinates_read(&s->job, s->queries_path, &s->queries));
   if (s->queries.dim != dim)
-    return cli_shape_fail(s->queries_path, &s->queries.points, "%d columns, as %s has", dim,
+    return cli_shape_fail(s->queries_path, &s->queries.points, "%d columns as in %s", dim,
                           cli_fail_place(s->path));
   s->m = s->queries.n;
   return cli_array_convert(NULL, s->points.points.type, &s->queries.points);
@@ -185,11 +185,10 @@ static void report(cli_json *json, const void *state) {
 const cli_command cli_command_neighbors = {
     .name = "neighbors",
     .summary = "nearest points of each point or query, or all within a radius",
-    .description = "Finds the K nearest other points of each point, or with --queries the K nearest points "
-                   "of each query; with "
-                   "--radius all points within R. Prints a neighbour a line, those of a query in the order "
-                   "of (distance, index); "
-                   "with -o or --distances nothing. Numbers count from 0.",
+    .description =
+        "Finds the K nearest other points of each point, or with --queries the K nearest points of each "
+        "query; with --radius, all points within distance R. Prints one neighbour per line, grouped by query "
+        "and ordered by (distance, index); with -o or --distances it prints nothing. Indices count from 0.",
     .examples = "davit neighbors points.csv\n"
                 "davit neighbors points.csv --k 3 -o nearest.npy --distances far.npy\n"
                 "davit neighbors points.csv --radius 0.5 --json\n"
@@ -197,22 +196,22 @@ const cli_command cli_command_neighbors = {
     .operands = CLI_PLACES(CLI_PLACE(search, path, "POINTS", CLI_COORDINATES_HELP)),
     .options = CLI_OPTIONS(
         CLI_OPTION(TEXT, search, queries_path, "--queries", "Q",
-                   .otherwise = "the points, each without itself",
-                   .help = "a file as POINTS: places to search from"),
-        CLI_COLUMNS_OPTION(search, points, "; of both files"),
+                   .otherwise = "the points themselves; a point is not its own neighbour",
+                   .help = "where to search from: a file like POINTS"),
+        CLI_COLUMNS_OPTION(search, points, "; the same in both files"),
         CLI_OPTION(WHOLE, search, k, "--k", "K", .minimum = 1, .maximum = 1e9, .value = "1",
-                   .excludes = "--radius", .help = "how many nearest points"),
+                   .excludes = "--radius", .help = "number of nearest points"),
         CLI_OPTION(REAL, search, radius, "--radius", "R", .minimum = 0, .maximum = INFINITY,
-                   .otherwise = "none", .help = "all points that are no farther than R"),
-        CLI_OPTION(
-            OUTPUT, search, job.output, "-o", "N", .array = offsetof(search, indices),
-            .help = "write the numbers of the neighbours: queries x K, with --radius a vector of all rows; "
-                    ".npy, .mtx or .csv, as the name ends"),
+                   .otherwise = "none", .help = "find all points at most R away, instead of the K nearest"),
+        CLI_OPTION(OUTPUT, search, job.output, "-o", "N", .array = offsetof(search, indices),
+                   .help = "write the indices of the neighbours, queries x K, or with --radius one "
+                           "vector: " CLI_ARRAY_FORMATS),
         CLI_OPTION(OUTPUT, search, distances_output, "--distances", "D", .array = offsetof(search, distances),
-                   .help = "write their distances likewise"),
+                   .help = "write their distances in the same shape"),
         CLI_OPTION(OUTPUT, search, offsets_output, "--offsets", "F", .array = offsetof(search, offsets),
                    .needs = "--radius",
-                   .help = "write where the row of each query begins, and where the last ends"),
+                   .help = "write where the neighbours of each query begin in these vectors, and where the "
+                           "last ones end"),
         CLI_SPHERE_OPTION(search, points)),
     .common = CLI_COMMON_RAW | CLI_COMMON_TABLE | CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
     .small_bytes = 1 << 20,

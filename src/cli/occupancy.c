@@ -50,7 +50,7 @@ static int first_card(calculation *c) {
     if (davit_occupancy_card_describe(device, &c->card) == DAVIT_SUCCESS)
       return take_device(c, device);
   (void)davit_occupancy_card_find("", &c->card); /* its error message has the names */
-  return cli_fail(CLI_USAGE, "there is no NVIDIA device here; --card names a card: %s",
+  return cli_fail(CLI_USAGE, "there is no NVIDIA device; name a card with --card: %s",
                   strstr(davit_last_error(), ": ") + 2);
 }
 
@@ -181,8 +181,9 @@ static void print(const void *state) {
   print_limits(o->limits, ", ");
   printf("%s%s\n", o->blocks ? "" : ": ", o->reason);
   if (c->hand.blocks != o->blocks)
-    printf("by plain division, without units: %d block%s, %d warp%s, occupancy %.2f %%\n", c->hand.blocks,
-           CLI_PLURAL(c->hand.blocks), c->hand.warps, CLI_PLURAL(c->hand.warps), 100 * c->hand.occupancy);
+    printf("by plain division, without allocation units: %d block%s, %d warp%s, occupancy %.2f %%\n",
+           c->hand.blocks, CLI_PLURAL(c->hand.blocks), c->hand.warps, CLI_PLURAL(c->hand.warps),
+           100 * c->hand.occupancy);
 }
 
 static void json_members(cli_json *json, const davit_occupancy_result *o) {
@@ -253,26 +254,27 @@ static void json(cli_json *json, const void *state) {
 
 const cli_command cli_command_occupancy = {
     .name = "occupancy",
-    .summary = "how many blocks of a kernel a multiprocessor of a GPU holds",
-    .description = "Prints blocks, warps and occupancy of a multiprocessor, and the resources that limit "
-                   "them, from what a block needs; without --threads it advises a block size.",
+    .summary = "how many blocks of a kernel fit on a multiprocessor of a GPU",
+    .description =
+        "Prints how many blocks and warps fit on a multiprocessor, the occupancy, and the resources that "
+        "limit it, for a block that needs the given resources. Without --threads, it advises a block size.",
     .examples = "davit occupancy --threads 256 --registers 40 --card A100\n"
                 "davit occupancy --card H200 --registers 40 --thread-shared 28\n"
                 "davit occupancy --card H200 --threads 128 --sweep shared\n",
     .options = CLI_OPTIONS(
         CLI_OPTION(WHOLE, calculation, block.threads, "--threads", "T", .minimum = 1, .maximum = 1 << 30,
-                   .help = "threads of a block; left out: the smallest block with the highest occupancy"),
+                   .help = "threads per block", .otherwise = "the smallest block with the highest occupancy"),
         CLI_OPTION(WHOLE, calculation, block.registers, "--registers", "R", .maximum = 1 << 30, .value = "0",
-                   .help = "registers of a thread; 0: no limit by registers"),
+                   .help = "registers per thread; 0: registers are no limit"),
         CLI_OPTION(WHOLE, calculation, block.shared_bytes, "--shared", "S", .maximum = 1 << 30, .value = "0",
-                   .help = "bytes of shared memory of a block, static and dynamic"),
+                   .help = "bytes of shared memory per block, static and dynamic"),
         CLI_OPTION(WHOLE, calculation, thread_shared, "--thread-shared", "S", .maximum = 1 << 20,
-                   .value = "0", .help = "bytes of shared memory that each thread adds"),
+                   .value = "0", .help = "further bytes of shared memory per thread"),
         CLI_OPTION(TEXT, calculation, card_name, "--card", "NAME", .otherwise = "the first NVIDIA device",
                    .words = "V100 A100 L40S H100 H200 B200 MI210 MI300X",
                    .help = "8800 GTX, GTX 460, GT 560M, GTX 670, 930M, V100, A100, RTX 3090, RTX 4090, L40S, "
-                           "H100, H200, B200, RTX 5090, MI210, MI300X (letters and digits count, case does "
-                           "not), or a device's number"),
+                           "H100, H200, B200, RTX 5090, MI210, MI300X (case, spaces and punctuation are "
+                           "ignored), or the number of a device"),
         CLI_OPTION(CHOICE, calculation, over, "--sweep", "WHAT", .choices = sweeps,
                    .help = "print a table over all values of one parameter")),
     .common = CLI_COMMON_JSON,

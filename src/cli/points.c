@@ -132,9 +132,9 @@ static davit_status work(void *state, cli_array *points, bool reference) {
 static int load(void *state) {
   generator *g = state;
   if (cli_job_given(&g->job, "--sigma") && g->kind != NORMAL)
-    return cli_fail(CLI_USAGE, "--sigma is for --kind normal");
+    return cli_fail(CLI_USAGE, "--sigma needs --kind normal");
   if (g->type == CLI_F4 && g->kind != NORMAL && g->n > INT64_C(1) << 48)
-    return cli_fail(CLI_USAGE, "float32 has no more than 2^48 different points");
+    return cli_fail(CLI_USAGE, "float32 has only 2^48 different points");
   return cli_array_create(g->type, 2, g->n, g->dim, CLI_MEMORY_PLAIN, &g->points);
 }
 
@@ -154,23 +154,22 @@ static void report(cli_json *json, const void *state) {
 const cli_command cli_command_points = {
     .name = "points",
     .summary = "random points",
-    .description =
-        "Makes N random points, an N x 2 or N x 3 matrix. The same seed gives the same points everywhere.",
+    .description = "Generates N random points, as an N x 2 or N x 3 matrix. The same seed gives the same "
+                   "points everywhere.",
     .examples = "davit points -n 1e5 -o P.npy\n"
                 "davit points -n 1000 --kind normal --sigma 0.1 --dim 3 --seed 7 -o P.csv\n",
-    .options = CLI_OPTIONS(
-        CLI_OPTION(WHOLE, generator, n, "-n", "N", .minimum = 1, .required = true,
-                   .help = "number of points"),
-        CLI_OPTION(OUTPUT, generator, job.output, "-o", "P", .required = true,
-                   .help = "the file: .npy, .mtx or .csv, as the name ends; .npy without an ending"),
-        CLI_OPTION(CHOICE, generator, kind, "--kind", "KIND", .choices = kinds, .value = "uniform",
-                   .help = "how the points are spread"),
-        CLI_OPTION(REAL, generator, sigma, "--sigma", "X", .maximum = 10, .above = true, .value = "1",
-                   .help = "standard deviation of normal points"),
-        CLI_OPTION(WHOLE, generator, dim, "--dim", "D", .minimum = 2, .maximum = 3, .value = "2",
-                   .help = "dimensions"),
-        CLI_OPTION(CHOICE, generator, type, "--type", "TYPE", .choices = types, .value = "float32",
-                   .help = "type of the coordinates")),
+    .options = CLI_OPTIONS(CLI_OPTION(WHOLE, generator, n, "-n", "N", .minimum = 1, .required = true,
+                                      .help = "number of points"),
+                           CLI_OPTION(OUTPUT, generator, job.output, "-o", "P", .required = true,
+                                      .help = "write the points: " CLI_ARRAY_FORMATS),
+                           CLI_OPTION(CHOICE, generator, kind, "--kind", "KIND", .choices = kinds,
+                                      .value = "uniform", .help = "distribution of the points"),
+                           CLI_OPTION(REAL, generator, sigma, "--sigma", "X", .maximum = 10, .above = true,
+                                      .value = "1", .help = "standard deviation of normal points"),
+                           CLI_OPTION(WHOLE, generator, dim, "--dim", "D", .minimum = 2, .maximum = 3,
+                                      .value = "2", .help = "dimensions"),
+                           CLI_OPTION(CHOICE, generator, type, "--type", "TYPE", .choices = types,
+                                      .value = "float32", .help = "type of the coordinates")),
     .common = CLI_COMMON_THREADS | CLI_COMMON_RUN | CLI_COMMON_SEED | CLI_COMMON_FORCE,
     .state = sizeof(generator),
     .arrays = CLI_ARRAYS(CLI_FREED(generator, points)),

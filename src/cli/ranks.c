@@ -60,7 +60,7 @@ static const char *load(void) {
   cli_ranks = dlsym(library, CLI_RANKS_SYMBOL);
   if (cli_ranks && strcmp(cli_ranks->version, DAVIT_VERSION))
     cli_ranks = NULL;
-  return cli_ranks ? NULL : CLI_RANKS_LIBRARY " is of another version of davit";
+  return cli_ranks ? NULL : CLI_RANKS_LIBRARY " belongs to another version of davit";
 }
 
 /* The ranks of a machine fail alike; one says it. The others end later, because a launcher kills all when one has failed. */
@@ -77,7 +77,7 @@ static int compare_commands(const char *command) {
   uint64_t own = CLI_RANKS_DIGEST;
   for (int i = 0; i < 2; i++)
     own = cli_ranks_digest(own, strlen(words[i]) + 1, words[i]);
-  return cli_ranks_same(own) ? CLI_OK : cli_fail(CLI_USAGE, "its command is not that of rank 0");
+  return cli_ranks_same(own) ? CLI_OK : cli_fail(CLI_USAGE, "its command differs from rank 0's");
 }
 
 /* Rank 0 alone prints. */
@@ -222,7 +222,7 @@ void cli_ranks_note(int64_t number) {
 int cli_ranks_compare_notes(void) {
   return cli_ranks_same(notes)
              ? CLI_OK
-             : cli_fail(CLI_INPUT, "its files are not those of rank 0: shapes, types or lengths differ");
+             : cli_fail(CLI_INPUT, "its files differ from rank 0's in shape, type or length");
 }
 
 void cli_ranks_share(size_t bytes, void *data) {

@@ -66,7 +66,7 @@ static int separate(reduction *r) {
 
 static int check_order(const reduction *r) {
   return cli_is_complex(r->x.type) && (reduce_gives_place(r) || r->op == DAVIT_MIN || r->op == DAVIT_MAX)
-             ? cli_fail(CLI_INPUT, "%s: expected real numbers, found %s, which have no minimum or maximum",
+             ? cli_fail(CLI_INPUT, "%s: expected real numbers, found %s, which has no minimum or maximum",
                         cli_fail_place(r->x_path), cli_type_name(r->x.type))
              : CLI_OK;
 }
@@ -288,16 +288,16 @@ static void json(cli_json *json, const void *state) {
 }
 
 static const cli_choice operators[] = {
-    {"sum", DAVIT_SUM, NULL},
-    {"prod", DAVIT_PROD, NULL},
-    {"min", DAVIT_MIN, NULL},
-    {"max", DAVIT_MAX, NULL},
-    {"mean", REDUCE_MEAN, "in float64, like var, std and norm"},
-    {"var", REDUCE_VAR, "the mean of the squared differences from the mean"},
-    {"std", REDUCE_STD, "the root of the variance"},
-    {"norm", REDUCE_NORM, "the root of the sum of the squares"},
-    {"argmin", REDUCE_ARGMIN, "where the first minimum is, counted from 0"},
-    {"argmax", REDUCE_ARGMAX, "where the first maximum is"},
+    {"sum", DAVIT_SUM, "integers are added in signed 32 or 64 bits, and wrap around"},
+    {"prod", DAVIT_PROD, "integers likewise; complex numbers are multiplied on the host"},
+    {"min", DAVIT_MIN, "NaN if an element is NaN; not for complex numbers"},
+    {"max", DAVIT_MAX, "likewise"},
+    {"mean", REDUCE_MEAN, "in float64, as are var, std and norm"},
+    {"var", REDUCE_VAR, "mean of the squared differences from the mean, as numpy.var"},
+    {"std", REDUCE_STD, "square root of var"},
+    {"norm", REDUCE_NORM, "square root of the sum of the squares"},
+    {"argmin", REDUCE_ARGMIN, "index of the first minimum, or of the first NaN"},
+    {"argmax", REDUCE_ARGMAX, "index of the first maximum, or of the first NaN"},
     {0}};
 
 static void report(cli_json *json, const void *state) {
@@ -308,33 +308,29 @@ static void report(cli_json *json, const void *state) {
 
 const cli_command cli_command_reduce = {
     .name = "reduce",
-    .summary = "sum, product, minimum, maximum, mean, variance, deviation, norm of all elements or along a "
-               "dimension",
-    .description =
-        "Prints one value for all elements of X, or with --axis one for each place in the other dimensions, "
-        "the last of these along a line. Whole numbers, including unsigned ones, are added and multiplied in "
-        "signed 32 or 64 bits, and wrap around; mean, var and norm are computed in float64. The minimum or "
-        "maximum of floats is NaN if one of them is, and the place is then that of the first NaN. Complex "
-        "numbers have no minimum or maximum; their product is computed on the host. Without elements the sum "
-        "is 0, the product 1 and the norm 0, as in NumPy; the other operators refuse an empty array.",
+    .summary = "sum, product, min, max, mean, variance or norm, of an array or along a dimension",
+    .description = "Prints one value for all elements of X, or with --axis one for each index of the other "
+                   "dimensions, with the last of these along a line. Without elements the sum is 0, the "
+                   "product 1 and the norm 0, as in NumPy; the other operators refuse an empty array.",
     .examples = "davit reduce x.npy\n"
                 "davit reduce A.npy --op max\n"
                 "davit reduce A.npy --op mean --axis 0 -o means.npy\n",
-    .operands = CLI_PLACES(CLI_PLACE(reduction, x_path, "X",
-                                     "an array of any shape; float32, float64, complex64, complex128, int32 "
-                                     "and int64 are kept, other numbers become float32 or int64")),
+    .operands = CLI_PLACES(
+        CLI_PLACE(reduction, x_path, "X",
+                  "an array of any shape. float32, float64, complex64, complex128, int32 and int64 keep "
+                  "their type; float16 becomes float32, and other integers and bool become int64")),
     .options = CLI_OPTIONS(
         CLI_RESULT_OPTION("Y"),
         CLI_OPTION(CHOICE, reduction, op, "--op", "OP", .choices = operators, .value = "sum",
                    .help = "the operator"),
         CLI_OPTION(WHOLE, reduction, axis, "--axis", "K", .minimum = -CLI_DIMS, .maximum = CLI_DIMS - 1,
-                   .otherwise = "all elements give one value",
-                   .help = "the dimension to reduce, counted from 0, or from -1 backwards"),
+                   .otherwise = "all dimensions",
+                   .help = "the dimension to reduce, counted from 0, or from -1 for the last backwards"),
         CLI_OPTION(
             FLAG, reduction, ordered, "--ordered", NULL,
             .help =
-                "the same bits on all devices and from run to run; without --axis that is always so, with "
-                "and without this option (--devices cpu, a loop from left to right, may round differently)")),
+                "with --axis: the same bits on all devices and in all runs, as is always so without --axis "
+                "(except with --devices cpu, which adds from left to right and may round differently)")),
     .common = CLI_COMMON_RAW | CLI_COMMON_ARRAYS,
     .small_bytes = 4 << 20,
     .state = sizeof(reduction),

@@ -101,7 +101,7 @@ const cli_command cli_command_scan = {
         CLI_OPTION(FLAG, prefix, exclusive, "--exclusive", NULL,
                    .help = "y_i = x_0 op ... op x_{i-1}; y_0 is the operator's identity"),
         CLI_OPTION(TEXT, prefix, flags_path, "--flags", "F",
-                   .help = "segments: a uint8 or bool vector of X's length, not 0 where a segment begins")),
+                   .help = "a uint8 or bool vector as long as X; a new segment begins where it is not 0")),
     .common = CLI_COMMON_RAW | CLI_COMMON_ARRAYS,
     .small_bytes = 4 << 20,
     .state = sizeof(prefix),

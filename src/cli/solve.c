@@ -204,8 +204,8 @@ static int check(void *state, cli_check *check) {
 static int finish(void *state) {
   systems *s = state;
   if (s->refine && s->report.arithmetic == DAVIT_ARITHMETIC_NATIVE)
-    cli_remark("not refined%s: X is that of factors in the type of A",
-               s->report.iterations > 0 ? ", as it does not converge" : "");
+    cli_remark("not refined%s: A was factored in its own type",
+               s->report.iterations > 0 ? ", because it does not converge" : "");
   conjugate(s, &s->x);
   return CLI_OK;
 }
@@ -214,12 +214,12 @@ const cli_command cli_command_solve = {
     .name = "solve",
     .summary = "systems of linear equations A X = B, and least squares",
     .description =
-        "Solves A X = B for a square A, by LU with partial pivoting or with --spd by Cholesky's "
-        "factorisation. If A has more rows than columns, X has for each column b of B the x with the minimum "
-        "||b - A x||, and if it has fewer, the shortest x with A x = b; both are computed by QR, and A must "
-        "have full rank. X has as many rows as A has columns, and otherwise the shape of B. If A is singular "
-        "or not positive definite, the exit code is 1. With --check the CPU computes the backward error of "
-        "each column, or for least squares how far the residual is from orthogonal to the columns of A.",
+        "Solves A X = B. A square A is factored by LU with partial pivoting, or with --spd by Cholesky. If A "
+        "has more rows than columns, each column x of X minimises ||b - A x|| for its column b of B; if it "
+        "has fewer, x is the shortest solution of A x = b. Both use QR, and A must have full rank. X has one "
+        "row for each column of A, and is a vector if B is one. The exit code is 1 if A is singular or not "
+        "positive definite. With --check, the CPU computes the backward error of each column, or for least "
+        "squares how far the residual is from being orthogonal to the columns of A.",
     .examples = "davit solve A.npy b.npy -o x.npy\n"
                 "davit solve A.npy B.npy -o X.npy --spd --upper --check\n"
                 "davit solve A.npy b.npy -o x.npy --refine\n",
@@ -229,13 +229,13 @@ const cli_command cli_command_solve = {
     .options = CLI_OPTIONS(
         CLI_RESULT_OPTION("X"),
         CLI_OPTION(FLAG, systems, definite, "--spd", NULL,
-                   .help = "take A as symmetric, or complex Hermitian, positive definite, which is half the "
-                           "work; only its lower half is read"),
+                   .help = "take A as symmetric, or complex Hermitian, and positive definite: half the work; "
+                           "only its lower half is read"),
         CLI_OPTION(FLAG, systems, upper, "--upper", NULL, .needs = "--spd",
-                   .help = "read the upper half of A in place of the lower one"),
+                   .help = "read the upper half of A instead of the lower"),
         CLI_OPTION(FLAG, systems, refine, "--refine", NULL,
-                   .help = "factor a square float64 or complex128 A in a shorter type, and refine X until it "
-                           "is as accurate; natively if that does not converge or pay")),
+                   .help = "factor a square float64 or complex128 A in lower precision, and refine X to full "
+                           "accuracy; if that does not converge or is slower, factor A as usual")),
     .common = CLI_COMMON_ARRAYS,
     .small_bytes = 1 << 20,
     .state = sizeof(systems),

@@ -33,7 +33,7 @@ static int read_coefficients(image *p, double values[9]) {
     values[i] =
         (double)cli_number(file, i % 3 * cli_array_row_stride(file) + i / 3 * cli_array_col_stride(file));
     if (p->a.type == CLI_F4 && isfinite(values[i]) && fabs(values[i]) > (double)FLT_MAX)
-      return cli_fail(CLI_INPUT, "%s: expected coefficients in the range of float32 as the image, found %g",
+      return cli_fail(CLI_INPUT, "%s: expected coefficients in the range of float32, the type of A, found %g",
                       cli_fail_place(path), values[i]);
   }
   return CLI_OK;
@@ -69,13 +69,13 @@ static int finish(void *state) {
 }
 
 static const cli_choice borders[] = {
-    {"keep", DAVIT_STENCIL_BORDER_COPY, "those of A"}, {"zero", DAVIT_STENCIL_BORDER_ZERO, "zeros"}, {0}};
+    {"keep", DAVIT_STENCIL_BORDER_COPY, "copied from A"}, {"zero", DAVIT_STENCIL_BORDER_ZERO, "zeros"}, {0}};
 
 const cli_command cli_command_stencil = {
     .name = "stencil",
     .summary = "3 x 3 stencil (convolution) on a matrix",
     .description =
-        "Computes B[i, j] = sum of C[r, c] A[i + r - 1, j + c - 1] over r, c = 0, 1, 2, without flipping.",
+        "Computes B[i, j] = sum of C[r, c] A[i + r - 1, j + c - 1] over r, c = 0, 1, 2, without flipping C.",
     .examples = "davit stencil A.npy -o B.npy\n"
                 "davit stencil A.npy --coefficients C3.npy --border zero -o B.npy\n",
     .operands = CLI_PLACES(CLI_PLACE(image, a_path, "A", "a float64 or float32 matrix")),
@@ -83,10 +83,10 @@ const cli_command cli_command_stencil = {
         CLI_RESULT_OPTION("B"),
         CLI_OPTION(
             CHOICE, image, border, "--border", "KIND", .choices = borders, .value = "keep",
-            .help = "first and last row and column of B; all of B where A has fewer than 3 rows or columns"),
+            .help = "first and last row and column of B, or all of B if A has fewer than 3 rows or columns"),
         CLI_OPTION(TEXT, image, coefficients_path, "--coefficients", "C",
-                   .help =
-                       "3 x 3 numbers of any type (default: rows 0.2 0.5 -0.8, -0.3 0.6 -0.9, 0.4 0.7 0.1)")),
+                   .help = "C, a 3 x 3 matrix of any real type",
+                   .otherwise = "the rows 0.2 0.5 -0.8, -0.3 0.6 -0.9, 0.4 0.7 0.1")),
     .common = CLI_COMMON_RAW | CLI_COMMON_ARRAYS,
     .small_bytes = 4 << 20,
     .state = sizeof(image),

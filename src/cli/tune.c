@@ -39,7 +39,7 @@ static int choose_capability(tuning *t) {
     cli_nearest_try(&nearest, c->name);
   }
   return known ? CLI_OK
-               : cli_fail(CLI_USAGE, "there is nothing to tune in '%s'; %s%s%sthere is in:%s", t->name,
+               : cli_fail(CLI_USAGE, "'%s' cannot be tuned; %s%s%sthe choices are:%s", t->name,
                           nearest.name ? "did you mean " : "", nearest.name ? nearest.name : "",
                           nearest.name ? "? " : "", names);
 }
@@ -47,7 +47,8 @@ static int choose_capability(tuning *t) {
 static int check_devices(tuning *t) {
   const cli_device_set *devices = &t->job.devices;
   if (devices->reference)
-    return cli_fail(CLI_USAGE, "--devices cpu is the reference, which has no parameters; -1 is the host");
+    return cli_fail(CLI_USAGE,
+                    "--devices cpu is the reference, which has no parameters to tune; -1 is the host");
   for (int i = 0; i < devices->count; i++) {
     davit_device_info info;
     CLI_TRY(cli_status(davit_device_describe(devices->ids[i], &info)));
@@ -162,7 +163,7 @@ static int choose_axes(tuning *t) {
   t->runs = kept;
   if (kept > 0 || t->figures.wanted)
     return CLI_OK;
-  return cli_fail(CLI_USAGE, "%s has nothing to choose %s", t->name,
+  return cli_fail(CLI_USAGE, "%s has no parameters to tune %s", t->name,
                   devices == TUNE_GPUS    ? "on these devices"
                   : devices == TUNE_HOSTS ? "on host devices"
                                           : "on one host device");
@@ -274,13 +275,13 @@ static int check_place(tuning *t) {
 /* Values that the file already has stay in it. */
 static int open_file(tuning *t) {
   if (t->output && !strcmp(t->output, "-"))
-    return cli_fail(CLI_USAGE, "-o: the tuning file is read as well and cannot be standard output");
+    return cli_fail(CLI_USAGE, "-o: the tuning file is also read, so it cannot be standard output");
   if (t->output && strlen(t->output) >= sizeof t->path)
     return cli_fail(CLI_USAGE, "-o: the name is too long");
   if (t->output)
     strcpy(t->path, t->output);
   else if (davit_tuning_path(PATH_MAX, t->path) != DAVIT_SUCCESS || !*t->path)
-    return cli_fail(CLI_USAGE, "there is no tuning file (DAVIT_TUNING_FILE is empty); -o names one");
+    return cli_fail(CLI_USAGE, "there is no tuning file (DAVIT_TUNING_FILE is empty); name one with -o");
   if (access(t->path, F_OK))
     return cli_status(davit_tuning_clear());
   return davit_tuning_load(t->path) == DAVIT_SUCCESS ? CLI_OK : cli_fail(CLI_INPUT, "%s", davit_last_error());
@@ -323,7 +324,7 @@ static int load(void *state) {
                                             choose_axes,   open_file,         check_place};
   tuning *t = state;
   if (t->show == !!t->name)
-    return cli_fail(CLI_USAGE, "takes a capability, or --show alone");
+    return cli_fail(CLI_USAGE, "expected either a capability or --show");
   for (size_t i = 0; !t->show && i < sizeof steps / sizeof *steps; i++)
     CLI_TRY(steps[i](t));
   return CLI_OK;
@@ -354,11 +355,11 @@ static void release(void *state) {
 
 const cli_command cli_command_tune = {
     .name = "tune",
-    .summary = "search the fastest pieces, teams and threads, and write the tuning file",
-    .description =
-        "Tries values of a capability's parameters, and writes those that are faster than davit's own choice "
-        "to the tuning file, which every program that uses davit reads: $DAVIT_TUNING_FILE, else "
-        "$XDG_CONFIG_HOME/davit/tuning.tsv, else ~/.config/davit/tuning.tsv. The file's other values stay.",
+    .summary = "find the fastest parameters on this machine, and write the tuning file",
+    .description = "Measures different values of a capability's parameters, and writes those that are faster "
+                   "than davit's own choice to the tuning file, which every program that uses davit reads: "
+                   "$DAVIT_TUNING_FILE, else $XDG_CONFIG_HOME/davit/tuning.tsv, else "
+                   "~/.config/davit/tuning.tsv. Other values in the file are kept.",
     .examples = "davit tune axpy --size 1e5 --budget 1 -o tuning.tsv\n"
                 "davit tune --show\n",
     .operands = CLI_PLACES(
@@ -368,17 +369,17 @@ const cli_command cli_command_tune = {
          .words = "gemm gemv axpy reduce scan stencil atax covariance align detect closest copy",
          .help =
              "gemm, gemv, axpy, reduce, scan, stencil, atax, covariance, align, detect, closest or copy"}),
-    .options = CLI_OPTIONS(
-        CLI_OPTION(WHOLE, tuning, size, "--size", "N", .minimum = 1,
-                   .otherwise = "depends on capability and devices",
-                   .help = "length of vectors, or rows and columns of matrices"),
-        CLI_OPTION(REAL, tuning, budget, "--budget", "S", .maximum = INFINITY, .value = "60",
-                   .help = "begin no trial after S seconds"),
-        CLI_OPTION(WHOLE, tuning, repeat, "--repeat", "R", .minimum = 1, .maximum = TUNE_MOST_REPEATS,
-                   .value = "5", .help = "runs of a trial"),
-        CLI_OPTION(TEXT, tuning, output, "-o", "FILE", .otherwise = "as above",
-                   .help = "the tuning file to read and write"),
-        CLI_OPTION(FLAG, tuning, show, "--show", NULL, .excludes = "-o", .help = "print the values in use")),
+    .options = CLI_OPTIONS(CLI_OPTION(WHOLE, tuning, size, "--size", "N", .minimum = 1,
+                                      .otherwise = "depends on the capability and the devices",
+                                      .help = "length of vectors, or rows and columns of matrices"),
+                           CLI_OPTION(REAL, tuning, budget, "--budget", "S", .maximum = INFINITY,
+                                      .value = "60", .help = "start no trial after S seconds"),
+                           CLI_OPTION(WHOLE, tuning, repeat, "--repeat", "R", .minimum = 1,
+                                      .maximum = TUNE_MOST_REPEATS, .value = "5", .help = "runs per trial"),
+                           CLI_OPTION(TEXT, tuning, output, "-o", "FILE", .otherwise = "as above",
+                                      .help = "the tuning file to read and write"),
+                           CLI_OPTION(FLAG, tuning, show, "--show", NULL, .excludes = "-o",
+                                      .help = "print the name of the tuning file and the values in use")),
     .common = CLI_COMMON_DEVICES | CLI_COMMON_THREADS | CLI_COMMON_JSON | CLI_COMMON_QUIET,
     .state = sizeof(tuning),
     .read = load,

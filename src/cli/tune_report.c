@@ -41,7 +41,7 @@ static void print_outcome(const tune_run *r) {
       printf(" %s = %" PRId64, r->axis_name[axis], s->winner.value[axis]);
     printf("\n");
   } else if (s->duels > 1) {
-    printf("what is faster here loses with n = %" PRId64 "; davit's own choice stays\n", r->other);
+    printf("what is faster here is slower for n = %" PRId64 ", so davit's own choice stays\n", r->other);
   } else {
     printf("nothing is faster than davit's own choice by more than the noise\n");
   }
@@ -70,11 +70,11 @@ static void print_figures(const tune_figures *f) {
   for (const davit_tuning_entry *e = f->entries; e < f->entries + f->count; e++)
     printf("%s = %" PRId64 " on %s\n", e->parameter, e->value, e->device);
   for (int i = 0; i < f->run.search.duels; i++)
-    printf("n = %" PRId64 ": %.6g s with these figures, %.6g s with those that are built in, run in turn\n",
+    printf("n = %" PRId64 ": %.6g s with these figures, %.6g s with the built-in ones, run in turn\n",
            i ? f->run.other : f->run.size, f->run.search.duel[i].winner.seconds,
            f->run.search.duel[i].own.seconds);
   printf("%s\n", f->kept ? "the measured figures are used"
-                         : "products are slower with them; those that are built in stay");
+                         : "products are slower with them, so the built-in ones stay");
 }
 
 void tune_print(const tuning *t) {

@@ -59,13 +59,12 @@ static void print(const void *state) {
 
 const cli_command cli_command_version = {
     .name = "version",
-    .summary = "version of davit and of what it is built with",
-    .description = "Prints the version of davit. 'davit --version' is the same.",
+    .summary = "version of davit, and of what it was built with",
+    .description = "Prints the version of davit, as 'davit --version' does.",
     .examples = "davit version -v\n",
-    .options = CLI_OPTIONS(CLI_OPTION(
-        FLAG, versions, verbose, "-v", NULL, .also = "--verbose",
-        .help =
-            "print the targets, the versions of CUDA, compiler and BLIS, and the files of the runtimes too")),
+    .options = CLI_OPTIONS(CLI_OPTION(FLAG, versions, verbose, "-v", NULL, .also = "--verbose",
+                                      .help = "also print the targets, the versions of CUDA, the compiler "
+                                              "and BLIS, and the paths of the runtimes")),
     .common = CLI_COMMON_JSON,
     .state = sizeof(versions),
     .print = print,

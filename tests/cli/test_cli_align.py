@@ -155,7 +155,7 @@ def test_modes():
     expect(all(int(row["score"]) >= -5 and row["evalue"] == row["bits"] == "*" for row in rows), f"{rows}")
     result = run_json("align", "q.fa", "t.fa", "--dna", "--mode", "semi")
     expect(result["mode"] == "semi" and result["alignments"] == 27, f"{result}")
-    refuse(("align", "q.fa", "t.fa", "--mode", "global", "--evalue", 1, "--quiet"), "statistics are those of local", code=2)
+    refuse(("align", "q.fa", "t.fa", "--mode", "global", "--evalue", 1, "--quiet"), "there are statistics only for local", code=2)
     davit("align", "q.fa", "t.fa", "--mode", "globally", code=2)
 
 
@@ -188,7 +188,7 @@ def test_pairs():
     put("d.fa", fasta([(f"t{k}", letters) for k, (_, letters) in enumerate(targets)]))
     sam = davit("align", "q.fa", "d.fa", "--pairs", "--mode", "global", "--format", "sam", "--dna").out.decode().splitlines()
     expect(len([line for line in sam if not line.startswith("@")]) == 40, "a line of SAM for each pair")
-    refuse(("align", "q.fa", "t.fa", "--pairs", "--format", "sam", "--dna"), "t.fa", "a name of its own")
+    refuse(("align", "q.fa", "t.fa", "--pairs", "--format", "sam", "--dna"), "t.fa", "a unique name")
     result = run_json("align", "q.fa", "t.fa", "--pairs", "--dna", "--band", 9)
     cells = sum(len(a) * len(b) for (_, a), (_, b) in zip(queries, targets))
     expect(result["band"] == 9 and result["cells"] == cells, f"{result}")
@@ -341,9 +341,9 @@ def test_statistics_of_matrices():
             score = int(row["score"])
             expect(score > 40 and row["evalue"] == f"{k * symbols * math.exp(-rate * score):.3g}", f"{name} {existence}/{extension}: {row}")
             expect(row["bits"] == f"{(rate * score - math.log(k)) / math.log(2):.1f}", f"{name} {existence}/{extension}: {row}")
-    for options, words in ((("--matrix", "pam70", "--gap-open", 30), "with --gap-open 30 and --gap-extend 1, but with 10/2 9/2 8/2 12/1 11/1 10/1"),
+    for options, words in ((("--matrix", "pam70", "--gap-open", 30), "with --gap-open 30 and --gap-extend 1, only with 10/2 9/2 8/2 12/1 11/1 10/1"),
                            (("--dna", "--match", 9, "--mismatch", -9), "with --gap-open 7 and --gap-extend 2\n"),
-                           (("--matrix", "blosum80"), "those of BLAST's, in halves of a bit; davit's is in thirds")):
+                           (("--matrix", "blosum80"), "in half bits; davit's is in third bits")):
         if "--dna" in options:
             put("q.fa", ">q\nACGTACGT\n")
             put("t.fa", ">t\nACGTACGT\n")
@@ -354,7 +354,7 @@ def test_statistics_of_matrices():
                f"{options}: {result.err}")
         expect(davit("align", "q.fa", "t.fa", *options, "--quiet").err == "", "--quiet")
         expect(davit("align", "q.fa", "t.fa", *options, "--format", "paf").err == "", "PAF has no such columns")
-        refuse(("align", "q.fa", "t.fa", *options, "--evalue", 1), "--evalue: ", words.rstrip(), "; --min-score needs none", code=2)
+        refuse(("align", "q.fa", "t.fa", *options, "--evalue", 1), "--evalue: ", words.rstrip(), "; --min-score works instead", code=2)
 
 
 def counts_of(cigar):
@@ -622,7 +622,7 @@ def test_names_of_sam():
         held = [name for name in names if right.fullmatch(name)]
         for name in [name for name in names if not right.fullmatch(name)][::EACH]:
             put("names.fa", f">fine\nACGT\n>{name} x\nACGT\n")
-            refuse(("align", *files, "--format", "sam", "-o", "o.sam"), "names.fa: line 3: expected a name that SAM can hold", "found '")
+            refuse(("align", *files, "--format", "sam", "-o", "o.sam"), "names.fa: line 3: expected a name that SAM allows", "found '")
         put("names.fa", "".join(f">{name}\nACGTACGT\n" for name in dict.fromkeys(held)))
         davit("align", *files, "--format", "sam", "--top", 1000, "-o", "o.sam")
         if shutil.which("samtools"):
@@ -712,15 +712,15 @@ def test_letters_of_sam():
             expect(read_back.split("\t")[9] == wanted, f"as samtools reads it: {read_back}")
     put("p.fa", ">p\nWWWW\n>e\nAE\n")
     for what in (("--format", "sam"), ("--strand", "both")):
-        name = "SAM is a format for DNA" if what[0] == "--format" else "only DNA and RNA have a minus strand"
-        refuse(("align", "q.fa", "p.fa", *what), name, "'E' (p.fa, line 4) is no letter of bases", "--dna", code=2)
-        refuse(("align", "q.fa", "t.fa", "--protein", *what), name, "--protein says that the letters are of amino acids", code=2)
-        refuse(("align", "q.fa", "t.fa", "--matrix", "pam30", *what), name, "--dna says that the letters of --matrix pam30 are of bases", code=2)
+        name = "SAM is only for DNA" if what[0] == "--format" else "only DNA and RNA have a minus strand"
+        refuse(("align", "q.fa", "p.fa", *what), name, "'E' (p.fa, line 4) is not a base", "--dna", code=2)
+        refuse(("align", "q.fa", "t.fa", "--protein", *what), name, "--protein says that the letters are amino acids", code=2)
+        refuse(("align", "q.fa", "t.fa", "--matrix", "pam30", *what), name, "--dna says that the letters of --matrix pam30 are bases", code=2)
     put("a.fa", ">a\nAAAAAAAARR\n>b\nRRRR\n")
     refuse(("align", "a.fa", "a.fa", "--format", "sam"), "only 57.14 % of the letters are from ACGTUN", "'R' (a.fa, line 2)", code=2)
     put("m.mat", "A C *\nA 1 -1 -1\nC -1 1 -1\n* -1 -1 1\n")
     put("s.fa", ">a\nACAC\n>s\nAC*\n")
-    refuse(("align", "s.fa", "s.fa", "--dna", "--matrix", "m.mat", "--format", "sam"), "s.fa: line 4: expected letters that SAM can hold, found '*'")
+    refuse(("align", "s.fa", "s.fa", "--dna", "--matrix", "m.mat", "--format", "sam"), "s.fa: line 4: expected letters that SAM allows, found '*'")
 
 
 def test_without_ends_of_lines():

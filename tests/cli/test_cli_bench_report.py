@@ -394,7 +394,7 @@ def test_missing():
     os.makedirs("prefix/bin")
     copied = shutil.copy(DAVIT, "prefix/bin/davit")
     process = subprocess.run([copied, "bench", "one", "--compare", "one.json"], capture_output=True, timeout=LIMIT_S, text=True)
-    expect(process.returncode == 2 and process.stderr.endswith("/share/davit/report.py: expected the program that reads results of "
+    expect(process.returncode == 2 and process.stderr.endswith("/share/davit/report.py: expected the program that reads the results of "
                                                                "benchmarks: No such file or directory\n"), process)
 
 

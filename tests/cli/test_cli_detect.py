@@ -430,7 +430,7 @@ def test_coarse_discovery():
         needed, lowest = int(np.ceil(len(rows) * harmonic / (q * (r + 1)) - 1e-9)), sum(x["p_value"] * (r + 1) < 1.5 for x in rows)
         expect(needed > lowest and all(x["decision"] == "-" and x["note"] == "alpha" for x in rows), f"{q} {r} {more}: {rows[:2]}")
         line = (f"davit detect: --fdr {q:g} detects nothing: of {len(rows)} decisions {lowest} {'has' if lowest == 1 else 'have'} the "
-                f"lowest p-value that there can be, 1 / (--permutations + 1), and {needed} would have to\n")
+                f"lowest possible p-value, 1 / (--permutations + 1), but {needed} would be needed\n")
         expect(result.err == ("" if "--quiet" in more else line), f"{q} {r} {more}: {result.err} instead of {line}")
     for more in (("--fdr", 0.05, "--permutations", 19999), ("--alpha", 0.001)):
         result = davit("detect", "--all", *common, *more)
@@ -458,7 +458,7 @@ def test_notes():
 
 
 def test_chance():
-    """With hits comes how many are to be expected by chance; in the rows, which effect is too short for hits to be certain."""
+    """With hits comes how many to expect by chance; in the rows, which effect is too short for hits to be certain."""
     rng = np.random.default_rng(29)
     stream, long, short = chirps(rng, 12), chirps(rng, 1), chirps(rng, 0.05)[:int(0.03 * RATE)]
     for at in range(2, 12, 6):
@@ -475,8 +475,8 @@ def test_chance():
             rows = rows_of(result.out)
             hits = sum(r["decision"] == "detected" for r in rows)
             expect(hits >= 2, f"{effects} {options}: {hits}")
-            line = (f"davit detect: {hits} hits; up to about {chance * len(rows):.3g} are to be expected by chance alone, in {len(rows)} "
-                    f"decisions at --alpha {alpha:g}; --fdr bounds their share")
+            line = (f"davit detect: {hits} hits; expect up to about {chance * len(rows):.3g} by chance alone, in {len(rows)} "
+                    f"decisions at --alpha {alpha:g}; --fdr limits their share")
             expect(result.err.splitlines()[-1] == line, f"{effects} {options}: {result.err} instead of {line}")
             for e in effects:
                 notes = {r["note"] for r in rows if r["effect"] == e}
@@ -490,14 +490,14 @@ def test_chance():
     expect(report["notes"] == ["-"] and report["hits"] and abs(report["expected_by_chance"] - 0.2 * len(report["hits"])) < 1e-9, f"--fdr: {report}")
     result = davit("detect", "--all", "s.wav", "--effect", "long.wav", "--fdr", 0.1, "--devices", "cpu")
     hits = sum(r["decision"] == "detected" for r in rows_of(result.out))
-    expect(result.err == f"davit detect: {hits} hits, of which up to about {0.1 * hits:.3g} are to be expected by chance (--fdr 0.1)\n", result.err)
+    expect(result.err == f"davit detect: {hits} hits; expect up to about {0.1 * hits:.3g} of them by chance (--fdr 0.1)\n", result.err)
     expect(davit("detect", "--all", "s.wav", "--effect", "short.wav", "--quiet", "--devices", "cpu").err == "", "--quiet")
     result = davit("detect", "--all", "s.npy", "--effect", "e.npy", "--devices", "cpu")
     if not any(r["decision"] == "detected" for r in rows_of(result.out)):
         expect("chance" not in result.err, f"without a hit there is nothing to say: {result.err}")
     live = davit("detect", "--all", "-", "--effect", "short.wav", "--permutations", 149, "--devices", "cpu", data=open("s.wav", "rb").read())
     hits = sum(r["decision"] == "detected" for r in rows_of(live.out))
-    expect(hits > 0 and f"davit detect: {hits} hits; up to about " in live.err, live.err)
+    expect(hits > 0 and f"davit detect: {hits} hits; expect up to about " in live.err, live.err)
     expect({r["note"] for r in rows_of(live.out)} <= {"brief", "stream brief"}, live.err)
 
 
@@ -804,9 +804,9 @@ def test_bad_features():
     for name in ("nan.npy", "int.npy", "vector.npy", "none.npy", "cut.npy"):
         refuse(("detect", name, "--effect", "e.npy", "-o", "out.tsv"), name)
     refuse(("detect", "s.npy", "--effect", "e.npy", "--window", 19, "-o", "out.tsv"), "e.npy", "at most 19", "20")
-    refuse(("detect", "s.npy", "--effect", "e.npy", "--window", 1, "-o", "out.tsv"), "expected at most 1 frame, as a window has, found 20")
+    refuse(("detect", "s.npy", "--effect", "e.npy", "--window", 1, "-o", "out.tsv"), "expected at most 1 frame (the length of a window), found 20")
     save("one.npy", rng.random((300, 1), "f4"))
-    refuse(("detect", "one.npy", "--effect", "e.npy", "-o", "out.tsv"), "expected frames of 1 feature, as the stream's, found 4")
+    refuse(("detect", "one.npy", "--effect", "e.npy", "-o", "out.tsv"), "expected frames of 1 feature as in the stream, found 4")
 
 
 if __name__ == "__main__":

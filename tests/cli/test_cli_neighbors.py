@@ -234,7 +234,7 @@ def test_refused():
                                   (("closest", "-", "--sphere"), put("far.csv", "91,0\n0,0\n"), "standard input: point 0: expected a latitude"),
                                   (("closest", "-"), save("nan.npy", wide * np.nan), "standard input: point 0: expected finite"),
                                   (("cluster", "-", "--emst", "--sphere"), save("tall.npy", tall), "standard input: expected 2 columns"),
-                                  (("neighbors", "-", "--queries", save("wide.npy", wide)), "tall.npy", "3 columns, as standard input has"),
+                                  (("neighbors", "-", "--queries", save("wide.npy", wide)), "tall.npy", "3 columns as in standard input"),
                                   (("scan", "-"), "wide.npy", "standard input: expected a vector"),
                                   (("scan", "-"), save("c.npy", np.zeros(3, "c16")), "standard input: expected real numbers"),
                                   (("solve", "wide.npy", "-"), save("f.npy", np.zeros(2, "f4")), "standard input: expected float64 as in the first operand"),
@@ -244,7 +244,7 @@ def test_refused():
     refuse(("neighbors", path, "--k", 1, "--radius", 1), "--radius", code=2)
     refuse(("neighbors", path, "--radius", "nan"), "--radius takes a number from 0", code=2)
     refuse(("neighbors", path, "--offsets", "f.npy"), "--radius", code=2)
-    refuse(("neighbors", path, "--queries", save("q.npy", np.zeros((2, 3)))), "q.npy: expected 2 columns, as p.csv has")
+    refuse(("neighbors", path, "--queries", save("q.npy", np.zeros((2, 3)))), "q.npy: expected 2 columns as in p.csv")
     refuse(("neighbors", save("nan.npy", np.array([[0, 1], [np.nan, 2]]))), "nan.npy: point 1: expected finite")
     refuse(("neighbors", save("none.npy", np.zeros((0, 2)))), "none.npy: expected at least 1 point")
 

@@ -34,7 +34,7 @@ def test_figures():
     report = calculate("--card", "GTX 670", "--threads", 128, "--shared", 3588)
     expect(report["hand"]["blocks"] == 13, f"by plain division: {report['hand']}")
     text = davit("occupancy", "--card", "GTX 670", "--threads", 128, "--shared", 3588).out.decode()
-    expect("by plain division, without units: 13 blocks" in text, f"both models: {text}")
+    expect("by plain division, without allocation units: 13 blocks" in text, f"both models: {text}")
 
 
 def test_advice():
@@ -77,7 +77,7 @@ def test_sweep():
 def test_devices():
     gpus = [entry for entry in run_json("devices")["list"] if entry["kind"] == "nvidia"]
     if not gpus:
-        refuse(("occupancy", "--threads", 256), "there is no NVIDIA device here", "H200", code=2)
+        refuse(("occupancy", "--threads", 256), "there is no NVIDIA device;", "H200", code=2)
         refuse(("occupancy", "--threads", 256, "--card", 0), "--card", code=2)
         return
     for arguments in ((), ("--card", gpus[0]["device"])):

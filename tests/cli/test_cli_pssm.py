@@ -113,7 +113,7 @@ def test_statistics():
     expect(math.isclose(float(row["bits"]), (0.267 * int(row["score"]) - math.log(0.0533)) / math.log(2), abs_tol=0.06),
            f"bits of {row}")
     other = davit("align", "--pssm", "m.pssm", "t.fa", "--top", 1, "--gap-open", 11)
-    expect("\t*\t*\n" in other.out.decode() and "not those of --gap-open 11" in other.err, f"other gaps: {other}")
+    expect("\t*\t*\n" in other.out.decode() and "no statistics for --gap-open 11" in other.err, f"other gaps: {other}")
     for standard in ((0.0410, 0.3), (0.05, 0.2670)):
         put("m.pssm", pssm_text(query, rows, statistics={**STATISTICS, "Standard Gapped": standard}))
         expect(align("--pssm", "m.pssm", "t.fa", "--top", 1)[0]["evalue"] == "*", "statistics of other gaps or another matrix")
@@ -135,7 +135,7 @@ def test_bad_files():
     bad(good.replace("   A   R", "   A   A"), "line 3", "letters of 20 amino acids")
     bad(good.replace("   A   R", "   R   A", 1), "line 3", "letters of 20 amino acids")
     bad(good.replace("   A   R", "   A   J"), "line 3", "letters of 20 amino acids")
-    bad(good.replace("    2 ", "    3 "), "line 5", "expected place 2, found '3'")
+    bad(good.replace("    2 ", "    3 "), "line 5", "expected position 2, found '3'")
     bad(good.replace(f"    2 {query[1]}", "    2 7"), "line 5", "found '7'")
     bad(good.replace(f"    2 {query[1]} ", f"    2 {query[1]}  128 "), "line 5", "'128'")
     bad(good.replace(f"    2 {query[1]} ", f"    2 {query[1]}  1.5 "), "line 5", "'1.5'")
@@ -143,8 +143,8 @@ def test_bad_files():
     bad(good.replace("  0.45 inf", "  0.45 x", 1), "line 4", "expected a number, found 'x'")
     bad(re.sub(r"(   5)+  0.45 inf", "   5" * 19, good, count=1), "line 4", "expected 20 percentages, found 19")
     bad("\n".join(line[:40] for line in good.split("\n")), "line 3")
-    bad(good.replace("\n    1 ", "\n\n    1 "), "line 4", "expected place 1, found an empty line")
-    bad(good[:good.index("PSI Gapped")], "expected K and lambda behind 'PSI Gapped', found the end of the file")
+    bad(good.replace("\n    1 ", "\n\n    1 "), "line 4", "expected position 1, found an empty line")
+    bad(good[:good.index("PSI Gapped")], "expected K and lambda after 'PSI Gapped', found the end of the file")
     bad(good.replace("PSI Gapped", "PSI gapped"), "'PSI Gapped'")
     bad(good + "rest\n", "line 15", "'rest'")
     bad(good.replace("0.0533 ", ""), "line 14")

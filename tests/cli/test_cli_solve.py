@@ -210,9 +210,9 @@ def test_refine():
             expect(near(np.load("x.npy"), np.linalg.solve(a, b)) and "not refined" not in said.err, f"{dtype} {words}: {said}")
     hilbert = 1 / (np.arange(12)[:, None] + np.arange(12) + 1.0)
     said = davit("solve", save("a.npy", hilbert), save("b.npy", np.ones(12)), "-o", "x.npy", "--refine", "--devices", "cpu")
-    expect("not refined, as it does not converge" in said.err, f"Hilbert's matrix: {said}")
+    expect("not refined, because it does not converge" in said.err, f"Hilbert's matrix: {said}")
     said = davit("solve", save("a.npy", np.eye(3, dtype="f4")), save("b.npy", np.ones(3, "f4")), "-o", "x.npy", "--refine")
-    expect("not refined: X is that of factors in the type of A" in said.err, f"float32: {said}")
+    expect("not refined: A was factored in its own type" in said.err, f"float32: {said}")
 
 
 def test_check():
@@ -220,8 +220,8 @@ def test_check():
     a = save("a.npy", np.eye(3))
     for value in (np.nan, np.inf):
         b = save("b.npy", np.array([[2, 1], [value, 3], [6, 5]]))
-        refuse(("solve", a, b, "-o", "x.npy", "--check", "--spd"), "check failed: error nan of bound 8.88e-16: max_j", code=1)
-        refuse(("solve", a, b, "-o", "x.npy", "--check"), "check failed: error nan of bound 2.66e-15: max_j", code=1)
+        refuse(("solve", a, b, "-o", "x.npy", "--check", "--spd"), "check failed: error nan, bound 8.88e-16: max_j", code=1)
+        refuse(("solve", a, b, "-o", "x.npy", "--check"), "check failed: error nan, bound 2.66e-15: max_j", code=1)
         davit("solve", a, b, "-o", "x.npy")
         expect((np.load("x.npy")[:, 1] == (1, 3, 5)).all(), f"{value} stays in its column")
         os.unlink("x.npy")
@@ -286,7 +286,7 @@ def test_files():
 def test_refused():
     a, b = save("a.npy", np.eye(4)), save("b.npy", np.ones(4))
     wide, long = save("wide.npy", np.ones((3, 4))), save("long.npy", np.ones((3, 4, 4)))
-    rows = "expected a vector of 4 or a matrix of as many rows, found "
+    rows = "expected a vector of 4 or a matrix with as many rows, found "
     for arguments, sentence in (
             (("solve", wide, save("three.npy", np.ones(3)), "--spd"), "wide.npy: expected a square matrix, found 3 x 4"), (("factor", wide), "expected a square matrix, found 3 x 4"),
             (("factor", b), "b.npy: expected a matrix, found a vector of 4"), (("solve", long, b), "expected a matrix, found 3 x 4 x 4"),

@@ -86,13 +86,13 @@ def test_capabilities():
         if gpu:
             expect(run_json("tune", name, "--size", 10**7, "-o", "t.tsv", *QUICK).get("searches"), name)
         else:
-            refuse(("tune", name, "--devices", "all", "-o", "t.tsv"), "nothing to choose on host devices", code=2)
+            refuse(("tune", name, "--devices", "all", "-o", "t.tsv"), "no parameters to tune on host devices", code=2)
     if gpu:
         for name in ("reduce", "stencil", "atax", "covariance", "align", "detect", "closest"):
             search = run_json("tune", name, "--size", 1000, "-o", "t.tsv", *QUICK)["searches"][0]
             expect(search["own_shape"]["registers"] > 0 and search["own_shape"]["teams"] > 0, f"{name}: {search}")
     else:
-        refuse(("tune", "detect", "--devices", "all", "-o", "t.tsv"), "nothing to choose on host devices", code=2)
+        refuse(("tune", "detect", "--devices", "all", "-o", "t.tsv"), "no parameters to tune on host devices", code=2)
     refuse(("tune", "reduce", "--devices", -1, "-o", "t.tsv"), "on one host device", code=2)
 
 

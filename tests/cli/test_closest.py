@@ -225,8 +225,8 @@ def test_columns():
                             ("0,y", "none is 'y'"), ("0,", "none is ''"), ("0,-1", "none is '-1'")):
         refuse(("closest", "p.npy", f"--columns={columns}"), *words, code=2)
     put("p.csv", table("a,b,c,d", x, y, z, quoted))
-    refuse(("closest", "p.csv"), "p.csv: expected columns x and y, or 2 or 3 columns, found 4; --columns takes some")
-    refuse(("closest", "p.csv", "--columns", "a,d"), "p.csv: line 2: expected numbers in the columns that are coordinates")
+    refuse(("closest", "p.csv"), "p.csv: expected columns x and y, or 2 or 3 columns, found 4; --columns chooses some")
+    refuse(("closest", "p.csv", "--columns", "a,d"), "p.csv: line 2: expected numbers in the columns of coordinates")
     refuse(("closest", "p.csv", "--columns", "a,e"), "p.csv has 4 columns, and none is 'e'", code=2)
     refuse(("closest", put("p.csv", "a\n1\n2\n"), "--columns", "a,b"), "p.csv has 1 column, and none is 'b'", code=2)
     refuse(("closest", put("p.csv", "id,x,y\na,1,2\nb,3\n")), "line 3: expected 3 fields as before, found 2")
@@ -253,7 +253,7 @@ def test_bad_input():
     bad("1\n2\n", "line 1", "2 or 3")
     bad("1,2\n3,nan\n", "line 2", "finite")
     bad("1,2\n# more\n3,4\n-inf,5\n", "line 4", "finite")
-    bad("1,2\n3," + "4" * (1 << 24) + "\n", "line 2", "a line of less than 16777216 characters")
+    bad("1,2\n3," + "4" * (1 << 24) + "\n", "line 2", "a line of fewer than 16777216 characters")
     bad("1,2\n3,1e999\n", "line 2", "finite")
     bad("a,b\nc,d\n", "line 2", "numbers")
     bad("1,2\n3,4x\n", "line 2", "numbers")
@@ -266,14 +266,14 @@ def test_bad_input():
     for text in ("", "\n\n", "# nothing\n", "x,y\n", b"\xef\xbb\xbf"):
         bad(text, "expected points, found the end of the file")
     bad(b"1,2\n3,\x004\n", "line 2", "zero bytes")
-    bad("1,2\n" + "3" * 5000 + ",4\n", "line 2", "column 0 is no number")
+    bad("1,2\n" + "3" * 5000 + ",4\n", "line 2", "column 0 is not a number")
 
     def bad_array(array, *words):
         refuse(("closest", save("bad.npy", array)), "bad.npy", *words)
 
     for array, found in ((np.zeros((5, 4)), "5 x 4"), (np.zeros((5, 1)), "5 x 1"), (np.zeros((1, 4)), "1 x 4"),
                          (np.zeros(6), "a vector of 6")):
-        bad_array(array, f"expected a matrix of n x 2 or n x 3, found {found}\n")
+        bad_array(array, f"expected an n x 2 or n x 3 matrix, found {found}\n")
     for n in (0, 1):
         bad_array(np.zeros((n, 2)), f"expected at least 2 points, found {n} x 2\n")
     bad_array(np.full((4, 2), 2**53 + 1), "exact in float64")

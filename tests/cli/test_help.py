@@ -74,9 +74,9 @@ def test_ranges():
             ("gemm", "--repeat", "(from 1 to 1000000; default 1)"), ("gemm", "--tile", "auto or a whole number (from 1; default auto)"),
             ("scan", "--op", "sum, prod, min or max (default sum)"), ("detect", "--window", "(from 1 to 65535; default twice the effect"),
             ("detect", "--gap-penalty", "(above 0, at most 10000; default 33)"), ("detect", "--alpha", "(from 0 to 1; default 0.01)"),
-            ("detect", "--hop", "default the effect"), ("features", "--frame", "(from 2 to 16777216; default 1024)"),
+            ("detect", "--hop", "default the length of the effect"), ("features", "--frame", "(from 2 to 16777216; default 1024)"),
             ("covariance", "--divisor", "rows, rows-1 or a number (default rows-1)"), ("align", "--mismatch", "(from -128 to 0)"),
-            ("stencil", "--border", "(default keep) keep those of A zero zeros"), ("points", "--sigma", "(above 0, at most 10; default 1)")):
+            ("stencil", "--border", "(default keep) keep copied from A zero zeros"), ("points", "--sigma", "(above 0, at most 10; default 1)")):
         expect(wanted in options_of(help_of(name))[option], f"{name} {option}: {options_of(help_of(name))[option]}")
     x = save("x.npy", np.ones(4))
     for arguments, wanted in ((("dot", x, x, "--repeat", 0), "--repeat takes a whole number from 1 to 1000000, not '0'"),
@@ -143,8 +143,8 @@ def test_usage():
             (("reduce", x, x),), (("scan", x, "--exclusive", 1),), (("atax", a),), (("atax", a, x, "--trans"),),
             *((("covariance", a, f"--{option}", value), f"--{option}") for option, value in
               (("divisor", 0), ("divisor", "-0.0"), ("divisor", "nan"), ("mean-divisor", 0), ("mean-divisor", "rows-1"))),
-            (("covariance", a, "-o", "s.npy", "--mean", "s.npy"), "both want 's.npy'"),
-            (("covariance", a, "-o", "-", "--mean", "-"), "both want '-'"), (("covariance", a, "--json", "--mean", "-"), "--json"),
+            (("covariance", a, "-o", "s.npy", "--mean", "s.npy"), "both write to 's.npy'"),
+            (("covariance", a, "-o", "-", "--mean", "-"), "both write to '-'"), (("covariance", a, "--json", "--mean", "-"), "--json"),
             (("covariance", a, "--json", "-o", "-"), "--json"), ((*align, *dna[:2]), "--mismatch"), ((*align, *dna[2:]), "--match"),
             ((*align, *dna, "--matrix", "blosum62"), "--matrix"), ((*align, "--json", "-o", "-"), "--json"),
             ((*align, "--gap-extend", 1.5),), ((*align, "third"),), (("align", fasta), "TARGET"),

@@ -63,14 +63,14 @@ $ davit devices --json=1
 davit devices: --json takes no value
 ended with 2
 $ davit tune gem
-davit tune: there is nothing to tune in 'gem'; did you mean gemm? there is in: gemm gemv axpy reduce scan stencil atax \
+davit tune: 'gem' cannot be tuned; did you mean gemm? the choices are: gemm gemv axpy reduce scan stencil atax \
 covariance align detect closest copy
 ended with 2
 $ davit tune
-davit tune: takes a capability, or --show alone
+davit tune: expected either a capability or --show
 ended with 2
 $ davit tune gemm --show
-davit tune: takes a capability, or --show alone
+davit tune: expected either a capability or --show
 ended with 2
 $ DAVIT_BENCH_DIR=benchmarks davit bench xyz
 davit bench: there is no benchmark 'xyz' in '<word>'; there are: <anything>
@@ -151,7 +151,7 @@ $ davit points -n 1e3.5 -o p.npy
 davit points: -n takes a whole number from 1, not '1e3.5'
 ended with 2
 $ davit points -n 1e15 -o p.npy
-davit points: float32 has no more than 2^48 different points
+davit points: float32 has only 2^48 different points
 ended with 2
 $ davit points -n 10 -o p.npy --kind norm
 davit points: --kind takes uniform, signed or normal, not 'norm'; did you mean normal?
@@ -202,44 +202,43 @@ ended with 2
 
 ALIGN = r"""
 $ davit align q.fa q.fa --devices cpu
-davit align: the letters are those of DNA or RNA: all letters are from ACGTUN; a match scores 2, a mismatch -3, a gap of k symbols -(7 + 2 (k - 1)); \
---protein takes them for amino acids
+davit align: the letters count as DNA or RNA: all letters are from ACGTUN; a match scores 2, a mismatch -3, a gap of k symbols -(7 + 2 (k - 1)); \
+--protein scores them as amino acids
 query   target  score   qstart  qend    tstart  tend    cigar   strand  identity        coverage        evalue  bits
 q       q       20      1       10      1       10      *       +       *       100.00  0.000153        19.3
 ended with 0
 $ davit align p.fa p.fa --format sam
-davit align: SAM is a format for DNA and RNA: 'Q' (p.fa, line 2) is no letter of bases; --dna takes the letters for bases
+davit align: SAM is only for DNA and RNA: 'Q' (p.fa, line 2) is not a base; --dna says that the letters are bases
 ended with 2
 $ davit align p.fa p.fa --format gff
 davit align: --format takes tsv, json, sam, paf or blast6, not 'gff'
 ended with 2
 $ davit align p.fa p.fa --strand both
-davit align: only DNA and RNA have a minus strand: 'Q' (p.fa, line 2) is no letter of bases; --dna takes the letters for bases
+davit align: only DNA and RNA have a minus strand: 'Q' (p.fa, line 2) is not a base; --dna says that the letters are bases
 ended with 2
 $ davit align p.fa p.fa --matrix blosum63
 davit align: --matrix: name is 'blosum63', not one of: BLOSUM45, BLOSUM50, BLOSUM62, BLOSUM80, BLOSUM90, PAM30, PAM70, \
-PAM250, NUC.4.4; nor is it a file
+PAM250, NUC.4.4; and there is no such file
 ended with 3
 $ davit align p.fa p.fa --matrix blosum80 --devices cpu
-davit align: evalue and bits are unknown: the statistics published for BLOSUM80 are those of BLAST's, in halves of a \
-bit; davit's is in thirds
+davit align: evalue and bits are unknown: the published statistics are for BLAST's BLOSUM80, in half bits; davit's is in third bits
 query   target  score   qstart  qend    tstart  tend    cigar   strand  identity        coverage        evalue  bits
 p       p       97      1       9       1       9       *       +       *       100.00  *       *
 ended with 0
 $ davit align p.fa p.fa --gap-open 30 --devices cpu
-davit align: the letters are those of amino acids: 'Q' (p.fa, line 2) is no letter of bases; BLOSUM62, a gap of k symbols \
-scores -(30 + 1 (k - 1)); --dna takes them for bases
-davit align: evalue and bits are unknown: there are no statistics here for these scores with --gap-open 30 and \
---gap-extend 1, but with 13/2 12/2 11/2 10/2 9/2 8/2 14/1 13/1 12/1 11/1 10/1
+davit align: the letters count as amino acids: 'Q' (p.fa, line 2) is not a base; BLOSUM62, a gap of k symbols \
+scores -(30 + 1 (k - 1)); --dna scores them as bases
+davit align: evalue and bits are unknown: there are no statistics for these scores with --gap-open 30 and \
+--gap-extend 1, only with 13/2 12/2 11/2 10/2 9/2 8/2 14/1 13/1 12/1 11/1 10/1
 query   target  score   qstart  qend    tstart  tend    cigar   strand  identity        coverage        evalue  bits
 p       p       62      1       9       1       9       *       +       *       100.00  *       *
 ended with 0
 $ davit align p.fa p.fa --gap-open 30 --evalue 1
-davit align: --evalue: there are no statistics here for these scores with --gap-open 30 and --gap-extend 1, but with 13/2 \
-12/2 11/2 10/2 9/2 8/2 14/1 13/1 12/1 11/1 10/1; --min-score needs none
+davit align: --evalue: there are no statistics for these scores with --gap-open 30 and --gap-extend 1, only with 13/2 \
+12/2 11/2 10/2 9/2 8/2 14/1 13/1 12/1 11/1 10/1; --min-score works instead
 ended with 2
 $ davit align p.fa p.fa --mode global --evalue 1
-davit align: --evalue: the statistics are those of local alignments; --min-score needs none
+davit align: --evalue: there are statistics only for local alignments; --min-score works instead
 ended with 2
 $ davit align p.fa p.fa --evalue x
 davit align: --evalue takes a number above 0, at most 1e+15, not 'x'
@@ -260,11 +259,11 @@ $ davit align p.fa p.fa --dna --protein
 davit align: --dna and --protein exclude each other
 ended with 2
 $ davit align p.fa p.fa --check --devices cpu
-davit align: the letters are those of amino acids: 'Q' (p.fa, line 2) is no letter of bases; BLOSUM62, a gap of k symbols \
-scores -(11 + 1 (k - 1)); --dna takes them for bases
+davit align: the letters count as amino acids: 'Q' (p.fa, line 2) is not a base; BLOSUM62, a gap of k symbols \
+scores -(11 + 1 (k - 1)); --dna scores them as bases
 query   target  score   qstart  qend    tstart  tend    cigar   strand  identity        coverage        evalue  bits
 p       p       62      1       9       1       9       *       +       *       100.00  5.57e-07        27.1
-error 0 of bound 0: scores, hits and columns that differ
+error 0, bound 0: scores, hits and columns that differ
 ended with 0
 $ davit align bad.fa p.fa
 davit align: bad.fa: line 2: record 'p', letter 4: expected one of ARNDCQEGHILKMFPSTWYVBZX*JOU, found '1'
@@ -306,10 +305,10 @@ $ davit reduce z.npz:c
 davit reduce: z.npz:c: expected a member among a and b
 ended with 3
 $ davit reduce c.npy --op max
-davit reduce: c.npy: expected real numbers, found complex128, which have no minimum or maximum
+davit reduce: c.npy: expected real numbers, found complex128, which has no minimum or maximum
 ended with 3
 $ davit reduce p.csv
-davit reduce: p.csv: the first column has the names of the rows, and is left out
+davit reduce: p.csv: the first column, which names the rows, is left out
 25
 ended with 0
 $ davit reduce m.mtx
@@ -373,7 +372,7 @@ $ davit covariance d.npy -o s.npy
 davit covariance: d.npy: expected a matrix, found 3 x 2 x 2
 ended with 3
 $ davit solve sq.npy v.npy -o y.npy
-davit solve: v.npy: expected a vector of 3 or a matrix of as many rows, found a vector of 4
+davit solve: v.npy: expected a vector of 3 or a matrix with as many rows, found a vector of 4
 ended with 3
 $ davit factor x.npy -o l.npy
 davit factor: x.npy: expected a square matrix, found 3 x 4
@@ -382,10 +381,10 @@ $ davit factor neg.npy -o l.npy
 davit factor: the leading minor of order 1 is not positive definite
 ended with 1
 $ davit closest bad.csv
-davit closest: bad.csv: line 3: expected numbers, found '3,four', in which column 1 ('y') is no number
+davit closest: bad.csv: line 3: expected numbers, found '3,four', in which column 1 ('y') is not a number
 ended with 3
 $ davit closest x.npy
-davit closest: x.npy: expected a matrix of n x 2 or n x 3, found 3 x 4
+davit closest: x.npy: expected an n x 2 or n x 3 matrix, found 3 x 4
 ended with 3
 $ davit features x.npy -o f.npy
 davit features: x.npy: expected sound, found a .npy file
@@ -397,8 +396,8 @@ $ davit detect stream.wav --effect missing.wav
 davit detect: missing.wav: expected a readable file: No such file or directory
 ended with 3
 $ davit detect stream.wav --effect x.npy
-davit detect: searching at 8000 samples a second, as 'stream.wav' has no more (--rate is for other rates)
-davit detect: x.npy: expected frames of 62 features, as the stream's, found 4
+davit detect: searching at 8000 samples a second, the rate of 'stream.wav'; --rate sets another
+davit detect: x.npy: expected frames of 62 features as in the stream, found 4
 ended with 3
 $ davit detect - --effect effect.wav
 davit detect: standard input: expected sound, found an empty file
@@ -420,7 +419,7 @@ $ davit dot v.npy v.npy --devices cpu
 ended with 0
 $ davit dot v.npy v.npy --devices cpu --check
 30
-error <word> of bound <word>: |r - r_ref| <= 3 eps sqrt(n + 2) ||x||_2 ||y||_2
+error <word>, bound <word>: |r - r_ref| <= 3 eps sqrt(n + 2) ||x||_2 ||y||_2
 ended with 0
 $ davit dot v.npy v.npy --devices cpu -v
 30
@@ -454,12 +453,12 @@ $ davit reduce x.npy --axis 1 --devices cpu
 42
 ended with 0
 $ davit closest p.csv --devices cpu
-davit closest: coordinates are the columns 'x' and 'y'; --columns takes others
+davit closest: coordinates are the columns 'x' and 'y'; --columns chooses others
 i       j       distance
 0       1       5
 ended with 0
 $ davit closest p.csv --k 2 --devices cpu
-davit closest: coordinates are the columns 'x' and 'y'; --columns takes others
+davit closest: coordinates are the columns 'x' and 'y'; --columns chooses others
 i       j       distance
 0       1       5
 1       2       7.810249675906654
@@ -468,7 +467,7 @@ $ davit gemm sq.npy x.npy --devices cpu
 davit gemm: the result was not kept; -o C writes it
 ended with 0
 $ davit gemm sq.npy x.npy --devices cpu --check
-error <word> of bound <word>: ||C - C_ref||_F <= 3 eps (sqrt(k + 2) |alpha| ||A||_F ||B||_F + 2 |beta| ||C0||_F)
+error <word>, bound <word>: ||C - C_ref||_F <= 3 eps (sqrt(k + 2) |alpha| ||A||_F ||B||_F + 2 |beta| ||C0||_F)
 davit gemm: the result was not kept; -o C writes it
 ended with 0
 $ davit gemv x.npy v.npy --devices cpu
@@ -500,29 +499,29 @@ $ davit detect stream.wav --effect effect.wav --permutations 9 --rate 22050 --de
 davit detect: effect: --alpha is below 1 / (--permutations + 1): nothing can be detected
 ended with 0
 $ davit detect effect.wav --effect stream.wav --devices cpu
-davit detect: searching at 8000 samples a second, as 'effect.wav' has no more (--rate is for other rates)
+davit detect: searching at 8000 samples a second, the rate of 'effect.wav'; --rate sets another
 davit detect: effect.wav: expected at least one frame of 1024 samples at 8000 a second, found less
 ended with 3
 $ davit detect effect.wav --effect stream.wav --rate 22050 --devices cpu 2>&1 >/dev/null
-davit detect: stream: the stream is shorter than 8 times the effect, too short to compare with; --null window is for that
+davit detect: stream: the stream is shorter than 8 times the effect, too short to compare with; use --null window
 ended with 0
 """
 
 BINARY = r"""
 $ davit gemm sq.npy x.npy --devices cpu -o -
-davit gemm: -o -: standard output is a terminal, the result is binary; -f writes it there
+davit gemm: -o -: the result is binary, and standard output is a terminal; -f writes it there
 ended with 2
 $ davit scan v.npy --devices cpu -o -
-davit scan: -o -: standard output is a terminal, the result is binary; -f writes it there
+davit scan: -o -: the result is binary, and standard output is a terminal; -f writes it there
 ended with 2
 $ davit reduce x.npy --axis 1 --devices cpu -o -
-davit reduce: -o -: standard output is a terminal, the result is binary; -f writes it there
+davit reduce: -o -: the result is binary, and standard output is a terminal; -f writes it there
 ended with 2
 $ davit features stream.wav -o -
-davit features: -o -: standard output is a terminal, the result is binary; -f writes it there
+davit features: -o -: the result is binary, and standard output is a terminal; -f writes it there
 ended with 2
 $ davit points -n 10 -o -
-davit points: -o -: standard output is a terminal, the result is binary; -f writes it there
+davit points: -o -: the result is binary, and standard output is a terminal; -f writes it there
 ended with 2
 """
 
@@ -537,7 +536,7 @@ device  kind          memory free of total  units  capability  name
 davit devices: no GPU: <anything>
 ended with 0
 $ davit occupancy --threads 256
-davit occupancy: there is no NVIDIA device here; --card names a card: 8800 GTX, <anything>
+davit occupancy: there is no NVIDIA device; name a card with --card: 8800 GTX, <anything>
 ended with 2
 """
 

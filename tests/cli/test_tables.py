@@ -37,7 +37,7 @@ def test_row_names():
                  "x\ty\na\t1.5\t2\nb\t1.6\t2\nc\t9\t9\n", ",x,y\n0,1.5,2\n1,1.6,2\n2,9,9\n", "p;q\n1;1.5;2\n2;1.6;2\n3;9;9\n"):
         expect(pair(put("r.csv", text)) == near, f"the closest pair of {text!r}: {pair('r.csv')}")
         expect(value("reduce", "r.csv") == 25.1, f"the sum of {text!r}: {value('reduce', 'r.csv')}")
-        expect("r.csv: the first column has the names of the rows, and is left out" in davit("reduce", "r.csv").err, text)
+        expect("r.csv: the first column, which names the rows, is left out" in davit("reduce", "r.csv").err, text)
     expect(pair("r.csv", "--columns", "q,p") == near, "columns by name, behind names of rows")
     expect(pair("r.csv", "--columns", "1,2") == near, "numbers count the fields")
     refuse(("closest", put("r.csv", '"x"\n"1",1.5\n"2",2\n')), "r.csv: line 2", "2 or 3 numbers")
@@ -49,10 +49,10 @@ def test_row_names():
 def test_names_say_what_is_taken():
     for header, taken in (("lat,lon,pop", "'lat' and 'lon'"), ("Longitude,Latitude,h", "'Longitude' and 'Latitude'")):
         result = davit("closest", put("l.csv", header + "\n1,2,300\n3,4,100\n"))
-        expect(f"columns {taken}; --columns takes others; distances are those in the plane, --sphere takes those on the sphere" in result.err, result.err)
+        expect(f"columns {taken}; --columns chooses others; distances are in the plane, with --sphere they are on the sphere" in result.err, result.err)
         expect(pair("l.csv") == (0, 1, 8**0.5), f"{header} are two coordinates")
     result = davit("closest", put("l.csv", "a,b,pop\n1,2,300\n3,4,100\n"))
-    expect("columns 'a', 'b' and 'pop'; --columns takes others" in result.err, f"three columns are said: {result.err}")
+    expect("columns 'a', 'b' and 'pop'; --columns chooses others" in result.err, f"three columns are said: {result.err}")
     for header in ("x,y,z", "Z,Y,X"):
         expect(davit("closest", put("l.csv", header + "\n1,2,3\n3,4,1\n")).err == "", f"{header} need no word")
 
@@ -60,9 +60,9 @@ def test_names_say_what_is_taken():
 def test_names_that_look_like_numbers():
     for line, said in (("$5,$6", "$5"), ("50%", "50%"), ("x,1_000", "1_000"), ("\u22125,y", "\u22125")):
         text = put("h.csv", f"{line}\n" + ",".join("1" for _ in line.split(",")) + "\n")
-        expect(f'h.csv: the first line counts as names: "{said}" is no number' in davit("reduce", text).err, line)
+        expect(f'h.csv: the first line is taken as names, because "{said}" is not a number' in davit("reduce", text).err, line)
     for line in ("x1,y2", "a,b", ",y", "±,-"):
-        expect("counts as names" not in davit("reduce", put("h.csv", f"{line}\n1,2\n")).err, line)
+        expect("is taken as names" not in davit("reduce", put("h.csv", f"{line}\n1,2\n")).err, line)
 
 
 def test_apostrophes():
@@ -71,7 +71,7 @@ def test_apostrophes():
     for name in ("O'Brien", "5'", '6"', "'t", "'N, S'", '"A, ""B"""'):
         expect(pair(put("a.csv", name + rows), "--columns", "1,2") == (0, 1, 1), f"the line of {name} has a point: {pair('a.csv', '--columns', '1,2')}")
         expect(value("reduce", put("a.csv", "name,x,y\n" + name + rows)) == 19, f"a row called {name}")
-    refuse(("reduce", put("a.csv", '"1,2\n3,4\n')), "a.csv: line 1", "column 0 is no number")
+    refuse(("reduce", put("a.csv", '"1,2\n3,4\n')), "a.csv: line 1", "column 0 is not a number")
 
 
 # ---- as operands ----
@@ -151,7 +151,7 @@ def test_decimal():
         expect(value("reduce", "d.csv", "--decimal", ",") == 12, f"the sum of {text!r}")
         expect(pair("d.csv", "--decimal", ",") == (0, 1, 8**0.5), f"the pair of {text!r}")
     expect(value("reduce", put("d.csv", "1,5\n2\n"), "--decimal=,") == 3.5, "one column")
-    refuse(("reduce", put("d.csv", "1,5\n1.234,5\n"), "--decimal", ","), "d.csv: line 2: expected numbers", "column 0 is no number")
+    refuse(("reduce", put("d.csv", "1,5\n1.234,5\n"), "--decimal", ","), "d.csv: line 2: expected numbers", "column 0 is not a number")
     refuse(("reduce", "d.csv", "--decimal", "x"), "--decimal takes . or ,", code=2)
 
 
@@ -171,7 +171,7 @@ def test_missing():
     expect(pair("m.csv", "--missing", "skip") == (0, 1, 5), "points without NaN")
     expect(pair(put("m.csv", "x,y,note\n1,2,\n4,6,NA\n")) == (0, 1, 5), "what is no coordinate may be missing")
     refuse(("reduce", put("m.csv", "NA,1\n2,NA\n"), "--missing", "skip"), "found the end of the file after lines with missing values")
-    refuse(("reduce", put("m.csv", "1,x\n")), "line 1: expected numbers, found '1,x', in which column 1 is no number")
+    refuse(("reduce", put("m.csv", "1,x\n")), "line 1: expected numbers, found '1,x', in which column 1 is not a number")
 
 
 def test_blank_lines_before_tables():
@@ -284,7 +284,7 @@ def test_endings():
     save("a.npy", np.eye(3))
     for name in ("x.txt", "x.xlsx", "x.npz", "x.tsv", "x.json", "folder.npy/x.dat", "x."):
         for command in (["gemm", "a.npy", "a.npy"], ["stencil", "a.npy"], ["points", "-n", "4"], ["reduce", "a.npy", "--axis", "0"]):
-            refuse((*command, "-o", name), f"-o {name}: expected a name that ends in one of .npy, .mtx and .csv", code=2)
+            refuse((*command, "-o", name), f"-o {name}: expected a name that ends in .npy, .mtx or .csv", code=2)
     refuse(("covariance", "a.npy", "-o", "s.npy", "--mean", "m.txt"), "--mean m.txt: expected a name", code=2)
     for name in ("plain", "x.NPY", ".hidden"):
         davit("gemm", "a.npy", "a.npy", "-o", name, *CPU)
@@ -299,7 +299,7 @@ def test_trace_is_an_output():
     os.symlink("c.npy", "link")
     before = listing()
     for trace in ("c.npy", "./c.npy", os.path.abspath("c.npy"), "link"):
-        refuse(("gemm", a, a, "-o", "c.npy", "--trace", trace), f"--trace {trace}: another output of the command is this file", code=2)
+        refuse(("gemm", a, a, "-o", "c.npy", "--trace", trace), f"--trace {trace}: this file is another output of the command", code=2)
     refuse(("covariance", a, "-o", "s.npy", "--mean", "m.npy", "--trace", "m.npy"), "another output", code=2)
     expect(listing() == before and open("c.npy").read() == "old", "nothing is written")
     davit("gemm", a, a, "-o", "c.npy", "--trace", "t.json", *CPU)

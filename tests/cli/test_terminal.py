@@ -52,7 +52,7 @@ def test_screen():
         expect(re.match(r"100000\nmedian .* GFLOP/s\nended with 0\n", shown[-1]), f"the value and its time stay: {shown[-1]!r}")
         expect(not any("\x1b[" in screen for screen in shown), f"no colours: {shown[-1]!r}")
     shown = screens(f"{DAVIT} dot x.npy x.npy --devices cpu --repeat 100 --check")
-    expect(re.match(r"100000\nmedian .* GFLOP/s\nerror \S+ of bound \S+: .*\nended with 0\n", shown[-1]), f"the value and the check: {shown[-1]!r}")
+    expect(re.match(r"100000\nmedian .* GFLOP/s\nerror \S+, bound \S+: .*\nended with 0\n", shown[-1]), f"the value and the check: {shown[-1]!r}")
 
 
 def test_binary():
@@ -61,7 +61,7 @@ def test_binary():
     np.save("x.npy", np.ones(3))
     for options, code in (("", 2), ("-f", 0)):
         shown = screens(f"{DAVIT} scan x.npy -o - {options}")
-        refused = "standard output is a terminal, the result is binary; -f writes it there" in shown[-1]
+        refused = "the result is binary, and standard output is a terminal; -f writes it there" in shown[-1]
         expect(refused == (code == 2) and f"ended with {code}" in shown[-1], f"{options}: {shown[-1]!r}")
         expect(("NUMPY" in shown[-1]) == (code == 0), f"{options}: {shown[-1]!r}")
 

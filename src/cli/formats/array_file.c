@@ -34,8 +34,7 @@ static int parse_raw_shape(const char *text, cli_array *array) {
   } while (good && (*at == 'x' || *at == ',') && at++);
   return good && !*at
              ? CLI_OK
-             : cli_fail(CLI_USAGE,
-                        "--shape takes up to %d numbers with x between them, such as 1000x3, not '%s'",
+             : cli_fail(CLI_USAGE, "--shape takes up to %d numbers separated by x, such as 1000x3, not '%s'",
                         CLI_DIMS, text);
 }
 
@@ -43,7 +42,7 @@ static int parse_raw_shape(const char *text, cli_array *array) {
 static int take_all(cli_input *input, cli_array *array) {
   array->ndim = 1;
   if (!input->sized)
-    return cli_fail(CLI_USAGE, "%s: its length is not known, so --shape is needed", input->name);
+    return cli_fail(CLI_USAGE, "%s: its length is unknown, so --shape is needed", input->name);
   if (input->size % array->file->bytes)
     return cli_input_fail(input, "expected elements of %zu byte%s, found %llu byte%s", array->file->bytes,
                           CLI_PLURAL(array->file->bytes), (unsigned long long)input->size,
@@ -73,7 +72,7 @@ static int open_raw(cli_input *input, const cli_reading *raw, cli_array *array) 
   const char *kind = kind_in_spite_of_dtype(input);
   if (kind)
     return cli_fail(CLI_USAGE,
-                    "--dtype: %s: expected elements without a header, found %s, which says its type itself",
+                    "--dtype: %s: expected elements without a header, found %s, which states its own type",
                     input->name, kind);
   array->shape[0] = array->shape[1] = 1;
   if (!cli_dtype_parse(raw->dtype, array))

@@ -42,7 +42,7 @@ bool cli_csv_write(FILE *file, const cli_array *array);
 
 /* The writer for a file of this name: by the name's end, of any case, and .npy where it has none. NULL: there
  * is no format of that name; CLI_WRITTEN lists those that there are. */
-#define CLI_WRITTEN ".npy, .mtx and .csv"
+#define CLI_WRITTEN ".npy, .mtx or .csv"
 typedef bool cli_array_writer(FILE *file, const cli_array *array);
 cli_array_writer *cli_writer_of(const char *path);
 

@@ -181,7 +181,7 @@ static int take_all(const char *path, cli_columns *chosen, const cli_table_form 
   chosen->guessed = form->header && chosen->count > 2;
   return form->header && columns - first > CLI_COORDINATES
              ? cli_fail(CLI_INPUT,
-                        "%s: expected columns x and y, or 2 or 3 columns, found %d; --columns takes some",
+                        "%s: expected columns x and y, or 2 or 3 columns, found %d; --columns chooses some",
                         cli_fail_place(path), columns)
              : CLI_OK;
 }

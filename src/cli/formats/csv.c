@@ -199,7 +199,8 @@ static int line_fail(table *t, const char *expected) {
   cli_columns_name(&t->form, t->wrong, column);
   snprintf(more, sizeof more, ", in which column %d%s%s%s is %s", t->wrong, *column ? " ('" : "", column,
            *column ? "')" : "",
-           t->found == MISSING ? "a missing value; --missing skip leaves out lines with one" : "no number");
+           t->found == MISSING ? "a missing value; --missing skip leaves out lines with one"
+                               : "not a number");
   return cli_lines_expected(&t->lines, expected, more);
 }
 
@@ -300,7 +301,7 @@ static int read_row(table *t, cli_array *array) {
   }
   if (t->found != NUMBER)
     return line_fail(t, t->columns && t->columns->left_out && !t->counting
-                            ? "numbers in the columns that are coordinates"
+                            ? "numbers in the columns of coordinates"
                             : "numbers");
   if (t->columns)
     CLI_TRY(check_point(t, array));
@@ -352,7 +353,7 @@ static void say_what_names_are(const table *t) {
   size_t length;
   while (t->header && cli_fields_next(&fields, &field, &length))
     if (is_almost_number(field, length)) {
-      cli_remark("%s: the first line counts as names: \"%.*s\" is no number", t->lines.name,
+      cli_remark("%s: the first line is taken as names, because \"%.*s\" is not a number", t->lines.name,
                  length < 40 ? (int)length : 40, field);
       return;
     }
@@ -365,7 +366,7 @@ static void say_what_was_left_out(const table *t) {
     cli_remark("%s: %" PRId64 " line%s with missing values left out", name, t->skipped,
                CLI_PLURAL(t->skipped));
   if (t->first)
-    cli_remark("%s: the first column has the names of the rows, and is left out", name);
+    cli_remark("%s: the first column, which names the rows, is left out", name);
 }
 
 static int read_table(table *t, cli_array *array) {

@@ -251,8 +251,8 @@ int cli_sequences_check_distinct(const cli_sequences *s) {
   free(all);
   return second == s->count ? CLI_OK
                             : cli_fail(CLI_INPUT,
-                                       "%s: line %" PRId64 ": expected a name of its own, found '" NAME
-                                       "', which the record of line %" PRId64 " has",
+                                       "%s: line %" PRId64 ": expected a unique name, found '" NAME
+                                       "', the name of the record in line %" PRId64,
                                        s->file, s->records[second].line, cli_sequences_name(s, second),
                                        s->records[first].line);
 }

@@ -105,7 +105,7 @@ int cli_input_open_packed(const char *path, cli_input *input) {
 int cli_input_seek(cli_input *input, uint64_t offset) {
   input->head_count = input->head_at = 0;
   if (fseeko(input->file, input->start + (off_t)offset, SEEK_SET))
-    return cli_input_fail(input, "expected a file with places that can be sought");
+    return cli_input_fail(input, "expected a seekable file");
   input->offset = offset;
   return CLI_OK;
 }

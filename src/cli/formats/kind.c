@@ -8,7 +8,7 @@
 
 #include "src/cli/formats/input.h"
 
-static const char utf16[] = "text in UTF-16, which has to be saved as UTF-8";
+static const char utf16[] = "text in UTF-16, which must be saved as UTF-8";
 
 static const struct {
   const char *bytes; /* '?' stands for any */
@@ -116,6 +116,5 @@ const char *cli_kind_of(const char *bytes, size_t count) {
     return marked;
   if (!count)
     return "the end of the file";
-  return is_text(bytes, count) ? kind_of_text(bytes + mark, count - mark)
-                               : "bytes of no format known to davit";
+  return is_text(bytes, count) ? kind_of_text(bytes + mark, count - mark) : "an unknown format";
 }

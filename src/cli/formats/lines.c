@@ -31,7 +31,7 @@ void cli_lines_close(cli_lines *lines) {
 
 static int too_long(cli_lines *lines) {
   char expected[64];
-  snprintf(expected, sizeof expected, "a line of less than %" PRId64 " characters", lines->most + 1);
+  snprintf(expected, sizeof expected, "a line of fewer than %" PRId64 " characters", lines->most + 1);
   lines->number++;
   lines->text = lines->buffer;
   return lines->input ? cli_lines_expected(lines, expected, "")

@@ -79,7 +79,7 @@ static int read_size(cli_lines *lines, cli_array *array, symmetry form) {
       !is_blank(rest) || shape[0] < 0 || shape[1] < 0)
     return cli_lines_expected(lines, "the size 'rows columns'", "");
   if (form != GENERAL && shape[0] != shape[1])
-    return cli_lines_expected(lines, "as many rows as columns of a symmetric matrix", "");
+    return cli_lines_expected(lines, "as many rows as columns, for a symmetric matrix", "");
   return cli_array_size(array) ? CLI_OK : cli_lines_expected(lines, "a matrix below 2^63 bytes", "");
 }
 
@@ -90,7 +90,7 @@ static int count_listed(cli_lines *lines, const cli_array *array, symmetry form,
   const uint64_t left =
       lines->input->size > lines->input->offset ? lines->input->size - lines->input->offset : 0;
   if (lines->input->sized && (uint64_t)*listed > left / 2 + 1)
-    return cli_lines_expected(lines, "a size that the rest of the file has elements for", "");
+    return cli_lines_expected(lines, "a size that matches the rest of the file", "");
   return CLI_OK;
 }
 

@@ -57,13 +57,13 @@ static bool is_sam_target(const char *name) {
 const char *cli_name_refused(cli_name_format format, const char *name) {
   switch (format) {
   case CLI_NAME_SAM_QUERY:
-    return is_sam_query(name) ? NULL
-                              : "a name that SAM can hold, of at most 254 characters from '!' to '~' without "
-                                "'@', and not '*'";
+    return is_sam_query(name)
+               ? NULL
+               : "a name that SAM allows, of at most 254 characters from '!' to '~' without '@', and not '*'";
   case CLI_NAME_SAM_TARGET:
     return is_sam_target(name) ? NULL
-                               : "a name that SAM can hold, of letters, digits and !#$%&*+./:;=?@^_|~-, "
-                                 "which does not begin with '*' or '='";
+                               : "a name that SAM allows, of letters, digits and !#$%&*+./:;=?@^_|~-, which "
+                                 "does not begin with '*' or '='";
   case CLI_NAME_JSON:
     return is_utf8(name) ? NULL : "a name in UTF-8, as JSON needs";
   default:

@@ -143,9 +143,9 @@ static int read_place(reader *r) {
   int length = cli_next_word(&at, &word);
   snprintf(number, sizeof number, "%" PRId64, r->count + 1);
   if ((size_t)length != strlen(number) || memcmp(word, number, (size_t)length))
-    return cli_lines_fail(&r->lines, "expected place %s, found " WORD, number, shown(length), word);
+    return cli_lines_fail(&r->lines, "expected position %s, found " WORD, number, shown(length), word);
   if (!dvt_grow(&r->places, &r->room, r->count + 1, FIRST_PLACES, sizeof *r->places))
-    return cli_fail(CLI_DEVICE, "not enough memory for %" PRId64 " places of a PSSM", r->count + 1);
+    return cli_fail(CLI_DEVICE, "not enough memory for %" PRId64 " positions of a PSSM", r->count + 1);
   place *p = &r->places[r->count];
   length = cli_next_word(&at, &word);
   p->symbol = length == 1 ? r->alphabet->code[(unsigned char)*word] : DAVIT_ALIGN_NO_SYMBOL;
@@ -165,7 +165,7 @@ static int read_places(reader *r) {
     CLI_TRY(next_line(r));
   }
   return r->count ? CLI_OK
-                  : cli_lines_fail(&r->lines, "expected place 1, found %s",
+                  : cli_lines_fail(&r->lines, "expected position 1, found %s",
                                    r->lines.end ? "the end of the file" : "an empty line");
 }
 
@@ -192,7 +192,7 @@ static int read_statistics_line(reader *r, cli_pssm_statistics *all, bool *seen)
       which = LINES;
   }
   if (which == LINES || cli_next_word(&at, &word))
-    return cli_lines_fail(&r->lines, "expected K and lambda behind a title such as '%s', found '%.40s'",
+    return cli_lines_fail(&r->lines, "expected K and lambda after a title such as '%s', found '%.40s'",
                           titles[LINES - 1], r->lines.text);
   seen[which] = true;
   if (isfinite(value[0]) && isfinite(value[1]) && value[0] > 0 && value[1] > 0)
@@ -210,7 +210,7 @@ static int read_statistics(reader *r, cli_pssm *pssm) {
   }
   for (int k = 0; k < LINES; k++)
     if (!seen[k])
-      return cli_lines_fail(&r->lines, "expected K and lambda behind '%s', found the end of the file",
+      return cli_lines_fail(&r->lines, "expected K and lambda after '%s', found the end of the file",
                             titles[k]);
   pssm->standard = all[1];
   pssm->own = all[LINES - 1];
@@ -249,7 +249,7 @@ static int give(const reader *r, const char *path, cli_pssm *pssm, cli_sequences
   pssm->length = r->count;
   pssm->scores = dvt_allocate((size_t)(r->count * r->alphabet->symbols), 1);
   if (!pssm->scores)
-    return cli_fail(CLI_DEVICE, "not enough memory for %" PRId64 " places of a PSSM", r->count);
+    return cli_fail(CLI_DEVICE, "not enough memory for %" PRId64 " positions of a PSSM", r->count);
   fill_scores(r, pssm->scores);
   return CLI_OK;
 }

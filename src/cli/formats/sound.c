@@ -191,7 +191,7 @@ static int make_resampler(cli_sound *s, double rate) {
   if (rate >= s->info.samplerate && rate <= s->info.samplerate)
     return CLI_OK;
   if (s->info.samplerate < rate / most || s->info.samplerate > rate * most)
-    return cli_fail(CLI_INPUT, "%s: expected from %g to %g samples a second, to be brought to %g, found %d",
+    return cli_fail(CLI_INPUT, "%s: expected from %g to %g samples a second, to be resampled to %g, found %d",
                     s->name, rate / most, rate * most, rate, s->info.samplerate);
   soxr_error_t error = NULL;
   const soxr_quality_spec_t quality = soxr_quality_spec(SOXR_HQ, 0);
@@ -285,10 +285,9 @@ static void warn_of_cancelling(const cli_sound *s) {
   if (!(s->mixed < least * s->apart) || !strncmp(said, s->name, sizeof said - 1))
     return;
   snprintf(said, sizeof said, "%s", s->name);
-  cli_remark(
-      "%s: its channels cancel each other, one may be inverted: their mean, which is used, has %.2g %% of "
-      "their power",
-      s->name, 100 * s->mixed / s->apart);
+  cli_remark("%s: its channels cancel each other (one may be inverted): their mean, which is used, has %.2g "
+             "%% of their power",
+             s->name, 100 * s->mixed / s->apart);
 }
 
 static bool are_finite(int64_t count, const float *samples) {

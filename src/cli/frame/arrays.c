@@ -137,7 +137,7 @@ static int shape_fail(cli_job *job, const cli_array_row *row, const cli_array *a
   if (!is_matrix(row))
     return cli_shape_fail(path, all, "a vector of %" PRId64, whole);
   if (row->vector)
-    return cli_shape_fail(path, all, "a vector of %" PRId64 " or a matrix of as many rows", whole);
+    return cli_shape_fail(path, all, "a vector of %" PRId64 " or a matrix with as many rows", whole);
   if (row->shape[0] == row->shape[1])
     return cli_shape_fail(path, all, "a square matrix");
   return known == 3 ? cli_shape_fail(path, all, "%" PRId64 " x %" PRId64, whole, size_at(job, row, 1)->whole)

@@ -147,10 +147,16 @@ typedef struct cli_place {
 #define CLI_OPTION(KIND, type, member, its_name, its_argument, ...)                                          \
   {.kind = CLI_##KIND, CLI_AT(type, member), .name = (its_name), .argument = (its_argument), __VA_ARGS__}
 
+#define CLI_ARRAY_FORMATS ".npy, .mtx or .csv, by the ending of the name; .npy if it has none"
+
 /* The row of -o for the command's result. */
 #define CLI_RESULT_OPTION(its_argument)                                                                      \
-  CLI_OPTION(OUTPUT, cli_job, output, "-o", its_argument,                                                    \
-             .help = "write the result: .npy, .mtx or .csv, as the name ends; .npy without an ending")
+  CLI_OPTION(OUTPUT, cli_job, output, "-o", its_argument, .help = "write the result: " CLI_ARRAY_FORMATS)
+
+/* The row of -o for rows of text, which are printed where it is not given. */
+#define CLI_ROWS_OPTION                                                                                      \
+  CLI_OPTION(OUTPUT, cli_job, output, "-o", "FILE", .value = "-", .otherwise = "standard output",            \
+             .help = "write the rows to FILE; with --json, they are written only if this is given")
 
 #define CLI_OPTIONS(...)                                                                                     \
   (const cli_option[]) {                                                                                     \

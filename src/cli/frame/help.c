@@ -4,13 +4,14 @@
 #include <string.h>
 
 const char cli_help_arrays[] =
-    "Arrays are NumPy .npy files or dense Matrix Market .mtx files; '-' is standard input or output.";
-const cli_help_exit cli_help_exits[] = {{CLI_OK, "done"},
-                                        {CLI_FAILED, "check or computation failed"},
-                                        {CLI_USAGE, "usage"},
-                                        {CLI_INPUT, "malformed input"},
-                                        {CLI_DEVICE, "device or memory failure"},
-                                        {0, NULL}};
+    "Arrays are .npy, .npz, dense Matrix Market or CSV files; '-' is standard input or output.";
+const cli_help_exit cli_help_exits[] = {
+    {CLI_OK, "done"},
+    {CLI_FAILED, "the check or the computation failed, or an output cannot be written"},
+    {CLI_USAGE, "wrong usage"},
+    {CLI_INPUT, "unreadable or unsuitable input"},
+    {CLI_DEVICE, "a device failed, or memory ran out"},
+    {0, NULL}};
 
 enum {
   WIDTH = 100,
@@ -133,8 +134,8 @@ void cli_help_overview(cli_commands commands) {
   printf("usage: davit COMMAND [operands] [options]\n\n");
   for (; *commands; commands++)
     printf("  %-12s %s\n", (*commands)->name, (*commands)->summary);
-  printf("  %-12s %s\n\n%s\nExit:", "help", "this text, or 'davit help COMMAND'", cli_help_arrays);
+  printf("  %-12s %s\n\n%s\nExit codes:\n", "help", "this list; 'davit help COMMAND' explains one command",
+         cli_help_arrays);
   for (const cli_help_exit *row = cli_help_exits; row->text; row++)
-    printf("%s %d %s", row == cli_help_exits ? "" : ",", row->code, row->text);
-  printf(".\n");
+    printf("  %d  %s\n", row->code, row->text);
 }

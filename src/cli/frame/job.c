@@ -118,18 +118,17 @@ static int check_output(cli_job *job, const cli_option *row) {
   if (!output->path)
     return CLI_OK;
   if (is_array(job, row) && !cli_writer_of(output->path))
-    return cli_fail(CLI_USAGE, "%s %s: expected a name that ends in one of " CLI_WRITTEN, row->name,
-                    output->path);
+    return cli_fail(CLI_USAGE, "%s %s: expected a name that ends in " CLI_WRITTEN, row->name, output->path);
   for (const cli_option *other = NULL; (other = next_output(job, other)) != row;) {
     const cli_output *earlier = cli_member(job, other->at);
     if (earlier->path && !strcmp(output->path, earlier->path))
-      return cli_fail(CLI_USAGE, "%s and %s both want '%s'", other->name, row->name, output->path);
+      return cli_fail(CLI_USAGE, "%s and %s both write to '%s'", other->name, row->name, output->path);
   }
   if (is_standard(output) && job->common.json)
-    return cli_fail(CLI_USAGE, "--json and %s - both want standard output", row->name);
+    return cli_fail(CLI_USAGE, "--json and %s - both write to standard output", row->name);
   if (is_standard(output) && is_array(job, row) && !job->common.force && isatty(STDOUT_FILENO))
     return cli_fail(CLI_USAGE,
-                    "%s -: standard output is a terminal, the result is binary; -f writes it there",
+                    "%s -: the result is binary, and standard output is a terminal; -f writes it there",
                     row->name);
   return CLI_OK;
 }
@@ -484,12 +483,12 @@ static int report(cli_job *job) {
   if (job->common.verbose && !job->common.json)
     print_details(job);
   if (!holds)
-    return cli_fail(job->code, "check failed: error %.3g of bound %.3g: %s%s%s%s", error, found->bound,
+    return cli_fail(job->code, "check failed: error %.3g, bound %.3g: %s%s%s%s", error, found->bound,
                     found->measure, mark, factor, reason);
   if (job->common.json)
     return job->code;
   if (found->measure && !job->common.quiet)
-    fprintf(stderr, "error %.3g of bound %.3g: %s%s%s%s\n", error, found->bound, found->measure, mark, factor,
+    fprintf(stderr, "error %.3g, bound %.3g: %s%s%s%s\n", error, found->bound, found->measure, mark, factor,
             reason);
   remark_lost_result(job);
   return job->code;

@@ -152,9 +152,8 @@ void cli_man_overview(cli_commands commands) {
   begin(NULL, "matrix products, reductions, scans, alignment and more on several accelerators");
   printf(
       ".SH SYNOPSIS\n\\fBdavit\\fR \\fIcommand\\fR [\\fIoperands\\fR] [\\fIoptions\\fR]\n.SH DESCRIPTION\n");
-  print_line(
-      "Runs one of the commands below on all GPUs, or on the CPU where there is none. Each has a page of its "
-      "own, named davit-COMMAND. Standard output is data; remarks and failures go to standard error.");
+  print_line("Runs one of the commands below on all GPUs, or on the CPU if there is none. Each has its own "
+             "page, davit-COMMAND. Standard output is data; remarks and failures go to standard error.");
   printf(".PP\n");
   print_line(cli_help_arrays);
   printf(".SH COMMANDS\n");
@@ -163,15 +162,15 @@ void cli_man_overview(cli_commands commands) {
   print_row('B', "help", "the list of the commands, or what 'davit COMMAND --help' prints");
   printf(".SH OPTIONS\n");
   print_row('B', "--version", "the same as 'davit version'");
-  print_row('B', "--man", "write this page, or that of the command that follows, in the language of man(7)");
-  print_row('B', "--completion", "write the completion of the shell that follows, bash or zsh");
+  print_row('B', "--man", "write this page, or the page of the command that follows, as man(7) source");
+  print_row('B', "--completion", "write completion for the shell that follows, bash or zsh");
   printf(".SH ENVIRONMENT\n");
-  print_row('B', "DAVIT_THREADS, OMP_NUM_THREADS", "how many host threads davit computes on");
+  print_row('B', "DAVIT_THREADS, OMP_NUM_THREADS", "the number of host threads that davit uses");
   print_row('B', "DAVIT_TUNING_FILE", "the tuning file; empty: none");
-  print_row('B', "DAVIT_BACKEND", "what carries out commands: openmp, nowait or threads");
-  print_row('B', "DAVIT_BLAS", "target: target regions in place of cuBLAS and BLIS");
+  print_row('B', "DAVIT_BACKEND", "what executes commands: openmp, nowait or threads");
+  print_row('B', "DAVIT_BLAS", "target: target regions instead of cuBLAS and BLIS");
   printf(".SH FILES\n");
-  print_row('B', "~/.config/davit/tuning.tsv", "what 'davit tune' has measured");
+  print_row('B', "~/.config/davit/tuning.tsv", "the parameters that 'davit tune' found");
   end("");
   for (cli_commands command = commands; *command; command++)
     printf(".BR davit\\-%s (1)%s\n", (*command)->name, command[1] ? "," : "");

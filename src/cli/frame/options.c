@@ -19,8 +19,9 @@
 enum { MAX_REPEAT = 1000000 }; /* the times of all runs are kept for the median */
 
 static const cli_choice decimals[] = {{".", CLI_DECIMAL_POINT, NULL}, {",", CLI_DECIMAL_COMMA, NULL}, {0}};
-static const cli_choice missings[] = {
-    {"refuse", CLI_MISSING_REFUSE, "exit 3"}, {"skip", CLI_MISSING_SKIP, "leave out the line"}, {0}};
+static const cli_choice missings[] = {{"refuse", CLI_MISSING_REFUSE, "stop with exit code 3"},
+                                      {"skip", CLI_MISSING_SKIP, "leave the line out, also if it has NaN"},
+                                      {0}};
 
 static const struct {
   unsigned bit;
@@ -29,49 +30,49 @@ static const struct {
     {CLI_COMMON_RAW,
      CLI_OPTION(TEXT, cli_common, reading.dtype, "--dtype", "T",
                 .words = "f2 f4 f8 c8 c16 i1 i2 i4 i8 u1 u2 u4 u8 b1",
-                .help = "the first operand has no header, only elements of this type, in C order; f2 f4 f8 "
-                        "c8 c16 i1 i2 i4 i8 u1 u2 u4 u8 b1, after > in the other byte order")},
-    {CLI_COMMON_RAW,
-     CLI_OPTION(TEXT, cli_common, reading.shape, "--shape", "SHAPE", .words = "", .needs = "--dtype",
-                .otherwise = "a vector of all elements of the file", .help = "its shape, such as 1000x3")},
+                .help = "read the first operand as elements of this type without a header, in C order: f2 f4 "
+                        "f8 c8 c16 i1 i2 i4 i8 u1 u2 u4 u8 or b1; > before it means big-endian")},
+    {CLI_COMMON_RAW, CLI_OPTION(TEXT, cli_common, reading.shape, "--shape", "SHAPE", .words = "",
+                                .needs = "--dtype", .otherwise = "one vector of all elements",
+                                .help = "the shape of that operand, such as 1000x3")},
     {CLI_COMMON_TABLE,
-     CLI_OPTION(CHOICE, cli_common, reading.decimal, "--decimal", "MARK", .choices = decimals, .value = ".",
-                .help = "the decimal mark of numbers in CSV; with a comma the fields are separated by "
-                        "semicolons, tabs or blanks")},
+     CLI_OPTION(
+         CHOICE, cli_common, reading.decimal, "--decimal", "MARK", .choices = decimals, .value = ".",
+         .help =
+             "the decimal mark in CSV; with a comma, fields are separated by semicolons, tabs or spaces")},
     {CLI_COMMON_TABLE, CLI_OPTION(CHOICE, cli_common, reading.missing, "--missing", "HOW",
                                   .choices = missings, .value = "refuse",
-                                  .help = "what to do with a line of CSV in which a number is missing: an "
-                                          "empty field, NA, N/A, NULL, None, ?, - or .; for skip also NaN")},
+                                  .help = "what to do with a CSV line that lacks a number (an empty field, "
+                                          "NA, N/A, NULL, None, ?, - or .)")},
     {CLI_COMMON_DEVICES,
-     CLI_OPTION(TEXT, cli_common, devices, "--devices", "LIST", .value = "all", .words = "all gpu host cpu",
-                .otherwise = "all, and the CPU alone for small files on a machine with GPUs",
-                .help = "all, gpu, host, cpu or numbers such as 0,2. all: the GPUs, or the host devices "
-                        "where there is no GPU; cpu: the CPU reference, without offload")},
+     CLI_OPTION(
+         TEXT, cli_common, devices, "--devices", "LIST", .value = "all", .words = "all gpu host cpu",
+         .help = "where to compute: all (the GPUs, or else host), gpu, host (the CPU in place of GPUs), cpu "
+                 "(the CPU reference, without offload), or numbers from 'davit devices', such as 0,2")},
     {CLI_COMMON_THREADS,
      CLI_OPTION(WHOLE, cli_common, threads, "--threads", "N", .minimum = 1, .maximum = DVT_MAX_THREADS,
-                .otherwise = "OMP_NUM_THREADS, or the processors that the process may use",
-                .help = "host threads to compute on, in all")},
+                .otherwise = "DAVIT_THREADS, else OMP_NUM_THREADS, else the available processors",
+                .help = "use at most N host threads")},
     {CLI_COMMON_CHECK,
      CLI_OPTION(FLAG, cli_common, check, "--check", NULL,
-                .help = "compare with the CPU reference; exit 1 if the error is above its bound")},
+                .help = "check the result on the CPU; exit with 1 if the error is above its bound")},
     {CLI_COMMON_REPEAT,
      CLI_OPTION(WHOLE, cli_common, repeat, "--repeat", "R", .minimum = 1, .maximum = MAX_REPEAT, .value = "1",
-                .help = "run R times, and print the median time, its range and the rate on standard error")},
+                .help = "time R runs; print the median, the range and the rate on standard error")},
     {CLI_COMMON_REPEAT, CLI_OPTION(WHOLE, cli_common, warmup, "--warmup", "W", .maximum = MAX_REPEAT,
-                                   .value = "0", .help = "run W times before that, without timing")},
-    {CLI_COMMON_TRACE,
-     CLI_OPTION(TEXT, cli_common, trace, "--trace", "FILE",
-                .help = "write what the devices did, and when, for https://ui.perfetto.dev")},
+                                   .value = "0", .help = "run W times first, without timing")},
+    {CLI_COMMON_TRACE, CLI_OPTION(TEXT, cli_common, trace, "--trace", "FILE",
+                                  .help = "write a timeline of the devices, for https://ui.perfetto.dev")},
     {CLI_COMMON_SEED, CLI_OPTION(WHOLE, cli_common, seed, "--seed", "S", .maximum = 0x1p64, .value = "0",
                                  .help = "seed of the random numbers")},
     {CLI_COMMON_JSON,
      CLI_OPTION(FLAG, cli_common, json, "--json", NULL, .help = "print one JSON object on standard output")},
     {CLI_COMMON_FORCE, CLI_OPTION(FLAG, cli_common, force, "-f", NULL, .also = "--force",
-                                  .help = "write binary output even if standard output is a terminal")},
+                                  .help = "write binary output even to a terminal")},
     {CLI_COMMON_VERBOSE, CLI_OPTION(FLAG, cli_common, verbose, "-v", NULL, .also = "--verbose",
                                     .help = "print devices, times and rates on standard error")},
     {CLI_COMMON_QUIET, CLI_OPTION(FLAG, cli_common, quiet, "--quiet", NULL,
-                                  .help = "no progress and no remarks on standard error")},
+                                  .help = "print no progress and no remarks on standard error")},
 };
 
 const cli_option *cli_option_row(const cli_command *command, int index) {
@@ -422,7 +423,10 @@ static void print_number(const cli_option *option, const void *member, char text
 
 bool cli_option_default(const cli_command *command, const cli_option *option,
                         char text[static CLI_OPTION_TEXT]) {
-  const char *written = option->otherwise ? option->otherwise : option->value;
+  const bool leaves_small = command->small_bytes && option->at == offsetof(cli_common, devices);
+  const char *written = leaves_small        ? "all; if there are GPUs, small files are left to the CPU"
+                        : option->otherwise ? option->otherwise
+                                            : option->value;
   char *state = command->defaults ? dvt_allocate(1, command->state) : NULL;
   snprintf(text, CLI_OPTION_TEXT, "%s", written ? written : "0");
   if (!written && state) {

@@ -66,7 +66,7 @@ int cli_output_check_other(const char *option, const char *path) {
   const char *why = dvt_replacement_open(path, &other.replacement);
   const bool taken = !why && is_taken(&other);
   dvt_replacement_discard(&other.replacement);
-  return taken ? cli_fail(CLI_USAGE, "%s %s: another output of the command is this file", option, path)
+  return taken ? cli_fail(CLI_USAGE, "%s %s: this file is another output of the command", option, path)
                : CLI_OK;
 }
 
@@ -87,7 +87,7 @@ static int open_file(const char *path, cli_output *output) {
   if (why)
     return open_fail(path, why);
   if (is_taken(output))
-    return cli_fail(CLI_USAGE, "%s: two outputs of the command are this file", path);
+    return cli_fail(CLI_USAGE, "%s: this file is two outputs of the command", path);
   output->file = dvt_replacement_stream(&output->replacement);
   return output->file ? CLI_OK : open_fail(path, strerror(errno));
 }

@@ -77,5 +77,5 @@ int cli_options_compare(const cli_command *command, const void *state) {
   for (const cli_place *place = command->operands; place && place->name; place++)
     if (!cli_ranks_same(digest_operand(place, state)) && !other)
       other = place->name;
-  return other ? cli_fail(CLI_USAGE, "its %s is not that of rank 0", other) : CLI_OK;
+  return other ? cli_fail(CLI_USAGE, "its %s differs from rank 0's", other) : CLI_OK;
 }
