@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 #include <strings.h>
 
 #include "src/cli/formats/names.h"
@@ -103,6 +104,27 @@ int cli_coordinates_read(cli_job *job, const char *path, cli_coordinates *c) {
   CLI_TRY(cli_array_to_c(a));
   CLI_TRY(check_finite(path, c));
   return c->sphere ? to_sphere(path, c) : CLI_OK;
+}
+
+static void swap_columns(cli_array *a, int64_t n) {
+  const size_t bytes = cli_type_bytes(a->type);
+  char first[sizeof(double)], *at = a->data;
+  for (int64_t i = 0; i < n; i++, at += 2 * bytes) {
+    memcpy(first, at, bytes);
+    memcpy(at, at + bytes, bytes);
+    memcpy(at + bytes, first, bytes);
+  }
+}
+
+int cli_coordinates_match(const char *path, cli_coordinates *queries, const char *points_path,
+                          const cli_coordinates *points) {
+  const cli_columns *q = &queries->columns, *p = &points->columns;
+  if (q->on_sphere != p->on_sphere && *q->name[0] && *p->name[0])
+    return cli_fail(CLI_INPUT, "%s: expected coordinates named as in %s, found %s", cli_fail_place(path),
+                    cli_fail_place(points_path), q->on_sphere ? "longitude and latitude" : "others");
+  if (q->on_sphere && p->on_sphere && !points->sphere && begins_with_longitude(q) != begins_with_longitude(p))
+    swap_columns(&queries->points, queries->n);
+  return CLI_OK;
 }
 
 /* Half a turn is the longest way; a chord may be a rounding longer than that has. */

@@ -42,6 +42,10 @@ typedef struct cli_coordinates {
 /* Reads the points, which have to be finite, and says what was taken for coordinates where that is worth a line. */
 int cli_coordinates_read(cli_job *job, const char *path, cli_coordinates *c);
 
+/* Gives the queries longitude and latitude in the order of the points, where the names of both say which is which. */
+int cli_coordinates_match(const char *path, cli_coordinates *queries, const char *points_path,
+                          const cli_coordinates *points);
+
 /* A distance between points as the user has it, and the distance within which points are that the user wants within
  * `radius`. */
 double cli_coordinates_distance(const cli_coordinates *c, double distance);

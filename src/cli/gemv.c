@@ -2,6 +2,8 @@
 /* davit gemv: y = alpha op(A) x + beta y. */
 #include <complex.h>
 #include <davit/gemv.h>
+#include <davit/scal.h>
+#include <string.h>
 
 #include "ref/blas.h"
 #include "src/cli/blas_options.h"
@@ -16,10 +18,23 @@ typedef struct product {
   cli_array a, x, y0, y; /* without --y0, `y0` is empty */
 } product;
 
+/* beta y0 is a sum of nothing more, where BLAS leaves y0 as it is. */
+static davit_status scale(const product *q, cli_array *y) {
+  static const int host = DAVIT_HOST;
+  const davit_scal_options options = {.devices = &host, .device_count = 1};
+#define SCALE(p, T) davit_##p##scal(y->shape[0], (T)q->beta, y->data, 1, &options)
+  if (q->y0_path && q->beta != 0)
+    return CLI_OF_FIELD(y->type, SCALE);
+  memset(y->data, 0, (size_t)y->shape[0] * cli_type_bytes(y->type));
+  return DAVIT_SUCCESS;
+}
+
 static davit_status work(void *state, cli_array *y, bool reference) {
   const product *q = state;
   const cli_operand a = cli_operand_of(&q->a, q->trans);
   const davit_gemv_options options = {CLI_DEVICES(q)};
+  if (q->x.shape[0] == 0 && y->shape[0] > 0)
+    return scale(q, y);
 #define MULTIPLY(p, T)                                                                                       \
   davit_##p##gemv(a.trans, a.rows, a.cols, (T)q->alpha, q->a.data, a.ld, q->x.data, 1, (T)q->beta, y->data,  \
                   1, &options)

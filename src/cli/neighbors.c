@@ -87,6 +87,7 @@ static int read_queries(search *s) {
   if (s->queries.dim != dim)
     return cli_shape_fail(s->queries_path, &s->queries.points, "%d columns as in %s", dim,
                           cli_fail_place(s->path));
+  CLI_TRY(cli_coordinates_match(s->queries_path, &s->queries, s->path, &s->points));
   s->m = s->queries.n;
   return cli_array_convert(NULL, s->points.points.type, &s->queries.points);
 }

@@ -438,6 +438,22 @@ def test_factors_that_are_not_finite():
     expect("not finite" not in result.err and np.load("y.npy").max() == 3, f"beta without c0: {result}")
 
 
+def test_products_of_nothing():
+    """y = beta y0 where a sum has no terms, and what a factor of 0 leaves out is not read."""
+    for dtype in ("f8", "f4", "c16", "c8"):
+        a, x, y = (save(name, np.ones(shape, dtype)) for name, shape in (("a.npy", (3, 0)), ("x.npy", 0), ("y0.npy", 3)))
+        b = save("b.npy", np.ones((0, 3), dtype))
+        lost = save("lost.npy", np.full(3, np.nan, dtype))
+        for devices in ("all", "cpu"):
+            for words, wanted in (((a, x), 0), ((a, x, "--y0", y, "--beta", -2), -2), ((b, x, "--trans", "--y0", y, "--beta", 3), 3),
+                                  ((a, x, "--y0", y, "--beta", 0), 0), ((a, x, "--y0", lost, "--beta", 0), 0)):
+                davit("gemv", *words, "--check", "--devices", devices, "-o", "y.npy")
+                expect(np.array_equal(np.load("y.npy"), np.full(3, wanted, dtype)), f"gemv {words} {dtype}: {np.load('y.npy')}")
+            square = save("s.npy", np.ones((3, 3), dtype))
+            davit("gemv", square, y, "--y0", lost, "--beta", 0, "--check", "--devices", devices)
+            davit("gemv", save("n.npy", np.full((3, 3), np.nan, dtype)), y, "--alpha", 0, "--y0", y, "--beta", 1, "--check", "--devices", devices)
+
+
 def test_a_nan_has_no_sign():
     for value, printed in ((-np.nan, "nan"), (complex(-np.nan, -np.nan), "nan+nanj")):
         out = davit("reduce", save("n.npy", [value])).out

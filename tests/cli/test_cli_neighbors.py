@@ -102,6 +102,17 @@ def haversine(a, b):
     return 2 * EARTH_KM * np.arcsin(np.sqrt(h))
 
 
+def test_orders_of_columns():
+    points = put("latlon.csv", "lat,lon\n10,20\n50,60\n")
+    queries = put("lonlat.csv", "lon,lat\n20,10\n61,50\n")
+    for order in ((points, queries), (queries, points)):
+        found = table(order[0], "--queries", order[1], "--k", 1)
+        expect([row[2] for row in found] == [0, 1], f"the nearest are the same places: {found}")
+    place = save("unnamed.npy", np.array([[10.0, 20.0]]))
+    expect(table(points, "--queries", place, "--k", 1)[0][2] == 0, "without names the order is that of the points")
+    refuse(("neighbors", points, "--queries", put("xy.csv", "x,y\n10,20\n"), "--quiet"), "expected coordinates named as in", "found others")
+
+
 def test_sphere():
     places = {"Berlin": (52.52, 13.405), "Hamburg": (53.5511, 9.9937), "Sydney": (-33.8688, 151.2093), "Suva": (-18.1416, 178.4419),
               "Apia": (-13.8333, -171.7667), "North": (90, 0), "South": (-90, 77)}

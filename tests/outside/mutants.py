@@ -280,8 +280,6 @@ MUTANTS = [
     Mutant("plain-gaps-go-on-at-ties", "ref/align_pair.c", "f - extend > here - open", "f - extend >= here - open", "align_single"),
     Mutant("single-open-above", "offload/align_pairs_single.inc", "w->h[rows.from - 1] = w->f[rows.from - 1] = w->h[",
            "w->h[rows.from - 1] = w->h[", "align_single"),
-    Mutant("single-open-below", "offload/align_pairs_single.inc", "= w->h[rows.to + 1] = w->f[rows.to + 1] = NONE", "= NONE",
-           "align_single"),
     Mutant("single-ends-late", "offload/align_pairs_single.inc", "(most == best->score && number - rows.to >= best->column)",
            "most == best->score", "align_single"),
     Mutant("single-drops-at-x", "offload/align_pairs_single.inc", "!drops || all >= least", "!drops || all > least", "align_single"),

@@ -51,8 +51,9 @@ double cli_rounding(cli_type type) {
 
 double cli_product_bound(int64_t k, double alpha, const cli_array *a, const cli_array *b, double beta,
                          const cli_array *c0) {
-  const double product = alpha * cli_norm(a, CLI_NONFINITE_FAILS) * cli_norm(b, CLI_NONFINITE_FAILS);
-  const double addend = c0->ndim ? beta * cli_norm(c0, CLI_NONFINITE_FAILS) : 0;
+  const double product =
+      alpha > 0 ? alpha * cli_norm(a, CLI_NONFINITE_FAILS) * cli_norm(b, CLI_NONFINITE_FAILS) : 0;
+  const double addend = beta > 0 && c0->ndim ? beta * cli_norm(c0, CLI_NONFINITE_FAILS) : 0;
   return 3 * cli_rounding(a->type) * (sqrt((double)k + 2) * product + 2 * addend);
 }
 
