@@ -98,10 +98,14 @@ PROBE(with_peers) {
     assert_true(bytes_between_devices() > 0);
 }
 
-PROBE(with_nonsense) {
-  davit_queue *queue;
-  REFUSED(davit_queue_create(DAVIT_HOST, &queue, NULL), "DAVIT_PEERS is \"maybe\", not on or off");
-}
+#define REFUSES(name, sentence)                                                                              \
+  PROBE(name) {                                                                                              \
+    davit_queue *queue;                                                                                      \
+    REFUSED(davit_queue_create(DAVIT_HOST, &queue, NULL), sentence);                                         \
+  }
+REFUSES(with_doubtful_peers, "DAVIT_PEERS is \"maybe\", not on or off")
+REFUSES(with_doubtful_blas, "DAVIT_BLAS is \"maybe\", not target")
+REFUSES(with_doubtful_devices, "DAVIT_SIMULATE is \"maybe\", not amd")
 
 CASE(copies_between_devices_with_peer_access) {
   try_probe("with_peers", "", "DAVIT_PEERS=");
@@ -114,7 +118,9 @@ CASE(copies_between_devices_without_peer_access) {
 }
 
 CASE(other_values_are_refused) {
-  try_probe("with_nonsense", "", "DAVIT_PEERS=maybe");
+  try_probe("with_doubtful_peers", "", "DAVIT_PEERS=maybe");
+  try_probe("with_doubtful_blas", "", "DAVIT_BLAS=maybe");
+  try_probe("with_doubtful_devices", "", "DAVIT_SIMULATE=maybe");
 }
 
 int main(int argc, char **argv) {

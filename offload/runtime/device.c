@@ -79,16 +79,6 @@ bool dvt_peers_wanted(void) {
   return !value || strcmp(value, "off") != 0;
 }
 
-bool dvt_peers_check(void) {
-  const char *value = dvt_environment("DAVIT_PEERS");
-  return !value || !*value || strcmp(value, "on") == 0 || strcmp(value, "off") == 0;
-}
-
-bool dvt_wait_check(void) {
-  const char *value = dvt_environment("DAVIT_WAIT");
-  return !value || !*value || strcmp(value, "sleep") == 0 || strcmp(value, "spin") == 0;
-}
-
 int dvt_cuda_current(void) {
   int current = -1;
 #ifdef DAVIT_WITH_CUDA

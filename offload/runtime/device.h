@@ -47,14 +47,8 @@ davit_status dvt_device_memory(const dvt_device *device, size_t *free_bytes, siz
 /* Whether `from` can copy to `to` directly (peer access, enabled in both directions at start). */
 bool dvt_device_peers(const dvt_device *from, const dvt_device *to);
 
-/* DAVIT_PEERS: false if it is "off", and copies between devices pass through the host. The check: whether it
- * has a value that means something. */
+/* DAVIT_PEERS: false if it is "off", and copies between devices pass through the host. */
 bool dvt_peers_wanted(void);
-bool dvt_peers_check(void);
-
-/* DAVIT_WAIT: with "spin" threads that wait in CUDA's driver, as those of target regions do, use a processor
- * each and go on sooner. The check as above. */
-bool dvt_wait_check(void);
 
 /* The device's copy of what OpenMP has mapped at this address of the host; NULL: it is not mapped there. */
 void *dvt_device_mapped(int device, const void *pointer);

@@ -132,17 +132,29 @@ __attribute__((constructor)) static void watch_devices(void) {
   dvt_on_devices(precede_devices);
 }
 
+/* Variables that are one of few words; empty ones count as not set. */
+static davit_status check_words(void) {
+  static const struct {
+    const char *name, *word, *other;
+  } variables[] = {{"DAVIT_PEERS", "on", "off"},
+                   {"DAVIT_WAIT", "sleep", "spin"},
+                   {"DAVIT_BLAS", "target", NULL},
+                   {"DAVIT_SIMULATE", "amd", NULL}};
+  for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+    const char *value = dvt_environment(variables[i].name), *other = variables[i].other;
+    if (value && *value && strcmp(value, variables[i].word) != 0 && !(other && strcmp(value, other) == 0))
+      return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is \"%s\", not %s%s%s", variables[i].name, value,
+                        variables[i].word, other ? " or " : "", other ? other : "");
+  }
+  return DAVIT_SUCCESS;
+}
+
 static davit_status start(void) {
   const dvt_backend *chosen = NULL;
   if (!dvt_threads_check())
     return davit_fail(DAVIT_INVALID_ARGUMENT, "DAVIT_THREADS is \"%s\", not a number from 1 to %d",
                       dvt_environment("DAVIT_THREADS"), DVT_MAX_THREADS);
-  if (!dvt_peers_check())
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "DAVIT_PEERS is \"%s\", not on or off",
-                      dvt_environment("DAVIT_PEERS"));
-  if (!dvt_wait_check())
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "DAVIT_WAIT is \"%s\", not sleep or spin",
-                      dvt_environment("DAVIT_WAIT"));
+  DVT_TRY(check_words());
   dvt_fork_watch();
   DVT_TRY(dvt_trace_begin());
   DVT_TRY(start_chosen(&chosen));
