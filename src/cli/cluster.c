@@ -17,6 +17,8 @@ typedef struct grouping {
   bool emst;
   davit_closest_pair_result *edges; /* n - 1 */
   cli_array result;                 /* labels, or a row of i, j, distance for each edge */
+  int64_t *room;                    /* of the reference of labels: 2 n numbers */
+  double *distances;                /* and n */
 } grouping;
 
 /* ---- the reference ---- */
@@ -26,33 +28,29 @@ static int64_t near(const grouping *g, int64_t i, int64_t *indices, double *dist
                            distances);
 }
 
-/* From core point to core point, as the authors of DBSCAN describe it. `room` has 2 n numbers. */
-static void walk(const grouping *g, int64_t from, int64_t cluster, int64_t *labels, int64_t *room,
-                 double *distances) {
-  int64_t *ways = room + g->points.n, count = 0;
+/* From core point to core point, as the authors of DBSCAN describe it. */
+static void walk(const grouping *g, int64_t from, int64_t cluster, int64_t *labels) {
+  int64_t *ways = g->room + g->points.n, count = 0;
   labels[from] = cluster;
   ways[count++] = from;
   while (count > 0) {
-    const int64_t found = near(g, ways[--count], room, distances);
+    const int64_t found = near(g, ways[--count], g->room, g->distances);
     for (int64_t j = 0; found + 1 >= g->min_points && j < found; j++)
-      if (labels[room[j]] < 0) {
-        labels[room[j]] = cluster;
-        ways[count++] = room[j];
+      if (labels[g->room[j]] < 0) {
+        labels[g->room[j]] = cluster;
+        ways[count++] = g->room[j];
       }
   }
 }
 
-static int by_reference(grouping *g, int64_t *labels) {
-  int64_t *room, clusters = 0;
-  double *distances;
-  CLI_ROOM(&g->job, room, 2 * g->points.n);
-  CLI_ROOM(&g->job, distances, g->points.n);
+static davit_status by_reference(grouping *g, int64_t *labels) {
+  int64_t clusters = 0;
   memset(labels, 0xff, (size_t)g->points.n * sizeof *labels);
   for (int64_t i = 0; i < g->points.n; i++)
     if (labels[i] < 0 && near(g, i, NULL, NULL) + 1 >= g->min_points)
-      walk(g, i, clusters++, labels, room, distances);
+      walk(g, i, clusters++, labels);
   g->clusters = clusters;
-  return CLI_OK;
+  return DAVIT_SUCCESS;
 }
 
 /* ---- work ---- */
@@ -85,7 +83,7 @@ static davit_status work(void *state, cli_array *labels, bool reference) {
     return span(g, labels, reference);
   const davit_cluster_options options = {CLI_DEVICES(g)};
   if (reference)
-    return by_reference(g, labels->data) == CLI_OK ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
+    return by_reference(g, labels->data);
   return davit_dbscan(CLI_POINTS(&g->points), g->reach, g->min_points, labels->data, &g->clusters, &options);
 }
 
@@ -97,6 +95,10 @@ static int load(void *state) {
   if (g->points.n < 1)
     return cli_shape_fail(g->path, &g->points.points, "at least 1 point");
   g->reach = cli_coordinates_reach(&g->points, g->eps);
+  if (!g->emst && (g->job.devices.reference || g->job.common.check)) {
+    CLI_ROOM(&g->job, g->room, 2 * g->points.n);
+    CLI_ROOM(&g->job, g->distances, g->points.n);
+  }
   if (!g->emst)
     return cli_array_create(CLI_I8, 1, g->points.n, 1, g->job.memory, &g->result);
   CLI_ROOM(&g->job, g->edges, g->points.n);
