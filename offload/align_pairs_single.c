@@ -2,12 +2,20 @@
 /* The instances of align_pairs_single.inc. */
 #include "offload/align_pairs_single.h"
 
+#include <string.h>
+
 #include "src/base/arithmetic.h"
 #include "src/base/cpu.h"
 
-/* Cells of all anti-diagonals, at most. */
+enum { BLOCK = 16 /* rows that are computed together */ };
+
+static int64_t whole_blocks(int64_t rows) {
+  return dvt_divide_up(rows, BLOCK) * BLOCK;
+}
+
+/* Steps of all anti-diagonals, at most. */
 static size_t most_steps(const dvt_pair_part *p) {
-  const int64_t rows = dvt_at_most(dvt_at_most(p->m, p->n), (p->high - p->low) / 2) + 1;
+  const int64_t rows = whole_blocks(dvt_at_most(dvt_at_most(p->m, p->n), (p->high - p->low) / 2) + 1);
   return (size_t)((p->m + p->n) * rows);
 }
 

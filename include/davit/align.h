@@ -191,7 +191,7 @@ typedef struct davit_align_pairs_options {
  *
  * Operands are host memory of any kind. Memory of the host: 56 bytes a pair (4 if devices compute only scores), up to
  * 16 MiB for each thread (84 MiB with a band), and the strings twice. A banded pair whose scores may exceed 16 bits, or
- * whose band has more than 2^22 cells, takes 1.3 bytes for each cell of its band and 100 for each symbol; a pair without a
+ * whose band has more than 2^22 cells, takes 1.3 bytes for each cell of its band and 150 for each symbol; a pair without a
  * band of more than 2^20 cells what davit_align_trace() needs on one thread; extensions with an X-drop and strings up to
  * 16 bytes for each cell that counts in one of 16 pairs.
  * With devices: up to 72 MiB of pinned memory for each of up to eight lanes a device, and at most 80 % of each device's
