@@ -11,12 +11,14 @@ dynamic linker finds it, or the file that the environment variable DAVIT_LIBRARY
 
 Types are NumPy's: operands of several types, or in the other byte order, are converted to the type that NumPy computes
 in, and results have the type that NumPy's have. What that type is not among a function's is a TypeError that names
-them. float16 is computed in float32 and rounded once. Masked elements are a TypeError: a mask is never dropped.
+them. float16 is computed in float32 and rounded once. Masked elements are a TypeError: a mask is never dropped. Whole
+numbers are not cut: a parameter beyond C's type is an OverflowError, and an element that float64 does not hold exactly,
+where whole numbers are taken as float64, a ValueError.
 """
-import array
 import collections
 import ctypes
 import math
+import operator
 import os
 from ctypes import POINTER, c_bool, c_char, c_char_p, c_double, c_float, c_int, c_int32, c_int64, c_size_t, c_uint8, c_uint32, c_uint64, c_void_p
 
@@ -54,9 +56,26 @@ class Error(RuntimeError):
 
 # ---- structs of the headers ----
 
+_WHOLE = c_int, c_int32, c_int64, c_size_t
+
+
+def _fitting(value, kind):
+    """A value of C's type `kind`. ctypes would cut off a whole number's high bits; here that is an OverflowError."""
+    if kind not in _WHOLE:
+        return value
+    value = operator.index(value)
+    if kind(value).value != value:
+        raise OverflowError(f"{value} does not fit in {'u' if kind is c_size_t else ''}int{8 * ctypes.sizeof(kind)}")
+    return value
+
+
+class _Struct(ctypes.Structure):
+    def __setattr__(self, name, value):
+        super().__setattr__(name, _fitting(value, dict(self._fields_)[name]))
+
 
 def _struct(name, *members):
-    return type(name, (ctypes.Structure,), {"_fields_": list(members)})
+    return type(name, (_Struct,), {"_fields_": list(members)})
 
 
 # A complex number is passed by value like a struct of its parts. BLAS' letter of each type, and what a factor is.
@@ -95,17 +114,20 @@ _Result = _struct("davit_align_result", ("score", c_int32), ("banded", c_int32),
 STRUCTS = (*_OPTIONS.values(), _DeviceInfo, _Pair, _Scoring, _Matrix, _Result)
 
 
-def _ints(numbers):
-    """As C's int; an OverflowError of what does not fit, which ctypes would cut off."""
-    return array.array("i", numbers)
+def _listed(devices):
+    """One whole number, Python's or NumPy's, as a list; others as they are."""
+    try:
+        return [operator.index(devices)]
+    except TypeError:
+        return devices
 
 
 def _options(name, devices, **members):
     """The options of a call, which keep the list of devices alive."""
     options = _OPTIONS[name](**members)
     if devices is not None:
-        devices = [devices] if isinstance(devices, int) else list(devices)
-        options.devices, options.device_count = (c_int * len(devices))(*_ints(devices)), len(devices)
+        numbers = [_fitting(number, c_int) for number in _listed(devices)]
+        options.devices, options.device_count = (c_int * len(numbers))(*numbers), len(numbers)
     return ctypes.byref(options)
 
 
@@ -134,7 +156,7 @@ def _text(name, *types):
 def _declare(name, *types):
     function = _find(name)
     function.restype, function.argtypes, function.errcheck = c_int, types, _check
-    return function
+    return lambda *arguments: function(*map(_fitting, arguments, types))
 
 
 _array, _size = c_void_p, c_int64
@@ -177,9 +199,15 @@ def _names(kinds):
     return " or ".join(str(kind) for kind in kinds)
 
 
+def _has_mask(x):
+    if isinstance(x, (list, tuple, collections.deque)):
+        return any(map(_has_mask, x))
+    return isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x)
+
+
 def _plain(x, name, ndim=None):
     """x as an array of numbers; no mask is dropped."""
-    if any(np.ma.is_masked(part) for part in (x if isinstance(x, (list, tuple)) else [x])):
+    if _has_mask(x):
         raise TypeError(f"{name} has masked elements, which davit would take for numbers; fill them ({name}.filled(value)) or "
                         f"leave them out ({name}.compressed())")
     x = np.asarray(x)
@@ -188,6 +216,17 @@ def _plain(x, name, ndim=None):
     if ndim is not None and x.ndim != ndim:
         raise ValueError(f"{name} has {x.ndim} dimensions, not {ndim}")
     return x
+
+
+def _converted(x, kind, name):
+    """x in another type. Whole numbers are not rounded: their halves of 32 bits are exact in float64, and the sum of the halves
+    is so if it less the high half is the low one (Dekker, Numerische Mathematik 18, 1971)."""
+    if x.dtype.kind in "iu" and x.dtype.itemsize == 8 and kind.kind in "fc":
+        high, low = (x >> 32).astype("f8") * 2.0**32, (x & 0xffffffff).astype("f8")
+        rounded = (high + low) - high != low
+        if rounded.any():
+            raise ValueError(f"{name} has {x[rounded][0]}, which is not exact in float64")
+    return x.astype(kind, copy=False)
 
 
 def _alike(allowed, ndims, **operands):
@@ -199,13 +238,14 @@ def _alike(allowed, ndims, **operands):
     if computed not in allowed:
         found = ", ".join(f"{name} has {x.dtype}" for name, x in given.items())
         raise TypeError(f"{found}; {_names(allowed)} is wanted, as {next(iter(given))}.astype(...) gives it")
-    return *(x if x is None else x.astype(computed, copy=False) for x in arrays.values()), kind
+    return *(x if x is None else _converted(x, computed, name) for name, x in arrays.items()), kind
 
 
 def _measured(x, name, ndim):
     """Coordinates and observations: whole numbers and float16 are taken as float64."""
     x = _plain(x, name, ndim)
-    return _alike(_FLOATING, [ndim], **{name: x.astype("f8") if x.dtype.kind in "biu" or x.dtype == _HALF else x})[0]
+    wide = x.dtype.kind in "biu" or x.dtype == _HALF
+    return _alike(_FLOATING, [ndim], **{name: _converted(x, _FLOATING[1], name) if wide else x})[0]
 
 
 def _check_shape(x, name, shape):
@@ -334,7 +374,7 @@ def devices():
 
 def set_threads(threads):
     """How many host threads davit computes on; 0: its own choice."""
-    _set_threads(*_ints([threads]))
+    _set_threads(threads)
 
 
 def gemm(a, b, *, alpha=1, beta=0, c=None, transa="N", transb="N", devices=None):
@@ -361,13 +401,15 @@ def gemv(a, x, *, alpha=1, beta=0, y=None, trans="N", devices=None):
     computed, trans = a.dtype, _op(trans, a.dtype, "trans")
     rows, cols = a.shape if trans == "N" else a.shape[::-1]
     x = np.ascontiguousarray(_check_shape(x, "x", (cols,)))
-    result = np.empty(rows, computed)
+    result = np.zeros(rows, computed)
     if y is not None:
         result[...] = _check_shape(y, "y", (rows,))
     stored, flipped, lda = _stored(a, trans)
     m, n = a.shape[::-1] if flipped else a.shape
     _gemv[computed](_flipped(trans, flipped), m, n, _scalar(alpha, computed, "alpha"), stored.ctypes.data, lda, x.ctypes.data,
                     1, _scalar(beta if y is not None else 0, computed, "beta"), result.ctypes.data, 1, _options("gemv", devices))
+    if cols == 0 and y is not None:  # BLAS leaves y as it is
+        result = result * computed.type(beta) if beta != 0 else np.zeros_like(result)
     return result.astype(kind, copy=False)
 
 
@@ -422,7 +464,7 @@ def scan(x, op="sum", *, axis=None, exclusive=False, flags=None, dtype=None, dev
         raise ValueError("axis and flags exclude each other")
     x, back = _in_numbers(x, op, kind)
     if axis is not None:
-        rows = _rows(x, int(axis))
+        rows = _rows(x, operator.index(axis))
         return back(np.moveaxis(_scan_rows(rows, op, exclusive, devices) if rows.size else rows, -1, axis))
     x = np.ascontiguousarray(x).ravel()
     result, where = np.empty_like(x), _options("scan", devices)
@@ -465,8 +507,9 @@ def atax(a, x, *, devices=None):
 
 
 def covariance(d, *, divisor=0, mean_divisor=0, devices=None):
-    """The covariance matrix of the columns of d, whose rows are observations. Divisors of 0: rows - 1 and rows. float64 or
-    float32; other real types are taken as float64."""
+    """The covariance matrix of the columns of d, whose rows are observations, as np.cov(d, rowvar=False); of fewer than two
+    rows it is 0, where np.cov has NaN. Divisors of 0: rows - 1 and rows. float64 or float32; other real types are taken as
+    float64."""
     d = _measured(d, "d", 2)
     rows, cols = d.shape
     stored, flipped, ldd = _stored(d)
@@ -506,13 +549,16 @@ def closest_pairs(points, k=None, radius=np.inf, *, algorithm="auto", devices=No
 
 
 def features(samples, *, rate=22050, frame=1024):
-    """62 features of each frame of a sound: 31 bands, and their changes to the next frame. On the CPU. The samples are
-    floating-point numbers, full scale 1; whole numbers, as of WAV files, have to be divided by theirs."""
+    """62 features of each frame of a sound, of `frame` samples, 2 at least: 31 bands, and their changes to the next frame.
+    On the CPU. The samples are floating-point numbers, full scale 1; whole numbers, as of WAV files, have to be divided by
+    theirs."""
     samples = _plain(samples, "samples", 1)
     if samples.dtype.kind != "f":
         raise TypeError(f"samples has {samples.dtype}; floating-point numbers are wanted, full scale 1")
+    if operator.index(frame) < 2 or rate == 0:  # zeros would be the library's defaults
+        raise ValueError(f"frame is {frame} and rate {rate}; 2 samples or more and a rate above 0 are wanted")
     samples = np.ascontiguousarray(samples.astype("f4", copy=False))
-    result = np.empty((samples.size // max(1, int(frame)), 62), np.float32)
+    result = np.empty((samples.size // frame, 62), np.float32)
     _features(samples.size, samples.ctypes.data, result.ctypes.data, _options("features", None, rate=rate, frame=frame))
     return result
 

@@ -105,11 +105,36 @@ static long double square(long double x) {
 
 /* 2-norms over the columns that are finite, of the sums of C and of |D|. */
 typedef struct column_norms {
-  double sums, magnitudes;
+  long double sums, magnitudes;
 } column_norms;
 
-/* C in double, from means in long double. */
-static column_norms centre(covariance *c) {
+/* The CPU reference adds from left to right, where the error of a sum of numbers of one sign grows with their
+ * count. */
+static long double growth_of(const covariance *c) {
+  const long double rows = (long double)c->d.shape[0];
+  return c->job.devices.reference ? rows : sqrtl(rows + 2);
+}
+
+/* The error of the means of columns whose sums of |D| have the 2-norm `magnitude`. Reciprocals of divisors
+ * and means may each lose the smallest normal number to underflow. */
+static long double mean_error(const covariance *c, long double magnitude, int64_t cols) {
+  const long double least = (long double)cli_smallest(c->d.type), eps = (long double)cli_epsilon(c->d.type);
+  return (eps * growth_of(c) / (long double)fabs(c->mean_divisor) + least) * magnitude +
+         least * sqrtl((long double)cols);
+}
+
+/* How large the 2-norm of a column of C may be, by its own and the error of its mean; infinite if the sum,
+ * the mean or an element of C may overflow. */
+static long double reach_of(const covariance *c, const cli_running *sum, long double norm) {
+  const int64_t rows = c->d.shape[0];
+  const long double largest = sum->magnitude * (1 + 1 / (long double)fabs(c->mean_divisor));
+  return cli_overflows(c->d.type, largest, rows)
+             ? (long double)INFINITY
+             : norm + sqrtl((long double)rows) * mean_error(c, sum->magnitude, 1);
+}
+
+/* C in double, from means in long double; and of each column what it may reach. */
+static column_norms centre(covariance *c, long double *reach) {
   const int64_t rows = c->d.shape[0], row = cli_array_row_stride(&c->d), col = cli_array_col_stride(&c->d);
   long double sums = 0, magnitudes = 0;
   double *to = c->centred.data;
@@ -117,49 +142,55 @@ static column_norms centre(covariance *c) {
     cli_running running = cli_running_start(DAVIT_SUM);
     for (int64_t i = 0; i < rows; i++)
       cli_running_add(&running, cli_number(&c->d, i * row + j * col));
-    const long double sum = running.value + running.rest, mean = sum / (long double)c->mean_divisor;
-    for (int64_t i = 0; i < rows; i++)
-      *to++ = (double)(cli_number(&c->d, i * row + j * col) - mean);
+    const long double sum = cli_running_value(&running), mean = sum / (long double)c->mean_divisor;
+    long double squares = 0;
+    for (int64_t i = 0; i < rows; i++) {
+      const long double centred = cli_number(&c->d, i * row + j * col) - mean;
+      squares += square(centred);
+      *to++ = (double)centred;
+    }
+    reach[j] = reach_of(c, &running, isfinite(mean) ? sqrtl(squares) : 0);
     if (isfinite(mean)) {
       sums += square(sum - (long double)rows * mean);
       magnitudes += square(running.magnitude);
     }
   }
-  return (column_norms){.sums = (double)sqrtl(sums), .magnitudes = (double)sqrtl(magnitudes)};
+  return (column_norms){.sums = sqrtl(sums), .magnitudes = sqrtl(magnitudes)};
 }
 
 /* Frobenius norm of the difference between S, full or packed, and the reference, which has the lower
- * triangle. */
-static double distance(const covariance *c) {
-  const int64_t cols = c->d.shape[1];
+ * triangle. By Cauchy and Schwarz no partial result of an element is beyond the product of what its columns
+ * reach. */
+static double distance(const covariance *c, const long double *reach) {
+  const int64_t rows = c->d.shape[0], cols = c->d.shape[1];
+  const long double scale = fmaxl(1, 1 / (long double)fabs(c->divisor));
   const double *lower = c->full.data;
   long double sum = 0;
   for (int64_t j = 0; j < cols; j++)
     for (int64_t i = j; i < cols; i++) {
       const double wanted = lower[i + j * cols];
+      const bool overflows = cli_overflows(c->d.type, reach[i] * reach[j] * scale, rows);
       if (!c->packed)
-        sum += square(cli_difference(cli_number(&c->s, i + j * cols), wanted));
-      if (i > j)
-        sum += square(cli_difference(
-            cli_number(&c->s, c->packed ? davit_covariance_packed_index(cols, j, i) : j + i * cols), wanted));
+        sum += square((long double)cli_error(c->d.type, wanted, cli_number(&c->s, i + j * cols), overflows));
+      if (i > j) {
+        const int64_t upper = c->packed ? davit_covariance_packed_index(cols, j, i) : j + i * cols;
+        sum += square((long double)cli_error(c->d.type, wanted, cli_number(&c->s, upper), overflows));
+      }
     }
   return (double)sqrtl(sum);
 }
 
 /* The product has the bound of gemm. The error of the means, e for all columns together, shifts whole
- * columns of C, so it changes the product by sums of columns. The CPU reference adds from left to right,
- * where the error of a sum of numbers of one sign grows with their count. Reciprocals of divisors, products,
- * means and elements of S may each lose the smallest normal number to underflow. */
+ * columns of C, so it changes the product by sums of columns. Products and elements of S may each lose the
+ * smallest normal number to underflow. */
 static double bound(const covariance *c, const column_norms *columns) {
-  const double rows = (double)c->d.shape[0], cols = (double)c->d.shape[1], eps = cli_epsilon(c->d.type),
-               least = cli_smallest(c->d.type), norm = cli_norm(&c->centred, CLI_NONFINITE_PASSES);
-  const double growth = c->job.devices.reference ? rows : sqrt(rows + 2);
-  const double e = (eps * growth / fabs(c->mean_divisor) + least) * columns->magnitudes + least * sqrt(cols);
-  return 3 *
-             (eps * sqrt(rows + 2) * norm * norm + 2 * e * columns->sums + rows * e * e +
-              least * rows * cols) /
-             fabs(c->divisor) +
-         least * (norm * norm + cols);
+  const long double rows = (long double)c->d.shape[0], cols = (long double)c->d.shape[1],
+                    eps = (long double)cli_epsilon(c->d.type), least = (long double)cli_smallest(c->d.type),
+                    norm = (long double)cli_norm(&c->centred, CLI_NONFINITE_PASSES);
+  const long double e = mean_error(c, columns->magnitudes, c->d.shape[1]);
+  const long double absolute =
+      3 * (eps * sqrtl(rows + 2) * norm * norm + 2 * e * columns->sums + rows * e * e + least * rows * cols);
+  return cli_bound(0, absolute / (long double)fabs(c->divisor) + least * (norm * norm + cols));
 }
 
 #define MEASURE(growth)                                                                                      \
@@ -170,18 +201,20 @@ static int check(void *state, cli_check *check) {
   covariance *c = state;
   const int64_t rows = c->d.shape[0], cols = c->d.shape[1];
   column_norms columns = {0};
+  long double *reach;
+  CLI_ROOM(&c->job, reach, cols);
   cli_array_free(&c->centred);
   cli_array_free(&c->full);
   CLI_TRY(create_scratch(c, CLI_F8));
   cli_restore(&c->full, NULL);
   if (c->d.bytes) {
-    columns = centre(c);
+    columns = centre(c, reach);
     const dvt_level3 product = dvt_rank_k_of(DAVIT_DOUBLE, 'L', 'T', cols, rows, 1 / c->divisor,
                                              c->centred.data, rows, 0, c->full.data, cols);
     dvt_level3_host(&(dvt_site){.threads = dvt_threads()}, &product);
   }
   *check = (cli_check){.measure = c->job.devices.reference ? MEASURE("rows") : MEASURE("sqrt(rows + 2)"),
-                       .error = distance(c),
+                       .error = distance(c, reach),
                        .bound = bound(c, &columns)};
   return CLI_OK;
 }

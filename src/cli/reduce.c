@@ -158,47 +158,80 @@ static cli_running add_all(const reduction *r, int64_t group) {
   return running;
 }
 
-/* Of a mean, a variance or a norm. The bounds follow from that of a sum, S = 2 eps depth sum |x_i|: a mean is
- * off by S / n, the squares of the differences from it by their own sum's error and by the mean's error
- * squared. */
-static void add_real(const reduction *r, int64_t group, long double *value, double *bound) {
-  const double eps = cli_epsilon(CLI_F8), depth = depth_of(r), n = (double)r->length;
+/* What a result is to be, by how much it may be off, and how large a partial result may be. */
+typedef struct expected {
+  long double value, bound, largest;
+} expected;
+
+static cli_running add_squares(const reduction *r, int64_t group, long double mean) {
   const double *x = (const double *)r->x.data + group * r->length;
-  const cli_running sum = add_all(r, group);
-  const long double mean = r->op == REDUCE_NORM ? 0 : (sum.value + sum.rest) / (long double)n;
-  const double mean_bound = cli_running_bound(&sum, CLI_F8, depth) / n + 2 * eps * fabs((double)mean);
   cli_running squares = cli_running_start(DAVIT_SUM);
   for (int64_t i = 0; i < r->length; i++)
     cli_running_add(&squares, ((long double)x[i] - mean) * ((long double)x[i] - mean));
-  const long double of_squares = squares.value + squares.rest;
-  const long double wanted = r->op == REDUCE_MEAN     ? mean
-                             : reduce_has_variance(r) ? of_squares / (long double)n
-                                                      : sqrtl(of_squares);
-  *value += wanted;
-  *bound += r->op == REDUCE_MEAN ? mean_bound
-                                 : 2 * eps * (depth + 4) * (double)wanted +
-                                       (reduce_has_variance(r) ? mean_bound * mean_bound : 0);
+  return squares;
 }
 
-/* Roots of numbers that differ by b differ by b over their sum, and by the root of b at most. */
-static void take_root(long double *value, double *bound) {
-  *value = sqrtl(*value);
-  *bound = fmin(*bound / (double)*value, sqrt(*bound)) + cli_epsilon(CLI_F8) * (double)*value;
+static expected expect_mean(const reduction *r, int64_t group) {
+  const cli_running sum = add_all(r, group);
+  const long double n = (long double)r->length, mean = cli_running_value(&sum) / n;
+  const long double of_sum = (long double)cli_running_bound(&sum, CLI_F8, depth_of(r));
+  const long double bound = of_sum / n + 2 * (long double)cli_epsilon(CLI_F8) * fabsl(mean);
+  return (expected){.value = mean, .bound = isfinite(mean) ? bound : 0, .largest = sum.magnitude};
+}
+
+/* The error of the mean adds its own square to each of the squares. */
+static expected expect_variance(const reduction *r, int64_t group) {
+  const expected mean = expect_mean(r, group);
+  const cli_running squares = add_squares(r, group, mean.value);
+  const long double n = (long double)r->length, of_mean = mean.bound * mean.bound,
+                    value = cli_running_value(&squares) / n;
+  return (expected){.value = value,
+                    .bound = 2 * (long double)cli_epsilon(CLI_F8) * ((long double)depth_of(r) + 4) * value +
+                             of_mean,
+                    .largest = fmaxl(mean.largest, squares.magnitude + n * of_mean)};
+}
+
+/* Squares are scaled, so only the norm itself may overflow. */
+static expected expect_norm(const reduction *r, int64_t group) {
+  const cli_running squares = add_squares(r, group, 0);
+  const long double value = sqrtl(cli_running_value(&squares));
+  return (expected){.value = value,
+                    .bound = 2 * (long double)cli_epsilon(CLI_F8) * ((long double)depth_of(r) + 4) * value,
+                    .largest = sqrtl(squares.magnitude)};
 }
 
 /* A variance of complex numbers is that of the real parts and that of the imaginary ones. */
+static expected expect_complex_variance(const reduction *r, int64_t result) {
+  const expected real = expect_variance(r, 2 * result), imag = expect_variance(r, 2 * result + 1);
+  return (expected){.value = real.value + imag.value,
+                    .bound = real.bound + imag.bound,
+                    .largest = fmaxl(real.largest, imag.largest)};
+}
+
+/* Roots of numbers that differ by b differ by b over their sum, and by the root of b at most. */
+static expected root_of(const expected *square) {
+  const long double value = sqrtl(square->value);
+  return (expected){.value = value,
+                    .bound = fminl(square->bound / value, sqrtl(square->bound)) +
+                             (long double)cli_epsilon(CLI_F8) * value,
+                    .largest = square->largest};
+}
+
+static expected expect_real(const reduction *r, int64_t result) {
+  expected e = r->op == REDUCE_MEAN   ? expect_mean(r, result)
+               : r->op == REDUCE_NORM ? expect_norm(r, result)
+               : r->parts             ? expect_complex_variance(r, result)
+                                      : expect_variance(r, result);
+  e.bound += (long double)cli_smallest(CLI_F8); /* squares, quotients and scaled roots may underflow */
+  return r->op == REDUCE_STD ? root_of(&e) : e;
+}
+
 static void check_real(const reduction *r, int64_t result, double *error, double *bound) {
   const cli_array found = cli_array_parts(&r->result);
-  const int of_parts = r->parts && reduce_has_variance(r) ? 2 : 1;
-  long double wanted = 0;
-  *bound = 0;
-  for (int k = 0; k < of_parts; k++)
-    add_real(r, of_parts * result + k, &wanted, bound);
-  if (r->op == REDUCE_STD)
-    take_root(&wanted, bound);
-  *error = (double)fabsl(cli_difference(wanted, cli_number(&found, result)));
-  if (isnan((double)wanted)) /* found or not, there is no rounding */
-    *bound = 0;
+  const expected e = expect_real(r, result);
+  *error =
+      cli_error(CLI_F8, e.value, cli_number(&found, result), cli_overflows(CLI_F8, e.largest, r->length));
+  *bound = cli_bound(e.value, e.bound);
 }
 
 /* Of complex numbers. */
@@ -224,14 +257,19 @@ static void check_fold(const reduction *r, int64_t group, double *error, double 
 static const char *measure_of(const reduction *r) {
   return cli_is_complex(r->x.type) ? "|r - r_ref| <= 2 sqrt(2) n eps |r_ref|"
          : r->op == DAVIT_PROD     ? "|r - r_ref| <= n eps |r_ref|"
-         : r->op == REDUCE_MEAN    ? "|r - r_ref| <= 2 eps depth sum |x_i| / n + 2 eps |r_ref|"
-         : r->op == REDUCE_VAR     ? "|r - r_ref| <= 2 eps (depth + 4) r_ref + (the bound of the mean)^2"
+         : r->op == REDUCE_MEAN    ? "|r - r_ref| <= 2 eps depth sum |x_i| / n + 2 eps |r_ref|; and underflow"
+         : r->op == REDUCE_VAR
+             ? "|r - r_ref| <= 2 eps (depth + 4) r_ref + (the bound of the mean)^2; and underflow"
          : r->op == REDUCE_STD
              ? "|r - r_ref| <= min(b / r_ref, sqrt b) + eps r_ref, b the bound of the variance"
-         : r->op == REDUCE_NORM ? "|r - r_ref| <= 2 eps (depth + 4) r_ref"
+         : r->op == REDUCE_NORM ? "|r - r_ref| <= 2 eps (depth + 4) r_ref; and underflow"
          : reduce_is_single(r) && !r->job.devices.reference
              ? "|r - r_ref| <= 2 eps (8 + log2(n + 1)) sum |x_i|"
              : "|r - r_ref| <= n eps sum |x_i|";
+}
+
+static double relative(double error, double bound) {
+  return error == 0 ? 0 : error / bound;
 }
 
 /* Of several groups, the one whose error is closest to its bound or beyond it. */
@@ -246,7 +284,7 @@ static int check(void *state, cli_check *check) {
     (cli_is_complex(r->x.type) ? check_product
      : reduce_is_real(r)       ? check_real
                                : check_fold)(r, group, &error, &bound);
-    if (group == 0 || !(error * check->bound <= check->error * bound))
+    if (group == 0 || !(relative(error, bound) <= relative(check->error, check->bound)))
       *check = (cli_check){.measure = measure_of(r), .error = error, .bound = bound};
     if (isnan(error))
       break;

@@ -621,14 +621,14 @@ def test_refused():
 def test_outputs():
     """Whole or not at all, and of two files both or none."""
     x, a = save("x.npy", np.ones(4)), save("a.npy", np.ones((4, 4)))
-    huge = save("huge.npy", np.array([[1e30, 0], [-1e30, 0]], "f4"))  # its covariance is beyond the range of float32
+    nan = save("nan.npy", np.array([[1, 2], [np.nan, 4]]))  # which fails the checks of products and factors
     put("old.npy", b"old")
     put("short.npy", npy_bytes(np.ones((4, 4)))[:-1])
     before = listing()
     for arguments in (["scan", x, "--op", "mean"], ["scan", "short.npy"], ["scan", x, "--flags", x],
                       ["stencil", "short.npy"], ["stencil", a, "--coefficients", a], ["atax", a, "short.npy"],
-                      ["covariance", huge, "--check"], ["covariance", "short.npy"],
-                      ["covariance", a, "--divisor", "0"], ["covariance", huge, "--check", "--mean", "m.npy"],
+                      ["gemm", nan, nan, "--check"], ["covariance", "short.npy"],
+                      ["covariance", a, "--divisor", "0"], ["factor", nan, "--kind", "lu", "--check", "--pivots", "m.npy"],
                       ["covariance", a, "--mean", "missing/m.npy"], ["covariance", a, "--mean", "/dev/full"],
                       ["covariance", "short.npy", "--mean", "m.npy"]):
         for path in ("old.npy", "new.npy"):

@@ -4,6 +4,7 @@
 
     python_module.py SOURCE_DIR LIBRARY      (ctest runs it as `python_module`)
 """
+import collections
 import ctypes.util
 import itertools
 import os
@@ -12,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from unittest import mock
 
 import numpy as np
 
@@ -179,19 +181,98 @@ def loading():
     assert defined - {"STRUCTS", *(name for name in defined if isinstance(vars(davit)[name], type(os)))} <= set(davit.__all__), defined
 
 
-def refusals():
-    def refused(kind, words, call):
-        try:
-            call()
-        except kind as error:
-            assert words in str(error), error
-        else:
-            raise AssertionError(f"expected {words}")
+def refused(kind, words, call):
+    try:
+        call()
+    except kind as error:
+        assert words in str(error), error
+    else:
+        raise AssertionError(f"expected {words}")
 
+
+def poisoned(make):
+    """np.empty or np.empty_like whose numbers are 77, so that one that nobody writes is seen."""
+    def made(*arguments, **options):
+        array = make(*arguments, **options)
+        if array.dtype.kind in "biufc":
+            array[...] = 77
+        return array
+    return made
+
+
+def zeros():
+    """NumPy's results of dimensions of 0 and near it."""
+    def same(got, wanted, what):
+        assert got.shape == wanted.shape and got.dtype == wanted.dtype and np.array_equal(got, wanted), (what, got, wanted)
+
+    ops, sizes = {"N": np.asarray, "T": np.transpose, "C": lambda a: a.conj().T}, range(4)
+    for (m, n), kind, order in itertools.product(itertools.product(sizes, sizes), ("f8", "f4", "c8", "c16"), "CF"):
+        a, what = np.ones((m, n), kind, order), (m, n, kind, order)
+        for k in (0, 2):
+            same(davit.gemm(np.ones((m, k), kind), np.ones((k, n), kind), c=a, beta=2), k * a + 2 * a, what)
+            same(davit.gemm(a, np.ones((n, k), kind)), a @ np.ones((n, k), kind), what)
+        for trans, op in ops.items():
+            x, y = (np.ones(size, kind) for size in op(a).shape[::-1])
+            same(davit.gemv(a, x, trans=trans), op(a) @ x, what)
+            same(davit.gemv(a, x, trans=trans, y=y * 3, beta=2), op(a) @ x + 6 * y, what)
+            same(davit.gemv(a, x, trans=trans, y=y * np.nan), op(a) @ x, (*what, "y counts without a beta"))
+        same(davit.axpy(2, a.ravel(), a.ravel()), 3 * a.ravel(), what)
+        assert davit.dot(a.ravel(), a.ravel()) == m * n
+        for axis in (None, 0, 1, (0, 1), ()):
+            same(davit.reduce(a, axis=axis), a.sum(axis=axis), what)
+        for axis in (None, 0, 1):
+            same(davit.scan(a, axis=axis), a.cumsum(axis=axis), what)
+        same(davit.scan(a, flags=np.zeros(m * n)), a.cumsum(), what)
+        if kind[0] == "c":
+            continue
+        same(davit.atax(a, np.ones(n, kind)), a.T @ (a @ np.ones(n, kind)), what)
+        same(davit.stencil(a, np.eye(3), border="zero")[1:-1, 1:-1], 3 * a[1:-1, 1:-1], what)
+        same(davit.stencil(a, np.eye(3) / 3), a, what)
+        same(davit.covariance(a), np.zeros((n, n), kind), what)
+    for points, dim in itertools.product((0, 1), (2, 3)):
+        refused(davit.Error, "less than 2", lambda: davit.closest_pairs(np.ones((points, dim))))
+    for count in (0, 1, 2, 7):
+        found = davit.features(np.zeros(count), frame=2)
+        assert found.shape == (count // 2, 62) and not found.any()
+    for frame in (0, 1, -5):
+        refused(ValueError, f"frame is {frame} and", lambda: davit.features(np.zeros(5000), frame=frame))
+    refused(ValueError, "rate 0;", lambda: davit.features(np.zeros(5000), rate=0))
+
+
+def whole_numbers():
+    """None is cut to the bits of C's types, none is rounded."""
+    x, points = np.ones(3), [[0, 0], [5, 5], [5, 6]]
+    for call in (lambda n: davit.reduce(x, devices=[n]), lambda n: davit.scan(x, devices=n), davit.set_threads,
+                 lambda n: davit.align("A", "A", gap_open=n), lambda n: davit.align("A", "A", gap_extend=n)):
+        for wrong in (2**31, -2**31 - 1, 2**32 + 1, 2**64 + 2):
+            refused(OverflowError, f"{wrong} does not fit in int32", lambda: call(wrong))
+    for call in (lambda n: davit.closest_pairs(points, n), lambda n: davit.features(x, frame=n)):
+        for wrong in (2**63, 2**64 + 3):
+            refused(OverflowError, f"{wrong} does not fit in int64", lambda: call(wrong))
+        refused(TypeError, "integer", lambda: call(2.5))
+    refused(TypeError, "integer", lambda: davit.align("A", "A", gap_open=7.0))
+    refused(TypeError, "integer", lambda: davit.scan(np.ones((2, 2)), axis=0.5))
+    for number in (davit.HOST, np.int64(-1), np.int8(-1), np.array(-1), np.array([-1]), (-1,), [np.int64(-1)], iter([-1])):
+        assert davit.reduce(x, devices=number) == 3, number
+    assert davit.align("ACGT", "ACG", gap_open=np.int64(7)) == davit.align("ACGT", "ACG", gap_open=7)
+    assert len(davit.closest_pairs(points, np.uint8(2))[0]) == 2
+    for kind, wrong in (("i8", 2**53 + 1), ("i8", -2**53 - 1), ("i8", 2**60 + 1), ("i8", 2**63 - 1), ("i8", -2**63 + 1),
+                        ("u8", 2**64 - 1), (">i8", 2**60 + 1), ("u8", 2**63 + 1024)):
+        rows, line = np.array([[0, 0], [0, wrong], [1, 0]], kind), np.array([0, wrong], kind)
+        for call in (lambda: davit.closest_pair(rows), lambda: davit.closest_pairs(rows, 1), lambda: davit.covariance(rows),
+                     lambda: davit.gemm(rows, np.ones((2, 2))), lambda: davit.gemv(rows, [0.5, 1]), lambda: davit.atax(rows, [0.5, 1]),
+                     lambda: davit.axpy(1, [0.5, 1], line), lambda: davit.dot(np.ones(2, "c8"), line),
+                     lambda: davit.stencil(np.ones((3, 3)), np.repeat(rows[:, 1:], 3, 1)),
+                     lambda: davit.gemm(np.ones((1, 3)), np.ones((3, 2)), c=rows[1:2])):
+            refused(ValueError, f"has {wrong}, which is not exact in float64", call)
+    for kind, right in (("i8", 2**53), ("i8", -2**53), ("i8", 2**53 + 2), ("i8", -2**63), ("u8", 2**64 - 2048), ("i8", 2**62 + 2**10)):
+        assert davit.dot([1.0], np.array([right], kind)) == float(right), right
+        assert davit.closest_pair(np.array([[right, 0], [right, 1], [5, 5]], kind))[:] == (0, 1, 1), right
+
+
+def refusals():
     x = np.ones(3)
     refused(davit.Error, "99", lambda: davit.reduce(x, devices=[99]))
-    refused(OverflowError, "greater", lambda: davit.reduce(x, devices=[1 << 32]))
-    refused(OverflowError, "greater", lambda: davit.set_threads((1 << 32) + 1))
     refused(davit.Error, "NOMATRIX", lambda: davit.align("A", "A", matrix="NOMATRIX"))
     refused(davit.Error, "not finite", lambda: davit.closest_pair(np.array([[0, 0], [np.nan, 1]])))
     refused(ValueError, "op is 'mean'", lambda: davit.reduce(x, "mean"))
@@ -224,7 +305,9 @@ def refusals():
                  lambda: davit.reduce(hidden), lambda: davit.scan(hidden, axis=0), lambda: davit.covariance(hidden),
                  lambda: davit.stencil(hidden, np.eye(3)), lambda: davit.closest_pair(hidden), lambda: davit.atax(ones, hidden[0]),
                  lambda: davit.dot([1, 2], list(hidden)), lambda: davit.scan(x[:2], flags=hidden[0]),
-                 lambda: davit.features(hidden[0]), lambda: davit.gemm(ones, ones, c=hidden), lambda: davit.reduce(list(hidden[0]))):
+                 lambda: davit.features(hidden[0]), lambda: davit.gemm(ones, ones, c=hidden), lambda: davit.reduce(list(hidden[0])),
+                 lambda: davit.reduce([[hidden[0]]]), lambda: davit.reduce([[1, (2, np.ma.masked)]]),
+                 lambda: davit.dot(collections.deque(hidden[0]), x[:2])):
         refused(TypeError, "masked", call)
 
 
@@ -263,6 +346,9 @@ def main():
     numbers()
     points_and_sequences()
     refusals()
+    whole_numbers()
+    with mock.patch.object(np, "empty", poisoned(np.empty)), mock.patch.object(np, "empty_like", poisoned(np.empty_like)):
+        zeros()
     print("docs/python/davit.py does what NumPy does")
 
 

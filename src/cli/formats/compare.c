@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "src/cli/formats/compare.h"
 
+#include <float.h>
 #include <math.h>
 
 bool cli_same(long double a, long double b) {
@@ -9,6 +10,24 @@ bool cli_same(long double a, long double b) {
 
 long double cli_difference(long double a, long double b) {
   return cli_same(a, b) ? 0 : a - b;
+}
+
+double cli_error(cli_type type, long double value, long double found, bool may_overflow) {
+  const long double rounded = type == CLI_F4 ? (long double)(float)value : (long double)(double)value;
+  if (cli_same(isfinite(rounded) ? value : rounded, found))
+    return 0;
+  if (isfinite(found))
+    return isfinite(value) ? (double)fabsl(found - value) : INFINITY;
+  return may_overflow ? 0 : INFINITY;
+}
+
+double cli_bound(long double value, long double bound) {
+  return isfinite(value) ? (double)fminl(bound, (long double)DBL_MAX) : 0;
+}
+
+bool cli_overflows(cli_type type, long double size, int64_t roundings) {
+  const long double slack = 1 + (long double)roundings * (long double)cli_epsilon(type);
+  return !(size * slack <= (long double)cli_largest(type));
 }
 
 double cli_norm(const cli_array *whole, cli_nonfinite nonfinite) {
@@ -96,16 +115,15 @@ void cli_running_add(cli_running *running, long double x) {
   (running->op == DAVIT_PROD ? add_factor : add_term)(running, x);
 }
 
-static long double value_of(const cli_running *running) {
+long double cli_running_value(const cli_running *running) {
   if (running->op == DAVIT_PROD)
     return scaled_value(&running->product);
   return isfinite(running->value) ? running->value + running->rest : running->value;
 }
 
 static bool may_overflow(const cli_running *running, cli_type type) {
-  const long double slack = 1 + (long double)running->terms * (long double)cli_epsilon(type);
   const long double largest = running->op == DAVIT_PROD ? scaled_value(&running->above) : running->magnitude;
-  return largest * slack > (long double)cli_largest(type);
+  return cli_overflows(type, largest, running->terms);
 }
 
 static bool may_underflow(const cli_running *running, cli_type type) {
@@ -114,24 +132,16 @@ static bool may_underflow(const cli_running *running, cli_type type) {
 }
 
 double cli_running_error(const cli_running *running, cli_type type, long double found) {
-  const long double value = value_of(running);
-  const long double rounded = type == CLI_F4 ? (long double)(float)value : (long double)(double)value;
-  if (cli_same(isfinite(rounded) ? value : rounded, found))
-    return 0;
-  if (isfinite(found))
-    return isfinite(value) ? (double)fabsl(found - value) : INFINITY;
-  return may_overflow(running, type) || (isinf(value) && isnan(found) && may_underflow(running, type))
-             ? 0
-             : INFINITY;
+  const long double value = cli_running_value(running);
+  const bool nan_of_0 = isinf(value) && isnan(found) && may_underflow(running, type); /* 0 times infinity */
+  return cli_error(type, value, found, nan_of_0 || may_overflow(running, type));
 }
 
 double cli_running_bound(const cli_running *running, cli_type type, double depth) {
-  const long double value = value_of(running), eps = (long double)cli_epsilon(type);
-  if (!isfinite(value))
-    return 0;
+  const long double value = cli_running_value(running), eps = (long double)cli_epsilon(type);
   if (running->op == DAVIT_SUM)
-    return (double)(2 * eps * (long double)depth * running->magnitude);
+    return cli_bound(value, 2 * eps * (long double)depth * running->magnitude);
   const long double growth = fminl(scaled_value(&running->above), (long double)cli_largest(type));
   const long double lost = may_underflow(running, type) ? (long double)cli_smallest(type) * growth : 0;
-  return (double)((long double)running->terms * eps * fabsl(value) + lost);
+  return cli_bound(value, (long double)running->terms * eps * fabsl(value) + lost);
 }

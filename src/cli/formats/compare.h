@@ -10,6 +10,17 @@
 bool cli_same(long double a, long double b);
 long double cli_difference(long double a, long double b);
 
+/* Distance of `found`, of `type`, from `value`. A value that is not finite in `type` is at 0 from the same,
+ * and at infinity from others. If a partial result may overflow, every infinity or NaN is right, and at 0. */
+double cli_error(cli_type type, long double value, long double found, bool may_overflow);
+
+/* What the error of a value may be: 0 of one that is not finite, and finite of others, so that an infinite
+ * error is beyond it. */
+double cli_bound(long double value, long double bound);
+
+/* Whether a partial result of this size, after so many roundings, may be beyond the range of `type`. */
+bool cli_overflows(cli_type type, long double size, int64_t roundings);
+
 /* Number of elements that differ between two arrays of one type and count. */
 int64_t cli_differences(const cli_array *a, const cli_array *b);
 
@@ -53,9 +64,10 @@ typedef struct cli_running {
 cli_running cli_running_start(davit_operator op);
 void cli_running_add(cli_running *running, long double x);
 
-/* Distance of `found`, of `type`, from the running value. A value that is not finite in `type` is at 0
- * from the same, and at infinity from others. Where a partial sum or product may overflow in some order,
- * every infinity or NaN is right, and at 0. */
+/* The sum or the product of what was added. */
+long double cli_running_value(const cli_running *running);
+
+/* cli_error() of the running value; a partial sum or product may overflow if one does in some order. */
 double cli_running_error(const cli_running *running, cli_type type, long double found);
 
 /* What the error may be: of a sum 2 eps `depth` sum |x_i|; of a product of n factors n eps |value|, and
