@@ -66,27 +66,12 @@ dvt_pair_part dvt_pairs_whole(const dvt_pairs *p, int64_t k) {
   return part;
 }
 
-/* What a pass may lose: without a band no cell scores less than gaps alone do; with one, it may have to go down a
- * diagonal. */
-static int64_t loss_of(const dvt_pairs *p, const dvt_pair_part *a) {
-  const davit_align_scoring *s = &p->scoring;
-  const int64_t extends = dvt_at_most(s->gap_extend, DVT_PAIR_SINGLE_RANGE),
-                gaps = 3 * (int64_t)s->gap_open + (a->m + a->n) * extends;
-  return gaps + (dvt_pairs_is_cut(a) ? dvt_at_most(a->m, a->n) * p->smallest : 0);
-}
-
 /* Whether 16 bits hold all scores of all passes. */
 static bool is_narrow(const dvt_pairs *p, const dvt_pair_part *a) {
   const bool corner = p->mode != DAVIT_ALIGN_LOCAL || p->full;
   return dvt_at_least(a->m, a->n) <= DVT_PAIR_LONGEST &&
          dvt_at_most(a->m, a->n) * p->largest <= DVT_PAIR_RANGE &&
-         (!corner || loss_of(p, a) <= DVT_PAIR_RANGE);
-}
-
-bool dvt_pairs_is_wide(const dvt_pairs *p, const dvt_pair_part *a) {
-  const int64_t shorter = dvt_at_most(a->m, a->n);
-  return shorter * p->largest > DVT_PAIR_SINGLE_RANGE ||
-         loss_of(p, a) + shorter * p->smallest > DVT_PAIR_SINGLE_RANGE;
+         (!corner || dvt_pairs_loss(p, a) <= DVT_PAIR_RANGE);
 }
 
 /* Maximum cells of a pair side by side with others if steps are kept: without a band dvt_align_trace() is as fast for

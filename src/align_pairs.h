@@ -7,6 +7,7 @@
 
 #include "offload/align_pairs_single.h"
 #include "src/align_columns.h"
+#include "src/base/arithmetic.h"
 #include "src/base/error.h"
 
 /* The strings of a block, in its order. */
@@ -65,8 +66,21 @@ static inline int64_t dvt_pairs_largest_drop(const dvt_pairs *p, int64_t shorter
          both * p->scoring.gap_extend;
 }
 
+/* What a pass may lose: without a band no cell scores less than gaps alone do; with one, it may have to go down a
+ * diagonal. */
+static inline int64_t dvt_pairs_loss(const dvt_pairs *p, const dvt_pair_part *a) {
+  const davit_align_scoring *s = &p->scoring;
+  const int64_t extends = dvt_at_most(s->gap_extend, DVT_PAIR_SINGLE_RANGE),
+                gaps = 3 * (int64_t)s->gap_open + (a->m + a->n) * extends;
+  return gaps + (dvt_pairs_is_cut(a) ? dvt_at_most(a->m, a->n) * p->smallest : 0);
+}
+
 /* Whether 32 bits do not hold all scores of all passes. */
-bool dvt_pairs_is_wide(const dvt_pairs *p, const dvt_pair_part *a);
+static inline bool dvt_pairs_is_wide(const dvt_pairs *p, const dvt_pair_part *a) {
+  const int64_t shorter = dvt_at_most(a->m, a->n);
+  return shorter * p->largest > DVT_PAIR_SINGLE_RANGE ||
+         dvt_pairs_loss(p, a) + shorter * p->smallest > DVT_PAIR_SINGLE_RANGE;
+}
 
 /* Maximum number of rows that the band has in a column. */
 static inline int64_t dvt_pairs_height(const dvt_pair_part *p) {

@@ -287,7 +287,7 @@ MUTANTS = [
            "(longer >= opened ? DVT_ALIGN_D_EXTENDS : 0)", "align_single"),
     Mutant("single-begins-below", "offload/align_pairs_single.inc", "for (int64_t i = !begins;", "for (int64_t i = 1;", "align_single"),
     Mutant("single-edges-cost", "offload/align_pairs_single.inc", "w->h[edges[k]] = 0;", "w->h[edges[k]] = -1;", "align_single"),
-    Mutant("single-in-few-bits", "src/align_pairs.c", "return shorter * p->largest > DVT_PAIR_SINGLE_RANGE ||",
+    Mutant("single-in-few-bits", "src/align_pairs.h", "return shorter * p->largest > DVT_PAIR_SINGLE_RANGE ||",
            "return p->band < 0 &&", "align_pairs"),
     Mutant("device-pairs-search-on", "offload/align_pairs_pass.inc", "(score == best[k].score && column < best[k].column)",
            "(score == best[k].score && column <= best[k].column)", "align_pairs_stream"),
