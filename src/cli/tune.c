@@ -419,7 +419,7 @@ const cli_command cli_command_tune = {
         "~/.config/davit/tuning.tsv. Other values in the file are kept, except those of another version of "
         "davit. If nothing is faster, the file stays as it is, except that older values of the same "
         "search are removed. A file that is not a tuning file is never replaced.",
-    .examples = "davit tune axpy --size 1e5 --budget 1 -o tuning.tsv\n"
+    .examples = "davit tune gemm --devices -1 --budget 1 -o tuning.tsv\n"
                 "davit tune --show\n",
     .operands = CLI_PLACES(
         {.name = "CAPABILITY",
