@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "src/cli/files.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,33 +11,46 @@
 typedef struct file {
   dev_t device;
   ino_t number;
-  const char *option; /* NULL: an input */
+  const char *option; /* of an output */
   const char *name;
 } file;
 
-static file *files;
-static int64_t count, room;
+typedef struct list {
+  file *files;
+  int64_t count, room;
+} list;
 
-/* Two names of one file, an output and an input. */
+static list inputs, outputs;
+
+static const file *find(const list *l, const file *wanted) {
+  for (const file *f = l->files; f < l->files + l->count; f++)
+    if (f->number == wanted->number && f->device == wanted->device)
+      return f;
+  return NULL;
+}
+
+/* Files are opened several times. */
+static int add(list *l, const file *new) {
+  if (find(l, new))
+    return CLI_OK;
+  if (!dvt_grow(&l->files, &l->room, l->count + 1, 8, sizeof *new))
+    return cli_fail(CLI_DEVICE, "not enough memory for the names of %lld files", (long long)l->count + 1);
+  l->files[l->count++] = *new;
+  return CLI_OK;
+}
+
 static int refuse(const file *output, const file *input) {
   const bool same = !strcmp(output->name, input->name);
   return cli_fail(CLI_USAGE, "%s %s: the command reads this file%s%s", output->option, output->name,
                   same ? "" : ", as ", same ? "" : input->name);
 }
 
-static int note(const file *new) {
-  for (const file *f = files; f < files + count; f++)
-    if (f->number == new->number && f->device == new->device && !f->option != !new->option)
-      return new->option ? refuse(new, f) : refuse(f, new);
-  if (!dvt_grow(&files, &room, count + 1, 8, sizeof *files))
-    return cli_fail(CLI_DEVICE, "not enough memory for the names of %lld files", (long long)count + 1);
-  files[count++] = *new;
-  return CLI_OK;
-}
-
 int cli_files_read(const char *name, const struct stat *status) {
   const file input = {status->st_dev, status->st_ino, NULL, name};
-  return S_ISREG(status->st_mode) ? note(&input) : CLI_OK;
+  if (!S_ISREG(status->st_mode))
+    return CLI_OK;
+  const file *output = find(&outputs, &input);
+  return output ? refuse(output, &input) : add(&inputs, &input);
 }
 
 int cli_files_read_path(const char *name, const char *path) {
@@ -46,11 +60,18 @@ int cli_files_read_path(const char *name, const char *path) {
 
 int cli_files_written(const char *option, const char *path, const struct stat *status) {
   const file output = {status->st_dev, status->st_ino, option, path};
-  return S_ISREG(status->st_mode) ? note(&output) : CLI_OK;
+  if (!S_ISREG(status->st_mode))
+    return CLI_OK;
+  const file *input = find(&inputs, &output);
+  return input ? refuse(&output, input) : add(&outputs, &output);
+}
+
+static void forget(list *l) {
+  free(l->files);
+  *l = (list){0};
 }
 
 void cli_files_forget(void) {
-  free(files);
-  files = NULL;
-  count = room = 0;
+  forget(&inputs);
+  forget(&outputs);
 }
