@@ -23,9 +23,11 @@ typedef struct list {
 static list inputs, outputs;
 
 static const file *find(const list *l, const file *wanted) {
-  for (const file *f = l->files; f < l->files + l->count; f++)
+  for (int64_t i = 0; i < l->count; i++) {
+    const file *f = &l->files[i];
     if (f->number == wanted->number && f->device == wanted->device)
       return f;
+  }
   return NULL;
 }
 
