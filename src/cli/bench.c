@@ -21,6 +21,7 @@
 #include "src/base/allocate.h"
 #include "src/base/clock.h"
 #include "src/base/environment.h"
+#include "src/cli/files.h"
 #include "src/cli/formats/input.h"
 #include "src/cli/formats/names.h"
 #include "src/cli/frame/job.h"
@@ -351,14 +352,20 @@ static int copy_old(benchmarks *b) {
   return code;
 }
 
-/* Standard input can stand for one file; of a terminal that is said. What --compare names is read now. */
-static int check_inputs(benchmarks *b) {
+/* Standard input can stand for one file; of a terminal that is said. report.py opens the file. */
+static int check_input(const char *path) {
   bool standard;
   const char *name;
+  CLI_TRY(cli_standard_input(path, &standard, &name));
+  return cli_files_read_path(name, standard ? "/dev/stdin" : path);
+}
+
+/* What --compare names is read now. */
+static int check_inputs(benchmarks *b) {
   if (b->compare)
     CLI_TRY(copy_old(b));
   for (int i = 0; i < b->from.count; i++)
-    CLI_TRY(cli_standard_input(b->from.values[i], &standard, &name));
+    CLI_TRY(check_input(b->from.values[i]));
   return CLI_OK;
 }
 
@@ -489,7 +496,8 @@ const cli_command cli_command_bench = {
         CLI_OPTION(FLAG, benchmarks, peers, "--peers", NULL, .excludes = "--from",
                    .help = "also measure the software that davit is compared with"),
         CLI_OPTION(OUTPUT, benchmarks, report, "--report", "FILE", .write = write_report,
-                   .excludes = "--list", .help = "write the results as an HTML page"),
+                   .excludes = "--list", .ending = ".html",
+                   .help = "write the results as an HTML page; the name has to end in .html"),
         CLI_OPTION(TEXT, benchmarks, compare, "--compare", "FILE", .excludes = "--list",
                    .help = "compare with older results, as printed by davit bench --json or by a benchmark"),
         CLI_OPTION(REAL, benchmarks, noise, "--noise", "PERCENT", .minimum = 0, .maximum = 1000, .value = "5",

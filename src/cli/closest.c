@@ -7,7 +7,9 @@
 
 #include "ref/closest_pair.h"
 #include "ref/ref.h"
+#include "src/base/limit.h"
 #include "src/cli/coordinates.h"
+#include "src/cli/pairs_bound.h"
 
 enum { ROOM = 1024 };
 
@@ -98,13 +100,32 @@ static int choose_algorithm(search *s) {
              : cli_status(davit_closest_pair_plan(CLI_POINTS(&s->coordinates), &s->taken, &options));
 }
 
+/* Memory for as many pairs, of which the reference holds twice as many. */
+static bool fits(int64_t pairs, bool reference) {
+  size_t bytes;
+  return !__builtin_mul_overflow((size_t)pairs, (reference ? 2 : 1) * sizeof(davit_closest_pair_result),
+                                 &bytes) &&
+         dvt_check_memory(bytes) == DAVIT_SUCCESS;
+}
+
+/* All pairs within the radius. Counting takes long where there are more than fit, so a bound is computed before. */
+static int count_pairs(search *s, int64_t all, bool reference) {
+  int64_t least = 0;
+  if (!fits(all, reference))
+    CLI_TRY(cli_pairs_at_least(&s->coordinates, s->radius, &least));
+  if (!fits(least, reference))
+    return cli_fail(CLI_DEVICE,
+                    "not enough memory for the pairs within the radius, which are at least %" PRId64, least);
+  return cli_status(count_within(s, &s->wanted));
+}
+
 /* How many pairs are wanted, and memory for them. */
 static int make_room(search *s, bool reference) {
   const int64_t all =
       s->coordinates.n < INT32_MAX ? s->coordinates.n * (s->coordinates.n - 1) / 2 : INT64_MAX;
   s->wanted = s->several ? s->k : 1;
   if (!s->wanted)
-    CLI_TRY(cli_status(count_within(s, &s->wanted)));
+    CLI_TRY(count_pairs(s, all, reference));
   s->wanted = s->wanted < 1 ? 1 : s->wanted < all ? s->wanted : all;
   CLI_ROOM(&s->job, s->pairs, s->wanted);
   if (reference)

@@ -194,7 +194,7 @@ const cli_command cli_command_cluster = {
                    .otherwise = "none; required without --emst", .excludes = "--emst",
                    .help = "maximum distance between neighbours"),
         CLI_OPTION(WHOLE, grouping, min_points, "--min-points", "N", .minimum = 1, .maximum = 1e12,
-                   .value = "5",
+                   .value = "5", .excludes = "--emst",
                    .help = "number of points within E, itself included, that makes a core point"),
         CLI_OPTION(FLAG, grouping, emst, "--emst", NULL, .help = "compute the minimum spanning tree instead"),
         CLI_COLUMNS_OPTION(grouping, points, ""),

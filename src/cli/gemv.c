@@ -56,7 +56,7 @@ const cli_command cli_command_gemv = {
     .description =
         "Computes y = alpha op(A) x + beta y0, where op(A) is A, its transpose or its conjugate transpose.",
     .examples = "davit gemv A.npy x.npy -o y.npy\n"
-                "davit gemv A.npy x.npy --trans --y0 y.npy --beta -1 -o y.npy\n",
+                "davit gemv A.npy x.npy --trans --y0 y.npy --beta -1 -o z.npy\n",
     .operands =
         CLI_PLACES(CLI_PLACE(product, a_path, "A", "a float64, float32, complex128 or complex64 matrix"),
                    CLI_PLACE(product, x_path, "X", "a vector of the same type")),

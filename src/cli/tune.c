@@ -5,14 +5,20 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <davit/version.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "src/base/clock.h"
 #include "src/base/error.h"
 #include "src/base/replace.h"
+#include "src/base/tuning_file.h"
+#include "src/cli/formats/input.h"
 #include "src/cli/formats/names.h"
 #include "src/cli/frame/nearest.h"
 #include "src/cli/tune.h"
@@ -272,7 +278,54 @@ static int check_place(tuning *t) {
   return why ? cli_fail(CLI_FAILED, "%s: cannot be written: %s", t->path, why) : CLI_OK;
 }
 
+/* The values of the table. */
+static int list_entries(tuning *t, davit_tuning_entry **entries, int *count) {
+  CLI_TRY(cli_status(davit_tuning_list(0, NULL, count)));
+  CLI_ROOM(&t->job, *entries, *count);
+  return cli_status(davit_tuning_list(*count, *entries, count));
+}
+
+enum { FIRST_LINE = 256 };
+
+/* The first line, or what there is room for, without its end. */
+static int read_first_line(const char *path, char line[static FIRST_LINE]) {
+  FILE *file = fopen(path, "re");
+  const bool read = file && fgets(line, FIRST_LINE, file);
+  const int why = errno;
+  if (file)
+    fclose(file);
+  line[read ? strcspn(line, "\n") : 0] = 0;
+  return read ? CLI_OK : cli_input_unreadable(path, why);
+}
+
+/* What other versions measured may mean something else. */
+static int read_tuning_file(const tuning *t) {
+  static const char begin[] = DVT_TUNING_FILE "\t";
+  const char *version;
+  char line[FIRST_LINE];
+  CLI_TRY(read_first_line(t->path, line));
+  if (strncmp(line, begin, sizeof begin - 1) != 0)
+    return cli_fail(CLI_USAGE, "%s: expected a tuning file or a new name: another file is not replaced",
+                    t->path);
+  version = line + sizeof begin - 1;
+  if (!strcmp(version, DAVIT_VERSION))
+    return davit_tuning_load(t->path) == DAVIT_SUCCESS ? CLI_OK
+                                                       : cli_fail(CLI_INPUT, "%s", davit_last_error());
+  cli_remark("%s: its values are of davit %s; they are not used, and are dropped when new ones are written",
+             t->path, version);
+  return cli_status(davit_tuning_clear());
+}
+
 /* Values that the file already has stay in it. */
+static int read_file(const tuning *t) {
+  struct stat status;
+  if (stat(t->path, &status))
+    return cli_status(davit_tuning_clear());
+  if (!S_ISREG(status.st_mode))
+    return cli_fail(CLI_INPUT, "%s: expected a regular file", t->path);
+  return status.st_size ? read_tuning_file(t) : cli_status(davit_tuning_clear());
+}
+
 static int open_file(tuning *t) {
   if (t->output && !strcmp(t->output, "-"))
     return cli_fail(CLI_USAGE, "-o: the tuning file is also read, so it cannot be standard output");
@@ -282,14 +335,19 @@ static int open_file(tuning *t) {
     strcpy(t->path, t->output);
   else if (davit_tuning_path(PATH_MAX, t->path) != DAVIT_SUCCESS || !*t->path)
     return cli_fail(CLI_USAGE, "there is no tuning file (DAVIT_TUNING_FILE is empty); name one with -o");
-  if (access(t->path, F_OK))
-    return cli_status(davit_tuning_clear());
-  return davit_tuning_load(t->path) == DAVIT_SUCCESS ? CLI_OK : cli_fail(CLI_INPUT, "%s", davit_last_error());
+  CLI_TRY(read_file(t));
+  return list_entries(t, &t->entries, &t->entry_count);
 }
 
-static int write_file(const tuning *t) {
-  return davit_tuning_save(t->output) == DAVIT_SUCCESS ? CLI_OK
-                                                       : cli_fail(CLI_FAILED, "%s", davit_last_error());
+/* A file without any news stays as it is. */
+static int write_file(tuning *t) {
+  davit_tuning_entry *now;
+  int count;
+  CLI_TRY(list_entries(t, &now, &count));
+  t->written = count != t->entry_count || memcmp(now, t->entries, (size_t)count * sizeof *now) != 0;
+  return !t->written || davit_tuning_save(t->output) == DAVIT_SUCCESS
+             ? CLI_OK
+             : cli_fail(CLI_FAILED, "%s", davit_last_error());
 }
 
 /* ---- --show ---- */
@@ -297,9 +355,7 @@ static int write_file(const tuning *t) {
 /* The values that the library would use. */
 static int list_values(tuning *t) {
   CLI_TRY(cli_status(davit_tuning_path(PATH_MAX, t->path)));
-  CLI_TRY(cli_status(davit_tuning_list(0, NULL, &t->entry_count)));
-  CLI_ROOM(&t->job, t->entries, t->entry_count);
-  return cli_status(davit_tuning_list(t->entry_count, t->entries, &t->entry_count));
+  return list_entries(t, &t->entries, &t->entry_count);
 }
 
 static void print_values(const tuning *t) {
@@ -356,11 +412,14 @@ static void release(void *state) {
 const cli_command cli_command_tune = {
     .name = "tune",
     .summary = "find the fastest parameters on this machine, and write the tuning file",
-    .description = "Measures different values of a capability's parameters, and writes those that are faster "
-                   "than davit's own choice to the tuning file, which every program that uses davit reads: "
-                   "$DAVIT_TUNING_FILE, else $XDG_CONFIG_HOME/davit/tuning.tsv, else "
-                   "~/.config/davit/tuning.tsv. Other values in the file are kept.",
-    .examples = "davit tune axpy --size 1e5 --budget 1 -o tuning.tsv\n"
+    .description =
+        "Measures different values of a capability's parameters, and writes those that are faster "
+        "than davit's own choice to the tuning file, which every program that uses davit reads: "
+        "$DAVIT_TUNING_FILE, else $XDG_CONFIG_HOME/davit/tuning.tsv, else "
+        "~/.config/davit/tuning.tsv. Other values in the file are kept, except those of another version of "
+        "davit. If nothing is faster, the file stays as it is, except that older values of the same "
+        "search are removed. A file that is not a tuning file is never replaced.",
+    .examples = "davit tune gemm --devices -1 --budget 1 -o tuning.tsv\n"
                 "davit tune --show\n",
     .operands = CLI_PLACES(
         {.name = "CAPABILITY",

@@ -102,8 +102,9 @@ struct tuning {
   davit_detector *detector;
   int calls[TUNE_MOST_WORKLOADS]; /* of a measured run */
   char path[PATH_MAX];            /* of the tuning file */
-  davit_tuning_entry *entries;    /* of --show */
+  davit_tuning_entry *entries;    /* of the table: of --show, else before the search */
   int entry_count;
+  bool written; /* the tuning file, for its entries have changed */
 };
 
 /* Makes the operands of the search t->now, and all else that it needs. tune_close() frees them, after a failure by the

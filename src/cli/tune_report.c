@@ -83,7 +83,7 @@ void tune_print(const tuning *t) {
   for (int i = 0; i < t->runs; i++)
     print_run(t, &t->run[i]);
   cli_write_plain(stdout, t->path);
-  putchar('\n');
+  puts(t->written ? "" : ": nothing is written");
 }
 
 /* ---- JSON ---- */
@@ -185,6 +185,7 @@ void tune_json(cli_json *json, const tuning *t) {
   cli_json_integer(json, "repeat", t->repeat);
   cli_json_bool(json, "complete", complete);
   cli_json_bool(json, "tuned", tuned);
+  cli_json_bool(json, "written", t->written);
   if (t->figures.wanted)
     json_figures(json, &t->figures);
   cli_json_open_array(json, "searches");

@@ -35,6 +35,7 @@
 #include "src/base/fork.h"
 #include "src/base/replace.h"
 #include "src/base/text.h"
+#include "src/base/tuning_file.h"
 #include "src/runtime/backend.h"
 #include "src/runtime/place.h"
 
@@ -48,7 +49,7 @@ enum {
 
 static const int64_t max_nanoseconds = INT64_C(1000000000000000000); /* of a measured time: 1e9 s */
 
-static const char magic[] = "davit-tuning";
+static const char magic[] = DVT_TUNING_FILE;
 
 static const davit_tuning_parameter tunables[DVT_TUNE_COUNT] = {
 #define TUNABLE_ROW(name, capability, parameter, minimum, maximum)                                           \

@@ -376,6 +376,21 @@ def test_outputs():
     refuse(("bench", "--from", "one.json", "--report", "-", "--json"), "standard output", code=2)
     refuse(("bench", "--from", "one.json", "--report", "missing/page.html"), "missing/page.html", code=1)
     refuse(("bench", "--from", "one.json"), "--report, --compare or --json", code=2)
+    for name in ("one.json", "page.htm", "page", ".html", "page.html.json"):
+        refuse(("bench", "--from", "one.json", "--report", name), f"--report {name}: expected a name that ends in .html", code=2)
+    davit("bench", "--from", "one.json", "--report", "/dev/null")
+    davit("bench", "--from", "one.json", "--report", "Page.HTML")
+    with open("one.json", "rb") as file:
+        measured = put("results.html", file.read())
+    os.link(measured, "link.html")
+    for name in (measured, "./results.html", "link.html"):
+        found = "" if name == measured else f", as {measured}"
+        for arguments in (("--from", measured), ("--from", "one.json", measured), ("--from", "one.json", "--compare", measured)):
+            refuse(("bench", *arguments, "--report", name), f"--report {name}: the command reads this file{found}\n", code=2)
+    with open(measured, "rb") as file:
+        process = subprocess.run([DAVIT, "bench", "--from", "-", "--report", measured], stdin=file, capture_output=True, timeout=LIMIT_S)
+    expect(process.returncode == 2 and b"the command reads this file, as standard input" in process.stderr, process)
+    expect(open("one.json", "rb").read() == open(measured, "rb").read(), "the measurements stay")
     refuse(("bench", "queue", "--from", "one.json", "--json"), "NAME", "--from", code=2)
     for options in (["--list", "--report", "x"], ["--list", "--compare", "x"], ["--list", "--from", "x"], ["--noise", "1"],
                     ["--peers", "--from", "one.json", "--json"]):

@@ -231,7 +231,8 @@ def test_emst():
     expect(text == f"i\tj\tdistance\n0\t2\t1\n1\t2\t{145 ** 0.5:.17g}\n", f"edges in text: {text!r}")
     sphere = run_json("cluster", put("c.csv", "lat,lon\n52.52,13.405\n53.55,9.99\n-33.87,151.21\n"), "--sphere", "--emst")
     expect(abs(sphere["edges"][0]["distance"] - haversine((52.52, 13.405), (53.55, 9.99))) < 1e-6, f"edges on the sphere: {sphere}")
-    refuse(("cluster", "p.csv", "--emst", "--eps", 1), "exclude", code=2)
+    for option in ("--eps", "--min-points"):
+        refuse(("cluster", "p.csv", "--emst", option, 1), f"{option} and --emst exclude each other", code=2)
 
 
 def test_refused():

@@ -15,7 +15,7 @@ import time
 import numpy as np
 
 sys.dont_write_bytecode = True
-from support import DAVIT, EACH, LIMIT_S, davit, expect, expect_keys, listing, main, noise, put, refuse, run_json, save
+from support import DAVIT, EACH, LIMIT_S, davit, expect, expect_keys, listing, main, noise, npy_bytes, put, refuse, run_json, save
 
 QUICK = ("--repeat", 2, "--budget", 0.5)
 
@@ -67,12 +67,13 @@ def test_report():
         expect(search["comparisons"][0]["candidate"] == search["winner"], "by the last comparison")
     else:
         expect(search["winner"] == search["own"] and search["gain"] == 1, "or it is the default")
-    rows = lines("t.tsv")
-    expect(rows[0] == f"davit-tuning\t{version()}", f"{rows}")
-    expect(len(rows) == 1 + search["tuned"], f"what won is in the file: {rows}")
+    expect(report["written"] == search["tuned"] == os.path.exists("t.tsv"), f"what won is written: {report}")
+    if search["tuned"]:
+        rows = lines("t.tsv")
+        expect(rows[0] == f"davit-tuning\t{version()}" and len(rows) == 2, f"what won is in the file: {rows}")
     text = davit("tune", "axpy", "--size", 200000, "--devices", -1, "-o", "t.tsv", *QUICK).out.decode()
     expect("rounds" in text and "trials" in text and "t.tsv" in text, f"{text}")
-    expect(listing() == ["t.tsv"], f"no temporary file stays: {listing()}")
+    expect(listing() in ([], ["t.tsv"]), f"no temporary file stays: {listing()}")
 
 
 def test_capabilities():
@@ -153,7 +154,7 @@ def test_show():
     path = os.path.join(os.path.abspath("config"), "davit", "tuning.tsv")
     result = davit("tune", "--show")
     expect(result.out.decode() == f"{path}\n" and not result.err, f"a usual file that is missing is no matter: {result}")
-    davit("tune", "axpy", "--size", 50000, "--devices", -1, *QUICK)
+    davit("tune", "gemm", "--size", 64, "--devices", -1, *QUICK)
     expect(os.path.exists(path), "its directory is made")
     del os.environ["XDG_CONFIG_HOME"]
     use("")
@@ -203,6 +204,56 @@ def test_used():
     result = davit("gemm", a, a, "--check", "-o", "c.npy")
     expect("1 lines with a parameter" in result.err and "first is line 2" in result.err, f"a warning, no error: {result}")
     use("")
+
+
+def content_of(name):
+    with open(name, "rb") as file:
+        return file.read()
+
+
+def test_other_files():
+    """A file that is no tuning file is not replaced, and this is said before anything is measured."""
+    gemm = ("tune", "gemm", "--size", 64, "--devices", -1, "--repeat", 1, "--budget", 0)
+    for content in (b"notes\n", b"\n", b"\0", b"davit-tuning", b"davit-tuning \t1\n", npy_bytes(np.ones(3)), b"x" * 1000):
+        name = put("notes.txt", content)
+        del os.environ["DAVIT_TUNING_FILE"]
+        refuse(("tune", "gemm", "--size", 30000, "--devices", -1, "-o", name), f"{name}: expected a tuning file or a new name", code=2)
+        use("")
+        refuse((*gemm, "-o", name), f"{name}: expected a tuning file", code=2)
+        expect(content_of(name) == content, "the file is as it was")
+    use("notes.txt")
+    named = subprocess.run([DAVIT, *map(str, gemm)], capture_output=True, timeout=LIMIT_S, text=True)
+    expect(named.returncode == 2 and content_of("notes.txt") == content, f"nor by its variable: {named}")
+    use("")
+    put("empty.tsv", b"")
+    davit(*gemm, "-o", "empty.tsv")
+    expect(lines("empty.tsv")[0] == f"davit-tuning\t{version()}", "an empty file is written")
+
+
+def test_nothing_faster():
+    """Without news the file stays as it is, of whichever version; none is made."""
+    use("")
+    axpy = ("tune", "axpy", "--size", 100000, "--devices", -1, "--repeat", 1, "--budget", 0)
+    gemm = ("tune", "gemm", "--size", 64, "--devices", -1, "--repeat", 1, "--budget", 0)
+    report = run_json(*axpy, "-o", "new.tsv")
+    expect(not report["tuned"] and not report["written"] and not os.path.exists("new.tsv"), f"no file: {report}")
+    expect("new.tsv: nothing is written\n" in davit(*axpy, "-o", "new.tsv").out.decode(), "which is said")
+    other = put("t.tsv", table(("nvidia NVIDIA Nothing", "axpy", "chunk", 16384, 5)) + "# mine\n")
+    before = content_of(other)
+    expect(not run_json(*axpy, "-o", other)["written"] and content_of(other) == before, "comments and all")
+    put("t.tsv", table((host_key(), "axpy", "chunk", 8192, 1)))
+    expect(run_json(*axpy, "-o", "t.tsv")["written"] and len(lines("t.tsv")) == 1, "a value that is not the fastest goes")
+    old = "davit-tuning\t0.0.1\n" + "\t".join((host_key(), "axpy", "chunk", "8192", "1")) + "\n"
+    put("old.tsv", old)
+    dropped = "davit tune: old.tsv: its values are of davit 0.0.1; they are not used, and are dropped when new ones are written\n"
+    result = davit(*axpy, "-o", "old.tsv")
+    expect(result.err == dropped and content_of("old.tsv").decode() == old, f"the old file stays: {result}")
+    result = davit(*gemm, "-o", "old.tsv")
+    rows = lines("old.tsv")
+    expect(result.err == dropped and rows[0] == f"davit-tuning\t{version()}", f"it is said that it does not: {result}")
+    expect(len(rows) > 1 and not any("axpy" in row for row in rows), f"its values are gone: {rows}")
+    put("old.tsv", old)
+    expect(davit(*gemm, "-o", "old.tsv", "--quiet").err == "", "not with --quiet")
 
 
 def test_files():

@@ -6,11 +6,12 @@ usage: test_closest.py DAVIT [NAME ...]      runs the groups whose name contains
 """
 import json
 import sys
+import time
 
 import numpy as np
 
 sys.dont_write_bytecode = True
-from support import cases, davit, expect, expect_keys, main, on_terminal, put, refuse, run_json, sampled, save
+from support import SCALE, cases, davit, expect, expect_keys, main, on_terminal, put, refuse, run_json, sampled, save
 
 try:
     from scipy.spatial import cKDTree
@@ -141,6 +142,34 @@ def test_many_pairs():
         out = davit("closest", "p.npy", "--radius", radius).out.decode().splitlines()[1:]
         wanted = ["%d\t%d\t%.17g" % (near[p, 0], near[p, 1], distances[p]) for p in order]
         expect(out == wanted and len(out) > 5000, f"{len(out)} pairs in {dim}-D, expected {len(wanted)}")
+
+
+def lattice_pairs(side, dim, radius):
+    """How many pairs of a lattice are at most that far apart."""
+    by = np.stack(np.meshgrid(*[np.arange(1 - side, side)] * dim, indexing="ij"), -1).reshape(-1, dim)
+    near = by[(by * by).sum(1) <= radius * radius]
+    return (int((side - abs(near)).prod(1).sum()) - side**dim) // 2
+
+
+def test_too_many():
+    """Where the pairs do not fit, that is said at once, with a number that is not above theirs, and near it."""
+    rng = np.random.default_rng(12)
+    for dim, side, near in ((2, 1000, 0.75), (3, 100, 0.35)):
+        points = np.stack(np.meshgrid(*[np.arange(float(side))] * dim), -1).reshape(-1, dim)
+        rng.shuffle(points)
+        flat = points * ([1] * (dim - 1) + [0])  # all on a line, or a plane
+        for cloud, dtype, scale, radius, devices in sampled(((points, "f8", 1, side / 3, "all"), (points, "f4", 1, side, "cpu"), (points, "f8", 1e-300, np.inf, "all"),
+                                                     (points, "f8", 1e290, 2 * side, "cpu"), (flat, "f8", 1, np.inf, "all"), (0 * points, "f8", 1, 0, "cpu"))):
+            save("p.npy", (cloud * scale).astype(dtype))
+            right = side**dim * (side**dim - 1) // 2 if radius in (0, np.inf) or radius > side * dim**0.5 else lattice_pairs(side, dim, radius)
+            start = time.monotonic()
+            result = davit("closest", "p.npy", "--radius", repr(float(radius * scale)), "--devices", devices, code=4)
+            seconds = time.monotonic() - start
+            expect("not enough memory for the pairs within the radius, which are at least" in result.err, result)
+            least = int(result.err.split()[-1])
+            expect(near * right <= least <= right, f"{dim}-D, {radius} of {side}: at least {least} of {right} pairs")
+            expect(least == right or radius <= side, f"all pairs are known to be within {radius} of {side}: {least} of {right}")
+            expect(seconds < 10 or SCALE < 1, f"at once, not after {seconds} s")
 
 
 def test_report():

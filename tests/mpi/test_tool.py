@@ -278,6 +278,20 @@ def test_failures():
     refuse([(3, ["reduce", "empty.npy", "--op", "mean"])], "at least one element", code=3)
 
 
+def test_outputs():
+    """No output is a file that the ranks read: rank 0 has the outputs, and all end."""
+    x, a = save("x.npy", np.arange(1000.0)), save("a.npy", np.ones((70, 70)))
+    os.link(a, "hard.npy")
+    put("q.fa", ">a\nACGTACGT\n")
+    before = {name: open(name, "rb").read() for name in listing()}
+    for ranks, (command, option, name) in zip(itertools.cycle(RANKS), (
+            (["scan", x], "-o", "./x.npy"), (["gemm", a, a], "-o", "hard.npy"), (["gemm", a, a, "-o", "c.npy"], "--trace", "hard.npy"),
+            (["covariance", a, "-o", "s.npy"], "--mean", "hard.npy"), (["align", "q.fa", "q.fa", "--dna"], "-o", "q.fa"))):
+        refuse([(ranks, [*command, option, name])], f"{option} {name}: the command reads this file", code=2)
+    refuse([(3, ["gemm", a, a, "-o", "c.npy", "--trace", "-"])], "--trace -: a trace goes to a file", code=2)
+    expect({name: open(name, "rb").read() for name in listing()} == before, "the files stay")
+
+
 def test_failures_of_one_rank():
     """What one rank alone does not get, or is told, does not leave the others waiting; test_tool_ranks.c has every step."""
     save("x.npy", np.arange(1000.0))

@@ -32,6 +32,7 @@ ROOMS = {
 }
 # Files that belong to a room other than their folder's.
 MOVED = {"src/cli/fail.h": "src/cli/base", "src/cli/fail.c": "src/cli/base",
+         "src/cli/files.h": "src/cli/base", "src/cli/files.c": "src/cli/base",
          "src/cli/ranks.h": "src/cli/base", "src/cli/ranks.c": "src/cli/base", "src/cli/ranks_table.h": "src/cli/base"}
 ROOMS["src/cli/base"] = ["src/base"]
 # What comes through one source: memory and threads, which failure injection has to reach, and the environment.

@@ -10,6 +10,7 @@
 
 #include "src/base/allocate.h"
 #include "src/cli/fail.h"
+#include "src/cli/files.h"
 
 static const char ending[] = ".npz";
 
@@ -112,10 +113,12 @@ static int open_archive(const char *path, size_t length, zip_t **archive) {
     return cli_fail(CLI_DEVICE, "not enough memory for a path");
   memcpy(name, path, length);
   *archive = zip_open(name, ZIP_RDONLY, &error);
+  const int why = errno;
+  struct stat status;
+  const bool found = *archive && !stat(name, &status);
   free(name);
   if (*archive)
-    return CLI_OK;
-  const int why = errno;
+    return found ? cli_files_read(path, &status) : CLI_OK;
   zip_error_t told;
   zip_error_init_with_code(&told, error);
   cli_fail(CLI_INPUT, "%s: expected an archive of arrays: %s", path,

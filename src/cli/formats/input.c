@@ -10,6 +10,7 @@
 
 #include "src/base/buffer.h"
 #include "src/cli/fail.h"
+#include "src/cli/files.h"
 #include "src/cli/formats/archive.h"
 #include "src/cli/formats/gzip.h"
 #include "src/cli/ranks.h"
@@ -47,6 +48,11 @@ int cli_input_open(const char *path, cli_input *input) {
     const int why = found ? EISDIR : errno;
     cli_input_close(input);
     return cli_input_unreadable(input->name, why);
+  }
+  const int code = cli_files_read(input->name, &status);
+  if (code != CLI_OK) {
+    cli_input_close(input);
+    return code;
   }
   const off_t start = S_ISREG(status.st_mode) ? ftello(input->file) : -1;
   if (start >= 0 && start <= status.st_size) {

@@ -125,6 +125,7 @@ typedef struct cli_option {
   const char *needs, *excludes; /* another option that must be, or must not be, given too */
   size_t array; /* of CLI_OUTPUT: place in the state of the array to write; 0: the command's result */
   bool (*write)(FILE *file, const void *state); /* of CLI_OUTPUT, in place of the command's `write` */
+  const char *ending;                           /* of CLI_OUTPUT: of the name of a regular file; NULL: any */
   const char *words; /* of CLI_TEXT, for completion: what the value may be; NULL: the name of a file */
   const char *help;
 } cli_option;

@@ -10,6 +10,7 @@
 
 #include "src/base/allocate.h"
 #include "src/base/clock.h"
+#include "src/cli/files.h"
 #include "src/cli/formats/array_file.h"
 #include "src/cli/formats/compare.h"
 #include "src/cli/frame/arrays.h"
@@ -73,6 +74,7 @@ static void free_state(cli_job *job) {
     job->blocks = next;
   }
   cli_options_free(command, job);
+  cli_files_forget();
   free(job);
 }
 
@@ -119,6 +121,9 @@ static int check_output(cli_job *job, const cli_option *row) {
     return CLI_OK;
   if (is_array(job, row) && !cli_writer_of(output->path))
     return cli_fail(CLI_USAGE, "%s %s: expected a name that ends in " CLI_WRITTEN, row->name, output->path);
+  if (row->ending && !cli_output_ends_in(output->path, row->ending))
+    return cli_fail(CLI_USAGE, "%s %s: expected a name that ends in %s", row->name, output->path,
+                    row->ending);
   for (const cli_option *other = NULL; (other = next_output(job, other)) != row;) {
     const cli_output *earlier = cli_member(job, other->at);
     if (earlier->path && !strcmp(output->path, earlier->path))
@@ -133,6 +138,13 @@ static int check_output(cli_job *job, const cli_option *row) {
   return CLI_OK;
 }
 
+/* The library writes the trace as the work goes on, so all that can be wrong with its place is seen before. */
+static int check_trace(const char *path) {
+  return path && !strcmp(path, "-")
+             ? cli_fail(CLI_USAGE, "--trace -: a trace goes to a file, not to standard output")
+             : cli_output_check_other("--trace", path);
+}
+
 static int open_outputs(cli_job *job) {
   for (const cli_option *row = NULL; (row = next_output(job, row));) {
     cli_output *output = cli_member(job, row->at);
@@ -141,9 +153,9 @@ static int open_outputs(cli_job *job) {
     else if (!output->path && !job->common.json)
       output->path = row->value;
     CLI_TRY(check_output(job, row));
-    CLI_TRY(cli_output_open(output));
+    CLI_TRY(cli_output_open(row->name, output));
   }
-  return cli_ranks_lead() ? cli_output_check_other("--trace", job->common.trace) : CLI_OK;
+  return cli_ranks_lead() ? check_trace(job->common.trace) : CLI_OK;
 }
 
 /* ---- run ---- */

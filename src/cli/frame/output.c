@@ -7,9 +7,12 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "src/cli/fail.h"
+#include "src/cli/files.h"
 #include "src/cli/formats/array_file.h"
 
 /* ---- outputs that replace a file ---- */
@@ -59,6 +62,35 @@ static bool is_replaced(const char *path) {
   return stat(path, &status) || S_ISREG(status.st_mode);
 }
 
+static bool is_standard(const char *path) {
+  return !strcmp(path, "-");
+}
+
+/* An output that exists must be no input. */
+static int check_inputs(const char *option, const char *path) {
+  struct stat status;
+  const bool exists = !(is_standard(path) ? fstat(STDOUT_FILENO, &status) : stat(path, &status));
+  return exists ? cli_files_written(option, path, &status) : CLI_OK;
+}
+
+static int open_fail(const char *path, const char *why) {
+  return cli_fail(errno == ENOMEM ? CLI_DEVICE : CLI_FAILED, "%s: cannot be written: %s",
+                  is_standard(path) ? "standard output" : path, why);
+}
+
+bool cli_output_ends_in(const char *path, const char *ending) {
+  const size_t length = strlen(path), end = strlen(ending);
+  return is_standard(path) || !is_replaced(path) ||
+         (length > end && !strcasecmp(path + length - end, ending));
+}
+
+/* ---- outputs that others write ---- */
+
+static bool leads_nowhere(const char *path) {
+  struct stat status;
+  return !lstat(path, &status) && stat(path, &status) && errno == ENOENT;
+}
+
 int cli_output_check_other(const char *option, const char *path) {
   cli_output other = {.path = path};
   if (!path || !is_replaced(path))
@@ -66,16 +98,13 @@ int cli_output_check_other(const char *option, const char *path) {
   const char *why = dvt_replacement_open(path, &other.replacement);
   const bool taken = !why && is_taken(&other);
   dvt_replacement_discard(&other.replacement);
+  if (why && leads_nowhere(path))
+    return open_fail(path, why);
   return taken ? cli_fail(CLI_USAGE, "%s %s: this file is another output of the command", option, path)
-               : CLI_OK;
+               : check_inputs(option, path);
 }
 
 /* ---- opening ---- */
-
-static int open_fail(const char *path, const char *why) {
-  return cli_fail(errno == ENOMEM ? CLI_DEVICE : CLI_FAILED, "%s: cannot be written: %s",
-                  strcmp(path, "-") != 0 ? path : "standard output", why);
-}
 
 static int open_file(const char *path, cli_output *output) {
   if (!is_replaced(path)) {
@@ -92,10 +121,11 @@ static int open_file(const char *path, cli_output *output) {
   return output->file ? CLI_OK : open_fail(path, strerror(errno));
 }
 
-int cli_output_open(cli_output *output) {
+int cli_output_open(const char *option, cli_output *output) {
   if (!output->path)
     return CLI_OK;
-  if (!strcmp(output->path, "-")) {
+  CLI_TRY(check_inputs(option, output->path));
+  if (is_standard(output->path)) {
     output->file = stdout;
     return CLI_OK;
   }

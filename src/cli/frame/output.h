@@ -23,8 +23,12 @@ typedef struct cli_output {
   FILE *file;
 } cli_output;
 
-/* Opens output->path, if there is one. CLI_FAILED if it cannot be written. */
-int cli_output_open(cli_output *output);
+/* Opens output->path, the value of `option`, if there is one. CLI_FAILED if it cannot be written, CLI_USAGE if the
+ * command reads that file (files.h). */
+int cli_output_open(const char *option, cli_output *output);
+
+/* Whether the name of this output ends so, or says nothing of the contents: standard output, a pipe, a device. */
+bool cli_output_ends_in(const char *path, const char *ending);
 
 /* Writes `array` in the format that the name decides, and closes the file. CLI_FAILED, and an output
  * that is discarded, if that cannot be done. Without a path, nothing. */
@@ -38,7 +42,8 @@ int cli_output_write_text(cli_output *output, bool (*write)(FILE *file, const vo
 int cli_outputs_commit(void);
 
 /* Checks that the file `path` (NULL: none), which `option` has written by other means, is none of the outputs
- * that are open, under whatever name; CLI_USAGE, after a message, if it is. */
+ * that are open and no file that the command reads, under whatever name; CLI_USAGE, after a message, if it is. CLI_FAILED
+ * if it is a link to a file that does not exist. */
 int cli_output_check_other(const char *option, const char *path);
 
 /* Flushes standard output; CLI_FAILED, after a message, if what was printed could not be written. */
