@@ -7,8 +7,9 @@
 
 #include "offload/align_pairs.h"
 
-/* Steps of a pair, or of extensions side by side: of each anti-diagonal its rows; in lanes the last one first, four rows
- * in a word of each. Of a step, the gaps are those that leave the cell. Memory of a thread, which grows with what counts. {0} at first. */
+/* Steps of a pair, or of extensions side by side: of each anti-diagonal its rows; in lanes the last one first, four
+ * rows in a word of each. Of a step, the gaps are those that leave the cell. Memory of a thread, which grows with what
+ * counts. {0} at first. */
 typedef struct dvt_pair_trail {
   dvt_pair_memory rows, steps;
   int64_t used; /* bytes of steps */
@@ -20,7 +21,8 @@ bool dvt_pair_trail_begin(dvt_pair_trail *trail, int64_t numbers);
 /* Room for the steps of rows of an anti-diagonal. NULL: there is no memory. */
 uint8_t *dvt_pair_trail_add(dvt_pair_trail *trail, int64_t number, dvt_pair_rows rows, int64_t bytes);
 
-/* The step by which cell i, j is reached, as dvt_ref_align_pass() notes it; of a lane, or of a pair that is alone (-1). */
+/* The step by which cell i, j is reached, as dvt_ref_align_pass() notes it; of a lane, or of a pair that is alone
+ * (-1). */
 int dvt_pair_trail_step(const dvt_pair_trail *trail, int lane, int64_t i, int64_t j);
 
 void dvt_pair_trail_free(dvt_pair_trail *trail);

@@ -13,10 +13,14 @@ static int64_t whole_blocks(int64_t rows) {
   return dvt_divide_up(rows, BLOCK) * BLOCK;
 }
 
-/* Steps of all anti-diagonals, at most. */
-static size_t most_steps(const dvt_pair_part *p) {
-  const int64_t rows = whole_blocks(dvt_at_most(dvt_at_most(p->m, p->n), (p->high - p->low) / 2) + 1);
-  return (size_t)((p->m + p->n) * rows);
+/* Bytes of the steps of all anti-diagonals. */
+static size_t step_bytes(const dvt_pair_part *p) {
+  int64_t bytes = 0;
+  for (int64_t number = 1; number <= p->m + p->n; number++) {
+    const dvt_pair_rows rows = dvt_pair_across(p, number);
+    bytes += rows.from <= rows.to ? whole_blocks(rows.to - rows.from + 1) : 0;
+  }
+  return (size_t)bytes;
 }
 
 #define WORD int32_t

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A pass over one pair on the CPU, along its anti-diagonals: what dvt_ref_align_pass() and dvt_ref_align_extend()
- * compute, for every cost, length and band. Cost: for each cell of the band, or that may count, 12 vector operations, 10
- * more with steps, and a gather that looks up what it scores. */
+ * compute, for every cost, length and band. Cost: for each cell of the band, or that may count, 12 vector operations,
+ * 10 more with steps, and a gather that looks up what it scores. */
 #ifndef DAVIT_OFFLOAD_ALIGN_PAIRS_SINGLE_H
 #define DAVIT_OFFLOAD_ALIGN_PAIRS_SINGLE_H
 
@@ -16,8 +16,8 @@ typedef struct dvt_pair_single {
   bool wide;      /* 32 bits do not hold the scores */
 } dvt_pair_single;
 
-/* *found becomes the best cell, and whether the extension dropped. Steps are noted unless `trail` is NULL, those of lane
- * -1. false: there is no memory. */
+/* *found becomes the best cell, and whether the extension dropped. Steps are noted unless `trail` is NULL, those of
+ * lane -1. false: there is no memory. */
 bool dvt_pair_single_pass(const dvt_pair_single *pass, const dvt_pair_part *part, dvt_pair_memory *memory,
                           dvt_pair_trail *trail, dvt_pair_extension *found);
 

@@ -6,8 +6,8 @@
  *   columns  forward over what lies between: the steps, along which the alignment is walked back
  *
  * 16 pairs go side by side (offload/align_pairs.h) where 16 bits hold their scores; others one by one: without a band
- * by dvt_align_trace(), with one along its anti-diagonals (offload/align_pairs_single.h). Extensions with an X-drop have a
- * pass of their own (align_pairs_extend.c). Pairs side by side are of similar lengths: a thread takes a block of
+ * by dvt_align_trace(), with one along its anti-diagonals (offload/align_pairs_single.h). Extensions with an X-drop have
+ * a pass of their own (align_pairs_extend.c). Pairs side by side are of similar lengths: a thread takes a block of
  * neighbours and sorts it. All ways return the same alignment, because the columns of a pair of at most
  * DVT_ALIGN_TRACE_CELLS cells come from the same steps. */
 #include <davit/memory.h>

@@ -582,7 +582,7 @@ davit_status dvt_pairs_on_devices(const dvt_pairs *p, int count, const int *devi
 #define DROP_RATE 1.7e11      /* with an X-drop, */
 #define DROP_COLUMN_RATE 1e11 /* and with both */
 #define WARPS 570.0           /* that are enough, each with DVT_PAIRS_NARROW pairs, */
-#define DROP_WARPS 2000.0     /* or with a pair that has an X-drop */
+#define DROP_WARPS 2000.0     /* or with a pair that has an X-drop: 15 on each multiprocessor */
 #define SYMBOL_SECONDS 6e-11  /* to bring a symbol there */
 #define PAIR_SECONDS 5e-9     /* to bring a pair's results back */
 #define LANE_SECONDS 3e-3     /* until a device is at work */
@@ -595,10 +595,9 @@ double dvt_pairs_device_seconds(const dvt_pairs *p, double cells, int devices) {
                rate = p->x_drop > 0 ? (p->full ? DROP_COLUMN_RATE : DROP_RATE)
                       : p->full     ? COLUMN_RATE
                                     : SCORE_RATE,
-               warps = p->x_drop > 0 ? (double)count / DROP_WARPS
-                                     : (double)dvt_divide_up(count, DVT_PAIRS_NARROW) / WARPS,
-               busy = warps < devices ? warps : devices, /* devices that all work */
-      compute = count > 0 ? cells / rate / busy : 0,
+               filled = p->x_drop > 0 ? (double)count / DROP_WARPS
+                                      : (double)dvt_divide_up(count, DVT_PAIRS_NARROW) / WARPS,
+               compute = count > 0 ? cells / rate / (filled < devices ? filled : devices) : 0,
                copies = symbols * SYMBOL_SECONDS + (double)count * PAIR_SECONDS;
   return LANE_SECONDS + (compute > copies ? compute : copies);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Extensions of pairs with an X-drop: one pass over the cells that count, which notes the steps if columns are wanted.
- * Side by side where 16 bits hold what counts (offload/align_pairs_extend.h), else alone (offload/align_pairs_single.h). */
+ * Side by side where 16 bits hold what counts (offload/align_pairs_extend.h), else alone (align_pairs_single.h
+ * there). */
 #include "src/align_pairs.h"
 #include "src/base/arithmetic.h"
 

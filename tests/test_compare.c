@@ -54,6 +54,7 @@ CASE(bounds_are_finite) {
   assert_true(cli_bound(1, 0.25L) == 0.25);
   assert_true(cli_bound(1, 4 * (long double)DBL_MAX) == DBL_MAX);
   assert_true(cli_bound(NAN, 1) == 0);
+  assert_true(cli_bound(1, NAN) == 0);
   assert_true(cli_bound(-INFINITY, 1) == 0);
 }
 

@@ -71,7 +71,7 @@ def _fitting(value, kind):
 
 class _Struct(ctypes.Structure):
     def __setattr__(self, name, value):
-        super().__setattr__(name, _fitting(value, dict(self._fields_)[name]))
+        super().__setattr__(name, _fitting(value, dict(self._fields_).get(name)))
 
 
 def _struct(name, *members):
@@ -156,7 +156,12 @@ def _text(name, *types):
 def _declare(name, *types):
     function = _find(name)
     function.restype, function.argtypes, function.errcheck = c_int, types, _check
-    return lambda *arguments: function(*map(_fitting, arguments, types))
+
+    def call(*arguments):
+        if len(arguments) != len(types):
+            raise TypeError(f"{name} takes {len(types)} arguments, not {len(arguments)}")
+        return function(*map(_fitting, arguments, types))
+    return call
 
 
 _array, _size = c_void_p, c_int64

@@ -26,8 +26,8 @@ typedef struct davit_gemv_options {
   uint64_t reserved[4]; /* 0 */
 } davit_gemv_options;
 
-/* y = alpha op(A) x + beta y; as in BLAS, y stays as it is if m or n is 0. A is m × n with lda >= max(1, m); op(A) is
- * A ('N'), its transpose ('T') or its conjugate transpose ('C'). Increments are not 0; a negative one walks backwards
+/* y = alpha op(A) x + beta y; as in BLAS, y stays as it is if m or n is 0. A is m × n with lda >= max(1, m); op(A)
+ * is A ('N'), its transpose ('T') or its conjugate transpose ('C'). Increments are not 0; a negative one walks backwards
  * from the end, as in BLAS. alpha = 0 does not read A and x, beta = 0 does not read y. Otherwise NaN and infinities propagate as
  * in IEEE 754, on every device: 0 times one is NaN. x and y must not overlap. Each device gets a block of
  * rows ('N') or columns ('T'). */

@@ -64,7 +64,9 @@ int cli_files_written(const char *option, const char *path, const struct stat *s
   const file output = {status->st_dev, status->st_ino, option, path};
   if (!S_ISREG(status->st_mode))
     return CLI_OK;
-  const file *input = find(&inputs, &output);
+  const file *input = find(&inputs, &output), *other = find(&outputs, &output);
+  if (other && strcmp(other->option, option) != 0)
+    return cli_fail(CLI_USAGE, "%s: two outputs of the command are this file", path);
   return input ? refuse(&output, input) : add(&outputs, &output);
 }
 

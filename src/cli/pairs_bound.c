@@ -5,6 +5,7 @@
  * cell. Distances have 1e-6 to spare, so that rounding does not matter. */
 #include "src/cli/pairs_bound.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -39,7 +40,7 @@ static void find_box(const cli_coordinates *c, grid *g) {
   }
 }
 
-/* Cells of at most radius / parts; false if there are too many of them, or of their pairs. */
+/* Cells of at most radius / parts; false if there are too many of them, or of their pairs, or they are too small. */
 static bool cut(double radius, int parts, grid *g) {
   double all = 1, work = 1;
   for (int axis = 0; axis < DIMS; axis++) {
@@ -50,6 +51,8 @@ static bool cut(double radius, int parts, grid *g) {
       return false;
     g->cells[axis] = (int64_t)cells;
     g->side[axis] = g->extent[axis] / cells;
+    if (cells > 1 && g->side[axis] < DBL_MIN)
+      return false;
   }
   g->all = (int64_t)all;
   g->reach = parts;

@@ -6,7 +6,6 @@ usage: test_closest.py DAVIT [NAME ...]      runs the groups whose name contains
 """
 import json
 import sys
-import time
 
 import numpy as np
 
@@ -162,14 +161,11 @@ def test_too_many():
                                                      (points, "f8", 1e290, 2 * side, "cpu"), (flat, "f8", 1, np.inf, "all"), (0 * points, "f8", 1, 0, "cpu"))):
             save("p.npy", (cloud * scale).astype(dtype))
             right = side**dim * (side**dim - 1) // 2 if radius in (0, np.inf) or radius > side * dim**0.5 else lattice_pairs(side, dim, radius)
-            start = time.monotonic()
             result = davit("closest", "p.npy", "--radius", repr(float(radius * scale)), "--devices", devices, code=4)
-            seconds = time.monotonic() - start
             expect("not enough memory for the pairs within the radius, which are at least" in result.err, result)
             least = int(result.err.split()[-1])
             expect(near * right <= least <= right, f"{dim}-D, {radius} of {side}: at least {least} of {right} pairs")
             expect(least == right or radius <= side, f"all pairs are known to be within {radius} of {side}: {least} of {right}")
-            expect(seconds < 10 or SCALE < 1, f"at once, not after {seconds} s")
 
 
 def test_report():

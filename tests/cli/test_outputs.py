@@ -68,6 +68,19 @@ def run_on(arguments, read=None, write=None):
         return subprocess.run([DAVIT, *arguments], stdin=file, stdout=to, stderr=subprocess.PIPE, timeout=LIMIT_S, text=True)
 
 
+def test_two_outputs():
+    """Two outputs are two files, standard output among them."""
+    save("d.npy", np.arange(6.0).reshape(3, 2))
+    save("x.npy", np.arange(4.0))
+    for words in (("covariance", "d.npy", "-o", "-", "--mean", "to.npy"), ("scan", "x.npy", "-o", "-", "--trace", "to.npy")):
+        found = run_on([*words, *CPU], write=put("to.npy", "old"))
+        expect(found.returncode == 2 and found.stderr == f"davit {words[0]}: to.npy: two outputs of the command are this file\n", found)
+        expect(bytes_of(["to.npy"]) == {"to.npy": b"old"}, "the file is not touched")
+    put("a.npy", "old")
+    os.link("a.npy", "b.npy")
+    refuse(("covariance", "d.npy", "-o", "a.npy", "--mean", "b.npy"), "two outputs of the command are this file", code=2)
+
+
 def test_standard_streams():
     """Standard input and standard output are files, too, where they are redirected."""
     save("x.npy", np.arange(4.0))

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "tests/fuzz/fuzz.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -150,6 +151,8 @@ static struct {
 static void *write_rest(void *unused) {
   while (rest.text.size) {
     const ssize_t written = write(rest.end, rest.text.bytes, rest.text.size);
+    if (written < 0 && errno == EINTR)
+      continue;
     if (written <= 0)
       break; /* nobody reads it any more */
     rest.text.bytes += written;

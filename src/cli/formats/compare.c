@@ -22,7 +22,7 @@ double cli_error(cli_type type, long double value, long double found, bool may_o
 }
 
 double cli_bound(long double value, long double bound) {
-  return isfinite(value) ? (double)fminl(bound, (long double)DBL_MAX) : 0;
+  return isfinite(value) && !isnan(bound) ? (double)fminl(bound, (long double)DBL_MAX) : 0;
 }
 
 bool cli_overflows(cli_type type, long double size, int64_t roundings) {
@@ -71,8 +71,8 @@ double cli_rounding(cli_type type) {
 double cli_product_bound(int64_t k, double alpha, const cli_array *a, const cli_array *b, double beta,
                          const cli_array *c0) {
   const double product =
-      alpha > 0 ? alpha * cli_norm(a, CLI_NONFINITE_FAILS) * cli_norm(b, CLI_NONFINITE_FAILS) : 0;
-  const double addend = beta > 0 && c0->ndim ? beta * cli_norm(c0, CLI_NONFINITE_FAILS) : 0;
+      alpha != 0 ? alpha * cli_norm(a, CLI_NONFINITE_FAILS) * cli_norm(b, CLI_NONFINITE_FAILS) : 0;
+  const double addend = beta != 0 && c0->ndim ? beta * cli_norm(c0, CLI_NONFINITE_FAILS) : 0;
   return 3 * cli_rounding(a->type) * (sqrt((double)k + 2) * product + 2 * addend);
 }
 

@@ -42,8 +42,8 @@ int cli_output_write_text(cli_output *output, bool (*write)(FILE *file, const vo
 int cli_outputs_commit(void);
 
 /* Checks that the file `path` (NULL: none), which `option` has written by other means, is none of the outputs
- * that are open and no file that the command reads, under whatever name; CLI_USAGE, after a message, if it is. CLI_FAILED
- * if it is a link to a file that does not exist. */
+ * that are open and no file that the command reads, under whatever name; CLI_USAGE, after a message, if it is.
+ * CLI_FAILED if it is a link to a file that does not exist. */
 int cli_output_check_other(const char *option, const char *path);
 
 /* Flushes standard output; CLI_FAILED, after a message, if what was printed could not be written. */
