@@ -10,7 +10,7 @@ import sys
 import numpy as np
 
 sys.dont_write_bytecode = True
-from support import SCALE, cases, davit, expect, expect_keys, main, on_terminal, put, refuse, run_json, sampled, save
+from support import cases, davit, expect, expect_keys, main, on_terminal, put, refuse, run_json, sampled, save
 
 try:
     from scipy.spatial import cKDTree
