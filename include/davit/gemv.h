@@ -28,8 +28,8 @@ typedef struct davit_gemv_options {
 
 /* y = alpha op(A) x + beta y; as in BLAS, y stays as it is if m or n is 0. A is m × n with lda >= max(1, m); op(A)
  * is A ('N'), its transpose ('T') or its conjugate transpose ('C'). Increments are not 0; a negative one walks backwards
- * from the end, as in BLAS. alpha = 0 does not read A and x, beta = 0 does not read y. Otherwise NaN and infinities propagate as
- * in IEEE 754, on every device: 0 times one is NaN. x and y must not overlap. Each device gets a block of
+ * from the end, as in BLAS. alpha = 0 does not read A and x, beta = 0 does not read y. Otherwise NaN and infinities
+ * propagate as in IEEE 754, on every device: 0 times one is NaN. x and y must not overlap. Each device gets a block of
  * rows ('N') or columns ('T'). */
 DAVIT_API davit_status davit_dgemv(char trans, int64_t m, int64_t n, double alpha, const double *a,
                                    int64_t lda, const double *x, int64_t incx, double beta, double *y,

@@ -66,8 +66,12 @@ int cli_files_written(const char *option, const char *path, const struct stat *s
     return CLI_OK;
   const file *input = find(&inputs, &output), *other = find(&outputs, &output);
   if (other && strcmp(other->option, option) != 0)
-    return cli_fail(CLI_USAGE, "%s: two outputs of the command are this file", path);
+    return cli_files_are_one(path);
   return input ? refuse(&output, input) : add(&outputs, &output);
+}
+
+int cli_files_are_one(const char *path) {
+  return cli_fail(CLI_USAGE, "%s: this file is two outputs of the command", path);
 }
 
 static void forget(list *l) {

@@ -20,6 +20,9 @@ int cli_files_read_path(const char *name, const char *path);
  * without memory. */
 int cli_files_written(const char *option, const char *path, const struct stat *status);
 
+/* CLI_USAGE, after a message: two outputs are the file `path`. */
+int cli_files_are_one(const char *path);
+
 /* Forgets all of them, and the names. */
 void cli_files_forget(void);
 

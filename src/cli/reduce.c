@@ -171,6 +171,11 @@ static cli_running add_squares(const reduction *r, int64_t group, long double me
   return squares;
 }
 
+/* Of a sum of squares, by its value, or of what follows from it by a division or a root. */
+static long double error_of_squares(const reduction *r, long double value) {
+  return 2 * (long double)cli_epsilon(CLI_F8) * ((long double)depth_of(r) + 4) * value;
+}
+
 static expected expect_mean(const reduction *r, int64_t group) {
   const cli_running sum = add_all(r, group);
   const long double n = (long double)r->length, mean = cli_running_value(&sum) / n;
@@ -186,8 +191,7 @@ static expected expect_variance(const reduction *r, int64_t group) {
   const long double n = (long double)r->length, of_mean = mean.bound * mean.bound,
                     value = cli_running_value(&squares) / n;
   return (expected){.value = value,
-                    .bound = 2 * (long double)cli_epsilon(CLI_F8) * ((long double)depth_of(r) + 4) * value +
-                             of_mean,
+                    .bound = error_of_squares(r, value) + of_mean,
                     .largest = fmaxl(mean.largest, squares.magnitude + n * of_mean)};
 }
 
@@ -195,9 +199,7 @@ static expected expect_variance(const reduction *r, int64_t group) {
 static expected expect_norm(const reduction *r, int64_t group) {
   const cli_running squares = add_squares(r, group, 0);
   const long double value = sqrtl(cli_running_value(&squares));
-  return (expected){.value = value,
-                    .bound = 2 * (long double)cli_epsilon(CLI_F8) * ((long double)depth_of(r) + 4) * value,
-                    .largest = sqrtl(squares.magnitude)};
+  return (expected){.value = value, .bound = error_of_squares(r, value), .largest = sqrtl(squares.magnitude)};
 }
 
 /* A variance of complex numbers is that of the real parts and that of the imaginary ones. */

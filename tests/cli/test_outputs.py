@@ -74,11 +74,11 @@ def test_two_outputs():
     save("x.npy", np.arange(4.0))
     for words in (("covariance", "d.npy", "-o", "-", "--mean", "to.npy"), ("scan", "x.npy", "-o", "-", "--trace", "to.npy")):
         found = run_on([*words, *CPU], write=put("to.npy", "old"))
-        expect(found.returncode == 2 and found.stderr == f"davit {words[0]}: to.npy: two outputs of the command are this file\n", found)
+        expect(found.returncode == 2 and found.stderr == f"davit {words[0]}: to.npy: this file is two outputs of the command\n", found)
         expect(bytes_of(["to.npy"]) == {"to.npy": b"old"}, "the file is not touched")
     put("a.npy", "old")
     os.link("a.npy", "b.npy")
-    refuse(("covariance", "d.npy", "-o", "a.npy", "--mean", "b.npy"), "two outputs of the command are this file", code=2)
+    refuse(("covariance", "d.npy", "-o", "a.npy", "--mean", "b.npy"), "this file is two outputs of the command", code=2)
 
 
 def test_standard_streams():

@@ -167,7 +167,7 @@ void cli_man_overview(cli_commands commands) {
   printf(".SH ENVIRONMENT\n");
   print_row('B', "DAVIT_THREADS, OMP_NUM_THREADS", "the number of host threads that davit uses");
   print_row('B', "DAVIT_TUNING_FILE", "the tuning file; empty: none");
-  print_row('B', "DAVIT_BACKEND", "what executes commands: openmp, nowait or threads");
+  print_row('B', "DAVIT_BACKEND", "what executes commands: openmp or threads");
   print_row('B', "DAVIT_BLAS", "target: target regions instead of cuBLAS and BLIS");
   printf(".SH FILES\n");
   print_row('B', "~/.config/davit/tuning.tsv", "the parameters that 'davit tune' found");

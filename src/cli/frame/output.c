@@ -116,7 +116,7 @@ static int open_file(const char *path, cli_output *output) {
   if (why)
     return open_fail(path, why);
   if (is_taken(output))
-    return cli_fail(CLI_USAGE, "%s: this file is two outputs of the command", path);
+    return cli_files_are_one(path);
   output->file = dvt_replacement_stream(&output->replacement);
   return output->file ? CLI_OK : open_fail(path, strerror(errno));
 }
